@@ -3,13 +3,13 @@ import { Redis } from 'ioredis'
 const markerName = 'mg:standalone:database'
 
 /**
- * Marks the caller's own Redis as used with this database.
+ * Marks your own Redis as used with this database.
  *
- * @throws Error when it is used with another one: its routes and keys would be served, and ours never.
+ * @throws Error if it is used with another database. That database's routes and keys would be served instead of this one's.
  */
 export async function claimRedis(redisUrl: string, databaseId: string): Promise<void> {
   const client = new Redis(redisUrl, { lazyConnect: true, retryStrategy: () => null })
-  client.on('error', () => {}) // the command below fails with it
+  client.on('error', () => {}) // the command below fails with the same error
   try {
     await client.connect()
     const before = await client.set(markerName, databaseId, 'NX', 'GET')
@@ -23,7 +23,7 @@ export async function claimRedis(redisUrl: string, databaseId: string): Promise<
     client.disconnect()
   }
   throw new Error(
-    'The Redis at REDIS_URL holds keys and routes of another database. Empty it (FLUSHDB), use another one ' +
-      '(for example redis://…/1), or start with the database that it was used with.',
+    'The Redis at REDIS_URL holds keys and routes of another database. Empty it (FLUSHDB), use another Redis ' +
+      '(for example redis://…/1), or start with its original database.',
   )
 }

@@ -1,16 +1,11 @@
 import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { z } from 'zod'
-import type { NanoRub } from '#cabinet/ledger/money'
-import { roublesSetting } from '#cabinet/ledger/money-setting'
-import {
-  portSetting,
-  postgresUrlSetting,
-  readEnvironment,
-  redisUrlSetting,
-} from '#cabinet/process/environment'
+import type { NanoRub } from '#core/ledger/money'
+import { rublesSetting } from '#core/ledger/money-setting'
+import { portSetting, postgresUrlSetting, readEnvironment, redisUrlSetting } from '#core/process/environment'
 
-/** An address to listen at; unless said, nobody but this machine can reach it. */
+/** An address to listen on. By default, only this machine can reach it. */
 const loopbackSetting = z.string().default('127.0.0.1')
 
 /** The data folder of `npm start` and `npm run reset`. */
@@ -26,10 +21,10 @@ const envSchema = z.object({
   DATA_DIR: dataDirSetting,
   DATABASE_URL: postgresUrlSetting.optional(),
   REDIS_URL: redisUrlSetting.optional(),
-  STANDALONE_BALANCE_RUB: roublesSetting.prefault('1000'),
+  STANDALONE_BALANCE_RUB: rublesSetting.prefault('1000'),
 })
 
-export type Settings = {
+export type StandaloneConfig = {
   readonly gatewayPort: number
   readonly adminPort: number
   readonly cabinetPort: number
@@ -40,13 +35,16 @@ export type Settings = {
   readonly databaseUrl: string | undefined
   readonly redisUrl: string | undefined
   readonly openingBalance: NanoRub
-  /** Folder of custom resources to follow, if any. */
+  /** Folder of custom resources to follow. */
   readonly manifestsFolder: string | undefined
-  /** One JSON line instead of the banner, for scripts. */
+  /** `json` prints one JSON line for scripts instead of the banner. */
   readonly output: 'banner' | 'json'
 }
 
-/** The data folder that `npm run reset` removes. @throws BadEnvironment */
+/**
+ * The data folder that `npm run reset` removes.
+ * @throws BadEnvironment
+ */
 export function readDataDir(env: NodeJS.ProcessEnv): string {
   return resolve(readEnvironment('npm run reset', z.object({ DATA_DIR: dataDirSetting }), env).DATA_DIR)
 }
@@ -54,9 +52,9 @@ export function readDataDir(env: NodeJS.ProcessEnv): string {
 /**
  * Settings of `npm start`, from the environment and the command line.
  *
- * @throws Error with a message for people that names what is wrong.
+ * @throws Error for the user that names the invalid setting.
  */
-export function readSettings(env: NodeJS.ProcessEnv, args: readonly string[]): Settings {
+export function readConfig(env: NodeJS.ProcessEnv, args: readonly string[]): StandaloneConfig {
   const data = readEnvironment('npm start', envSchema, env)
   const { values } = parseArgs({
     args: [...args],

@@ -1,17 +1,20 @@
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** What the till remembers: payments that this database has. */
+/** State of the test payment provider, with this database's payments. */
 export const tillFile = 'till.jsonl'
 
-/** Parts of DATA_DIR that belong to one database: next to another one, revoked keys would work and valid ones would not. */
+/**
+ * Parts of DATA_DIR that belong to one database. With another database, revoked keys would work and valid ones would
+ * not.
+ */
 const parts = ['redis', 'keys', 'manifests.json', tillFile]
 
 /**
- * Puts the files of this database in place. Those of another one are moved aside until that one comes back. If it is
- * killed anywhere, the next call finishes it.
+ * Puts the files of this database in place. Files of another database are moved aside until that database is used
+ * again. If killed anywhere, the next call finishes the work.
  *
- * @param databaseId of `readDatabaseId`.
+ * @param databaseId from `readDatabaseId`.
  */
 export function placeFilesOf(databaseId: string, dataDir: string): void {
   const marker = join(dataDir, 'database')

@@ -1,26 +1,26 @@
 import type { Pool } from 'pg'
-import { inScope } from '#cabinet/audit/scope'
-import { findCallerByHash } from '#cabinet/keys/find-caller'
-import { findKey, hashKey } from '#cabinet/keys/key'
-import { createKey } from '#cabinet/keys/key-store'
-import type { NanoRub } from '#cabinet/ledger/money'
-import { readOrMakeOrganization } from '#cabinet/organizations/funded-organization'
+import { inScope } from '#core/audit/scope'
+import { findCallerByHash } from '#core/keys/find-caller'
+import { findKey, hashKey } from '#core/keys/key'
+import { createKey } from '#core/keys/key-store'
+import type { NanoRub } from '#core/ledger/money'
+import { readOrMakeOrganization } from '#core/organizations/funded-organization'
 import { findKeptKey, keepKey } from './keys/key-file.ts'
 
 export type DemoAccount = {
   readonly organization: string
   readonly organizationId: string
   readonly apiKey: string
-  /** The key, where this start created the organization: nobody has used it yet. */
+  /** The key, if this start created the organization. It is unused so far. */
   readonly freshKeyId: string | undefined
 }
 
 const name = 'demo'
 
 /**
- * The demo organization with its opening balance and its key, created at the first start.
+ * The demo organization with its opening balance and its key, created on the first start.
  *
- * The key's secret is kept in the data folder, so that a later start prints the one that clients already use.
+ * The secret is kept in the data folder, so that later starts print the same key.
  */
 export async function readOrMakeDemoAccount(
   pool: Pool,

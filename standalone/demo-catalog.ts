@@ -1,8 +1,8 @@
 import type { Pool } from 'pg'
-import { inScope } from '#cabinet/audit/scope'
-import { putPrice, putProvider, putRoute, type StoredRoute } from '#cabinet/catalogue/catalogue-store'
-import { nanoRub } from '#cabinet/ledger/money'
-import type { Price } from '#cabinet/ledger/price'
+import { inScope } from '#core/audit/scope'
+import { putPrice, putProvider, putRoute, type StoredRoute } from '#core/catalog/catalog-store'
+import { nanoRub } from '#core/ledger/money'
+import type { Price } from '#core/ledger/price'
 
 /** The demo models; `demoPrice` is the price of each. */
 const demoModels = [
@@ -12,11 +12,11 @@ const demoModels = [
   {
     name: 'embed',
     type: 'embedding',
-    description: 'Makes embeddings of 8 numbers from the words of a text.',
+    description: 'Creates embeddings with 8 dimensions from the words of a text.',
   },
 ] as const
 
-/** 10 ₽ and 30 ₽ per 1M tokens: a request costs something, yet 1000 ₽ last long. */
+/** 10 ₽ and 30 ₽ per 1M tokens: requests have a cost, but 1000 ₽ last long. */
 const demoPrice = {
   input: nanoRub(10_000n),
   cachedInput: null,
@@ -26,11 +26,11 @@ const demoPrice = {
   perRequest: nanoRub(0n),
 }
 
-/** What each demo model costs, by its name. */
+/** The price of each demo model, by name. */
 export type DemoPrices = ReadonlyMap<string, Price>
 
-/** Puts the demo provider and its models into the catalogue, and answers their prices. The same again changes nothing. */
-export async function putDemoCatalogue(pool: Pool, demoProviderUrl: string): Promise<DemoPrices> {
+/** Adds the demo provider and its models to the catalog, and returns their prices. Repeated calls change nothing. */
+export async function putDemoCatalog(pool: Pool, demoProviderUrl: string): Promise<DemoPrices> {
   const scope = { actor: { kind: 'command', name: 'npm start' }, organizationId: null } as const
   const prices = new Map<string, Price>()
   await inScope(pool, scope, async (client) => {

@@ -1,28 +1,28 @@
 import { createHash, randomUUID } from 'node:crypto'
 import type { Pool } from 'pg'
-import { inScope } from '#cabinet/audit/scope'
-import { credit } from '#cabinet/ledger/credit'
-import { nanoRub } from '#cabinet/ledger/money'
-import { type BatchEntry, postBatch } from '#cabinet/ledger/post-batch'
-import { costOf, noTokens, type TokenClasses } from '#cabinet/ledger/price'
-import type { RequestRecord } from '#cabinet/ledger/request-record'
+import { inScope } from '#core/audit/scope'
+import { credit } from '#core/ledger/credit'
+import { nanoRub } from '#core/ledger/money'
+import { type BatchEntry, postBatch } from '#core/ledger/post-batch'
+import { costOf, noTokens, type TokenClasses } from '#core/ledger/price'
+import type { RequestRecord } from '#core/ledger/request-record'
 import { newRequestId } from '#gateway/http/request-id'
-import type { DemoPrices } from './demo-catalogue.ts'
+import type { DemoPrices } from './demo-catalog.ts'
 
 const dayMs = 86_400_000
-/** Moscow is three hours ahead of UTC, all year. */
+/** Moscow is three hours ahead of UTC all year. */
 const moscowMs = 3 * 3_600_000
 const days = 30
-/** Requests of a busy day and of a Sunday. */
+/** Requests on a busy day and on a Sunday. */
 const busiest = 24
 const quietest = 4
 
 export type DemoOwner = { readonly organizationId: string; readonly keyId: string }
 
 /**
- * Makes it look as if the demo organization had worked with its key for 30 days, up to yesterday: requests, charges and
- * usage, booked as settlement books them, with ids of their time. What they cost is credited before the first of them,
- * so the balance stays what it is.
+ * Creates 30 days of history for the demo organization's key, up to yesterday: requests, charges and usage, posted
+ * like settlement does, with IDs of their time. Their cost is credited before the first one, so the balance stays the
+ * same.
  */
 export async function writeDemoHistory(
   pool: Pool,
@@ -52,7 +52,10 @@ export async function writeDemoHistory(
   const scope = { actor: { kind: 'command', name: 'npm start' }, organizationId } as const
   await inScope(pool, scope, (client) =>
     credit(client, {
-      ...{ organizationId, kind: 'adjustment', refId: randomUUID(), amount: nanoRub(spent) },
+      organizationId,
+      kind: 'adjustment',
+      refId: randomUUID(),
+      amount: nanoRub(spent),
       at: new Date((today - days) * dayMs - moscowMs),
     }),
   )
@@ -61,7 +64,7 @@ export async function writeDemoHistory(
 
 type Said = { readonly model: string; readonly input: number; readonly output: number; readonly ms: number }
 
-/** What was asked on one Moscow day, in office hours; always the same for a day. */
+/** Requests of one Moscow day, in office hours. Always the same for a given day. */
 function requestsOf(day: number): readonly (Said & { readonly atMs: number; readonly day: number })[] {
   const isSunday = (day + 4) % 7 === 0 // 1970-01-01 was a Thursday
   const count = isSunday ? quietest : quietest + dice(`${day}`, busiest - quietest)
@@ -78,7 +81,10 @@ function requestsOf(day: number): readonly (Said & { readonly atMs: number; read
     ]
     const model = kinds[dice(`${seed} model`, kinds.length)] ?? 'demo/echo'
     return {
-      ...{ day, model, input: 50 + dice(`${seed} input`, 8_000), output: 20 + dice(`${seed} output`, 1_500) },
+      day,
+      model,
+      input: 50 + dice(`${seed} input`, 8_000),
+      output: 20 + dice(`${seed} output`, 1_500),
       ms: 80 + dice(`${seed} ms`, 4_000),
       atMs: day * dayMs - moscowMs + (9 * 60 + dice(`${seed} time`, 12 * 60)) * 60_000 + dice(seed, 60_000),
     }
@@ -110,7 +116,7 @@ function recordOf({ model, input, output, ms }: Said, prices: DemoPrices): Reque
   }
 }
 
-/** A whole number from 0 to below `sides`, always the same for a seed. */
+/** A whole number from 0 to below `sides`. Always the same for a given seed. */
 function dice(seed: string, sides: number): number {
   return createHash('sha256').update(seed).digest().readUInt32BE() % sides
 }

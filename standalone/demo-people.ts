@@ -1,20 +1,20 @@
 import type { Pool } from 'pg'
-import { inScope } from '#cabinet/audit/scope'
 import { makePerson, type PersonToMake } from '#cabinet/people/made-person'
+import { inScope } from '#core/audit/scope'
 import type { Secrets } from './secrets.ts'
 
-/** How somebody signs in to the cabinet. */
+/** A user's sign-in to the cabinet. */
 type SignIn = {
   readonly email: string
-  /** `undefined`: changed since it was made here. */
+  /** `undefined`: changed since the user was seeded. */
   readonly password: string | undefined
 }
 
-/** The two people of the demo: an owner of its organization, and an administrator. */
+/** The two seeded users: the organization's owner, and an administrator. */
 export type DemoPeople = {
   readonly user: SignIn
   readonly administrator: SignIn & {
-    /** Base32; `undefined`: changed since it was made here. */
+    /** Base32; `undefined`: changed since the user was seeded. */
     readonly totpSecret: string | undefined
   }
 }
@@ -23,7 +23,7 @@ const command = 'npm start'
 const userEmail = 'demo@example.com'
 const administratorEmail = 'admin@example.com'
 
-/** Makes both at the first start; their passwords are the data folder's. */
+/** Seeds both users on the first start. Their passwords are in the data folder. */
 export async function readOrMakeDemoPeople(
   pool: Pool,
   organizationId: string,
@@ -32,7 +32,9 @@ export async function readOrMakeDemoPeople(
   const sealingKeys = [Buffer.from(cabinetSealingKey, 'base64')] as const
   const user = { email: userEmail, password: demoPassword, organizationId, command }
   const administrator = {
-    ...{ email: administratorEmail, password: adminPassword, command },
+    email: administratorEmail,
+    password: adminPassword,
+    command,
     administrator: { totpSecret: adminTotpSecret, sealingKeys },
   }
   const isUserAsMade = await make(pool, user)

@@ -1,19 +1,19 @@
 import { join } from 'node:path'
-import type { Log } from '#cabinet/process/log'
 import type { Mount } from '#cabinet/web/mount'
 import { readConfig } from '#cabinet/webhook/config'
 import { startWebhook } from '#cabinet/webhook/start-webhook'
+import type { Log } from '#core/process/log'
 import { tillFile } from './database-files.ts'
 import type { Secrets } from './secrets.ts'
 import { startTill } from './yookassa/start-till.ts'
 
-/** A shop whose provider is the till of this machine, and what hears of its payments. */
+/** A shop with this machine's test payment provider, and the webhook receiver for its payments. */
 export type DemoShop = {
-  /** Of whoever asks the provider. */
+  /** Settings of the processes that call the provider. */
   readonly settings: Readonly<Record<string, string>>
-  /** Where people pay. */
+  /** The page for payments. */
   readonly tillUrl: string
-  /** The receiver of notifications, for the cabinet's port. */
+  /** The webhook receiver, served on the cabinet's port. */
   readonly mount: Mount
   stop(): Promise<void>
 }
@@ -21,7 +21,7 @@ export type DemoShop = {
 type DemoShopOptions = {
   readonly dataDir: string
   readonly tillPort: number
-  /** As the receiver's role. */
+  /** With the webhook receiver's role. */
   readonly databaseUrl: string
   readonly secrets: Pick<Secrets, 'tillSecretKey' | 'webhookSecret'>
   readonly log: Log
@@ -31,10 +31,10 @@ const shopId = '100500'
 const webhookPath = '/webhooks/'
 
 /**
- * Starts both, for this machine alone; the till remembers the payments of earlier starts.
+ * Starts both, only for this machine. The test payment provider keeps the payments of earlier starts.
  *
- * It stays at 127.0.0.1 where the cabinet is `localhost`: a browser that comes back from it comes from another site, as
- * it does from the real provider.
+ * It listens on 127.0.0.1 while the cabinet is `localhost`. So a browser that returns from it comes from another site,
+ * as with the real provider.
  */
 export async function startDemoShop(options: DemoShopOptions): Promise<DemoShop> {
   const { dataDir, tillPort, databaseUrl, log } = options
@@ -52,7 +52,10 @@ export async function startDemoShop(options: DemoShopOptions): Promise<DemoShop>
   )
   const notifyUrl = `http://127.0.0.1:${webhook.port}${webhookPath}yookassa?secret=${webhookSecret}`
   const till = await startTill({
-    ...{ port: tillPort, shopId, secretKey: tillSecretKey, notifyUrl },
+    port: tillPort,
+    shopId,
+    secretKey: tillSecretKey,
+    notifyUrl,
     stateFile: join(dataDir, tillFile),
   }).catch(async (error: unknown) => {
     await webhook.stop()

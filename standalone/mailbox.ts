@@ -1,42 +1,42 @@
 import { once } from 'node:events'
 import PostalMime from 'postal-mime'
 import { SMTPServer, type SMTPServerDataStream } from 'smtp-server'
-import { escapeHtml } from '#cabinet/process/html'
-import { listeningPort } from '#cabinet/process/listening-port'
 import type { LocalPage } from '#cabinet/web/local-page'
+import { escapeHtml } from '#core/process/html'
+import { listeningPort } from '#core/process/listening-port'
 
-/** A letter that the system has sent to somebody, and that nobody but this machine gets. */
+/** An email of the system. Only this machine receives it. */
 type KeptLetter = {
   /** ISO 8601. */
   readonly receivedAt: string
   readonly to: string
   readonly subject: string
   readonly text: string
-  /** Those that stand on lines of their own. */
+  /** Links on separate lines. */
   readonly links: readonly string[]
 }
 
-/** A mail server that delivers nothing: it shows what it gets. */
+/** A mail catcher: it delivers nothing and shows the emails that it receives. */
 export type Mailbox = {
   readonly smtpUrl: string
-  /** The letters, newest first: for people, and as JSON for scripts. */
+  /** The emails, newest first: as a page, and as JSON for scripts. */
   readonly pages: readonly LocalPage[]
   stop(): Promise<void>
 }
 
 export const mailboxPath = '/dev/mailbox'
 
-/** Letters that are kept, in memory. */
+/** Number of emails kept in memory. */
 const keptMax = 100
 const letterBytesMax = 1_000_000
 const clientCountMax = 20
-/** For connections that are still open when it stops. */
+/** Timeout for open connections when it stops. */
 const closeMsMax = 500
 
 /**
- * Starts it, as long as this process lives; on a free port of loopback, unless another place is named.
+ * Starts the mail catcher for the lifetime of this process. By default it listens on a free port on loopback.
  *
- * @param options.tell gets a line for each letter.
+ * @param options.tell gets a line for each email.
  */
 export async function startMailbox({
   tell,
@@ -64,12 +64,12 @@ export async function startMailbox({
         }
         answer()
       } catch (error) {
-        // Not a letter, whoever sent it.
-        answer(error instanceof Error ? error : new Error('the letter cannot be read'))
+        // Not an email, from any client.
+        answer(error instanceof Error ? error : new Error('the email cannot be read'))
       }
     },
   })
-  server.on('error', () => undefined) // a connection that broke
+  server.on('error', () => undefined) // a broken connection
   await once(server.listen(port, host), 'listening')
   return {
     smtpUrl: `smtp://${host}:${listeningPort(server.server)}`,
@@ -84,11 +84,11 @@ export async function startMailbox({
   }
 }
 
-/** @throws Error for a letter that is too large, of which only the beginning was kept until its end. */
+/** @throws Error for an email that is too large. Only its beginning was kept. */
 async function readWhole(stream: SMTPServerDataStream): Promise<Buffer> {
   const chunks: Buffer[] = []
   for await (const chunk of stream) if (!stream.sizeExceeded) chunks.push(chunk)
-  if (stream.sizeExceeded) throw Object.assign(new Error('the letter is too large'), { responseCode: 552 })
+  if (stream.sizeExceeded) throw Object.assign(new Error('the email is too large'), { responseCode: 552 })
   return Buffer.concat(chunks)
 }
 
@@ -103,7 +103,7 @@ async function readLetter(to: string, raw: Buffer): Promise<KeptLetter> {
   }
 }
 
-/** For a terminal: whatever a letter holds, it is one line. */
+/** For a terminal: always one line, whatever the email contains. */
 function lineOf({ to, subject, links }: KeptLetter): string {
   const [link] = links
   return `Letter to ${to}: ${subject}${link === undefined ? '' : ` → ${link}`}`.replace(/\p{Cc}+/gu, ' ')
@@ -115,8 +115,8 @@ function pageOf(letters: readonly KeptLetter[]): string {
     '<meta name="viewport" content="width=device-width"></head>',
     '<body style="font: 16px/1.5 sans-serif; max-width: 50em; margin: 2em auto; padding: 0 1em">',
     '<h1>Mailbox</h1>',
-    `<p>Letters are not delivered but shown here: the last ${keptMax}, until the system stops.</p>`,
-    ...(letters.length === 0 ? ['<p>No letters so far.</p>'] : letters.map(articleOf)),
+    `<p>Emails are not delivered. This page shows the last ${keptMax} until the system stops.</p>`,
+    ...(letters.length === 0 ? ['<p>No emails yet.</p>'] : letters.map(articleOf)),
     '</body></html>\n',
   ].join('\n')
 }

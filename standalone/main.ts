@@ -1,8 +1,8 @@
-import { formatRub } from '#cabinet/ledger/money'
 import { showSecondFactor } from '#cabinet/people/made-person'
-import { ignoreInspectorSignal } from '#cabinet/process/inspector'
+import { formatRub } from '#core/ledger/money'
+import { ignoreInspectorSignal } from '#core/process/inspector'
+import { readConfig } from './config.ts'
 import type { DemoPeople } from './demo-people.ts'
-import { readSettings } from './settings.ts'
 import { type System, startSystem } from './start-system.ts'
 
 const startedAtMs = performance.now()
@@ -13,9 +13,9 @@ let running: System | undefined
 ignoreInspectorSignal()
 stopOnSignal()
 try {
-  const settings = readSettings(process.env, process.argv.slice(2))
-  running = await startSystem({ ...settings, environment: process.env, say, tell })
-  process.stdout.write(settings.output === 'json' ? jsonLineOf(running) : bannerOf(running, settings.dataDir))
+  const config = readConfig(process.env, process.argv.slice(2))
+  running = await startSystem({ ...config, environment: process.env, say, tell })
+  process.stdout.write(config.output === 'json' ? jsonLineOf(running) : bannerOf(running, config.dataDir))
 } catch (error) {
   process.stderr.write(`\n${error instanceof Error ? error.message : String(error)}\n`)
   process.exitCode = 1
@@ -35,7 +35,7 @@ function jsonLineOf({
   return `${JSON.stringify({ baseUrl, apiKey, adminUrl, cabinetUrl, mailboxUrl, tillUrl, organization, cabinet })}\n`
 }
 
-/** `null`: changed since it was made. */
+/** A field is `null` if it has changed since the user was seeded. */
 function signInsOf({ user, administrator }: DemoPeople) {
   return {
     user: user.email,
@@ -60,7 +60,7 @@ Model Gateway is ready (${seconds} s)
   metrics       ${adminUrl}/metrics
   cabinet       ${cabinetUrl}
   mailbox       ${mailboxUrl}
-  till          ${tillUrl} (top-ups are paid here, in play money)
+  payments      ${tillUrl} (pay top-ups here with test money)
 ${people === undefined ? '' : signInLinesOf(people)}
 Try it:
 
@@ -69,7 +69,7 @@ Try it:
     -H "Content-Type: application/json" \\
     -d '{"model": "demo/echo", "messages": [{"role": "user", "content": "Hello"}]}'
 
-Models: demo/echo, demo/slow (streams 20 tokens a second), demo/error, demo/embed. Ctrl-C stops everything; your data stays in ${dataDir}.
+Models: demo/echo, demo/slow (streams 20 tokens a second), demo/error, demo/embed. Press Ctrl-C to stop. Your data stays in ${dataDir}.
 `
 }
 
@@ -79,15 +79,15 @@ function signInLinesOf({ user, administrator }: DemoPeople): string {
   return `
 Sign in to the cabinet:
 
-  owner         ${user.email}   ${user.password ?? 'with the password that was set there'}
-  administrator ${email}  ${password ?? 'with the password and the code that were set there'}
+  owner         ${user.email}   ${user.password ?? 'with the password that you set in the cabinet'}
+  administrator ${email}  ${password ?? 'with the password and the second factor that you set in the cabinet'}
 ${factor === undefined ? '' : `  second factor ${factor.uri} (code now: ${factor.code})\n`}`
 }
 
-/** Ctrl-C arrives twice at once, from the terminal and from npm. Later than this it is a second one, by an impatient person. */
+/** Ctrl-C arrives twice at once, from the terminal and from npm. After this time, it means that the user pressed it again. */
 const impatientAfterMs = 1_000
 
-/** During the start there is nothing to stop in order: the servers end with this process. */
+/** During startup no orderly shutdown is needed: the servers end with this process. */
 function stopOnSignal(): void {
   let stoppedAtMs: number | undefined
   for (const signal of ['SIGINT', 'SIGTERM'] as const)

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 
-/** @throws Error with a sentence for people when `port` of the address is taken; 0 never is. */
+/** @throws Error for the user if `port` of the address is taken. Port 0 is never taken. */
 export async function requireFreePort(port: number, host: string, setting: string): Promise<void> {
   await new Promise<void>((resolve, reject) => {
     const probe = createServer()
@@ -18,7 +18,7 @@ export async function requireFreePort(port: number, host: string, setting: strin
   })
 }
 
-/** A port of 127.0.0.1 that is free now; another process may still take it before we do. */
+/** A free port on 127.0.0.1. Another process may still take it first. */
 export async function findFreePort(): Promise<number> {
   const probe = createServer().listen(0, '127.0.0.1')
   await once(probe, 'listening')

@@ -23,56 +23,57 @@ const run = promisify(execFile)
 /** Includes recovery after a crash. */
 const startTimeoutMs = 60_000
 const pollMs = 25
-/** After this an orderly stop becomes an immediate one: clients that hold on lose nothing committed. */
+/** After this, an orderly stop becomes an immediate one. Clients that stay connected lose no committed data. */
 const stopTimeoutMs = 10_000
 const portTriesMax = 5
-/** An orphan is told to stop when its parent dies, and needs a moment. One that stays longer serves another system. */
+/** An orphan stops when its parent dies, which takes a moment. One that stays longer serves another system. */
 const orphanTimeoutMs = 3_000
 const logBytesMax = 10_000_000
 const logTailBytes = 2_000
 
-/** A Postgres that we started, on 127.0.0.1. It ends with this process, however that ends. */
+/** A Postgres started by this process, on 127.0.0.1. It always ends with this process. */
 export type PostgresServer = {
-  /** With the password of its superuser: a secret. */
+  /** Contains the superuser's password: a secret. */
   readonly url: string
   readonly port: number
-  /** Process id of the present postmaster; `undefined` while stopped. */
+  /** Process ID of the current postmaster; `undefined` while stopped. */
   pid(): number | undefined
-  /** Ends it in order. */
+  /** Stops it in order. */
   stop(): Promise<void>
-  /** Ends it at once (SIGKILL), as a crash would. */
+  /** Kills it (SIGKILL), like a crash. */
   kill(): Promise<void>
-  /** Starts it again on the same port and data. */
+  /** Restarts it on the same port and data. */
   start(): Promise<void>
-  /** Stops it, and removes the data if the folder was a throwaway one. */
+  /** Stops it, and removes the data if the folder is temporary. */
   [Symbol.asyncDispose](): Promise<void>
 }
 
 export type PostgresOptions = {
-  /** Folder for data, log and password, created if missing. Default: a throwaway one. */
+  /** Folder for data, log and password, created if missing. Default: a temporary folder. */
   readonly dataDir?: string
-  /** Default: any free one. */
+  /** Default: any free port. */
   readonly port?: number
-  /** `fast` does not wait for the disk: survives kill -9, not a power cut. For throwaway clusters. */
+  /** `fast` does not wait for the disk. Data survives kill -9, but not a power cut. For temporary clusters. */
   readonly durability: 'safe' | 'fast'
 }
 
 /**
- * Starts the Postgres that came with npm; see `startPostgres`.
+ * Starts the Postgres installed by npm; see `startPostgres`.
  *
- * @throws Error saying what to do when there is none for this machine.
+ * @throws Error with instructions if there is none for this machine.
  */
 export async function startEmbeddedPostgres(options: PostgresOptions): Promise<PostgresServer> {
   return startPostgres(findEmbeddedBinaries(), options)
 }
 
 /**
- * Starts a Postgres from a folder of programs (`initdb`, `postgres`), creating its cluster first if there is none.
+ * Starts Postgres from a folder of programs (`initdb`, `postgres`), and creates its cluster first if there is none.
  *
- * Runs as ourselves, or as root as the system user `model-gateway`, in folders that it can enter. Passwords only
- * (SCRAM), the superuser's in the file `password` of the data folder, mode 600.
+ * It runs as the current user, or as root as the system user `model-gateway`, in folders that this user can enter.
+ * Only passwords are accepted (SCRAM). The superuser's password is in the file `password` of the data folder, mode
+ * 600.
  *
- * @throws Error when it does not start, with the end of its log.
+ * @throws Error with the end of its log, if it does not start.
  */
 export async function startPostgres(binaries: string, options: PostgresOptions): Promise<PostgresServer> {
   const account = await findAccount()
@@ -135,7 +136,7 @@ async function startIn(
     url: urlOf(port),
     port,
     pid: () => running?.postmaster.pid,
-    stop: () => end('SIGINT'), // "fast" shutdown: clients are cut off, everything is written
+    stop: () => end('SIGINT'), // "fast" shutdown: disconnects clients and writes everything
     kill: () => end('SIGKILL'),
     async start() {
       if (running !== undefined && hasEnded(running.postmaster)) await end('SIGKILL') // it died on its own
@@ -159,7 +160,7 @@ function findEmbeddedBinaries(): string {
   }
 }
 
-/** Creates the cluster if there is none, completely or not at all, and returns its password. */
+/** Creates the cluster if there is none, atomically, and returns its password. */
 async function initialise(
   programs: string,
   dataDir: string,
@@ -185,14 +186,14 @@ async function initialise(
   return password
 }
 
-/** Our own environment could point Postgres at other servers (PGDATA, PGPORT) or another language. */
+/** Our own environment could point Postgres to other servers (PGDATA, PGPORT) or another language. */
 const environment = { PATH: process.env.PATH, LC_ALL: 'C', TZ: 'UTC' }
 
 type Running = {
   readonly postmaster: ChildProcess
-  /** Stops the postmaster when we are gone without having done so; it watches our end of a pipe. */
+  /** Stops the postmaster if this process dies without stopping it. It watches our end of a pipe. */
   readonly watchdog: ChildProcess
-  /** Where its part of the log begins, in bytes. */
+  /** Where the log of this run begins, in bytes. */
   readonly logStart: number
 }
 
@@ -204,8 +205,13 @@ async function spawnPostgres(
   durability: PostgresOptions['durability'],
 ): Promise<Running> {
   const settings = [
-    ...['listen_addresses=127.0.0.1', 'unix_socket_directories=', 'max_connections=200', 'jit=off'],
-    ...['timezone=UTC', 'log_timezone=UTC', 'log_checkpoints=off'],
+    'listen_addresses=127.0.0.1',
+    'unix_socket_directories=',
+    'max_connections=200',
+    'jit=off',
+    'timezone=UTC',
+    'log_timezone=UTC',
+    'log_checkpoints=off',
     ...(durability === 'fast' ? ['fsync=off', 'full_page_writes=off'] : []),
   ]
   const args = [
@@ -217,13 +223,13 @@ async function spawnPostgres(
   ]
   const log = await openLog(dataDir)
   const logStart = (await log.stat()).size
-  // Its own process group: Ctrl-C reaches us, and we stop it in order.
+  // A separate process group: Ctrl-C reaches only this process, which stops Postgres in order.
   const options = { ...account, cwd: dataDir, env: environment, detached: true } as const
   const postmaster = spawn(join(programs, 'postgres'), args, {
     ...options,
     stdio: ['ignore', log.fd, log.fd],
   })
-  postmaster.once('error', () => undefined) // untilReady sees that it is not there
+  postmaster.once('error', () => undefined) // untilReady notices it
   await log.close()
   return { postmaster, watchdog: watchOver(postmaster.pid, 'INT', options), logStart }
 }
@@ -235,7 +241,7 @@ async function openLog(dataDir: string) {
 }
 
 class PortTaken extends Error {}
-/** The backends of a killed postmaster are still ending. */
+/** The backends of a killed postmaster are still running. */
 class StillInUse extends Error {}
 
 async function untilReady(running: Running, url: string, port: number, dataDir: string): Promise<void> {
@@ -280,7 +286,7 @@ async function endPostgres({ postmaster, watchdog }: Running, signal: NodeJS.Sig
     await ended
     clearTimeout(timer)
   }
-  watchdog.kill('SIGKILL') // last: until here something must watch
+  watchdog.kill('SIGKILL') // last: until here, the watchdog must keep watching
 }
 
 function hasEnded(child: ChildProcess): boolean {
@@ -288,10 +294,10 @@ function hasEnded(child: ChildProcess): boolean {
 }
 
 /**
- * Waits for a postmaster that an earlier run left behind on this folder. Postgres itself cleans up after a dead one,
- * unless another process has its id by now.
+ * Waits for a postmaster of an earlier run on this folder. Postgres itself cleans up after a dead one, unless another
+ * process has its ID by now.
  *
- * @throws Error if it stays: the folder is in use.
+ * @throws Error if it keeps running: the folder is in use.
  */
 async function untilUnused(dataDir: string): Promise<void> {
   const file = join(dataDir, 'cluster', 'postmaster.pid')

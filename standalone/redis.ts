@@ -4,59 +4,59 @@ import { access, chmod, constants, mkdir, mkdtemp, readdir, rm } from 'node:fs/p
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { promisify } from 'node:util'
-import { loginOf, ownersLogin, type RedisUser } from '#cabinet/admission/redis-users'
+import { loginOf, ownersLogin, type RedisUser } from '#core/admission/redis-users'
 import { findFreePort } from './port.ts'
 import { type Account, canRun, findAccount, giveFolder } from './server-account.ts'
 import { watchOver } from './watchdog.ts'
 
 const run = promisify(execFile)
 
-/** Functions, `allow-oom` and `no-writes` scripts exist from Redis 7.0 on. */
+/** Redis 7.0 introduced functions, `allow-oom` and `no-writes` scripts. */
 const majorVersionMin = 7
 const serverNames = ['redis-server', 'valkey-server']
-/** Where packages install servers, whether or not they are in PATH. */
+/** Where packages install servers. These folders may not be in PATH. */
 const usualFolders = ['/usr/bin', '/usr/local/bin', '/opt/homebrew/bin']
 const installTimeoutMs = 180_000
 const startTimeoutMs = 20_000
 const stopTimeoutMs = 10_000
-/** How often another process may take a free port before our server has it. */
+/** How many times to retry if another process takes the free port first. */
 const portTriesMax = 5
 const outputBytesMax = 4_000
 
-/** A user of Redis, and what it says to be let in. */
+/** A Redis user and its password. */
 export type Login = { readonly user: RedisUser; readonly password: string }
 
-/** A Redis or Valkey server that we started, on loopback. */
+/** A Redis or Valkey server started by this process, on loopback. */
 export type RedisServer = {
-  /** As the user who may do everything; with its password, if it has one. */
+  /** For the user with all permissions, including its password if it has one. */
   readonly url: string
   readonly port: number
-  /** Process id of the present run; `undefined` while stopped. */
+  /** Process ID of the current run; `undefined` while stopped. */
   pid(): number | undefined
-  /** Ends it in order (SIGTERM): everything written is on disk. */
+  /** Stops it in order (SIGTERM): everything is written to disk. */
   stop(): Promise<void>
-  /** Ends it at once (SIGKILL). */
+  /** Kills it (SIGKILL). */
   kill(): Promise<void>
-  /** Starts it again on the same port and data. */
+  /** Restarts it on the same port and data. */
   start(): Promise<void>
-  /** Freezes it (SIGSTOP): connections stay open and nothing answers. */
+  /** Freezes it (SIGSTOP): connections stay open but get no responses. */
   freeze(): void
   thaw(): void
-  /** Kills it, and removes the data if the folder was a throwaway one. */
+  /** Kills it, and removes the data if the folder is temporary. */
   [Symbol.asyncDispose](): Promise<void>
 }
 
 /**
- * Starts a Redis of its own on 127.0.0.1 that never evicts and writes each second to its append-only file. It runs as
- * ourselves, or as root as the system user `model-gateway`, whose folder and files then are its data.
+ * Starts a Redis on 127.0.0.1 that never evicts and writes to its append-only file every second. It runs as the
+ * current user, or as root as the system user `model-gateway`, which then owns the folder and files of its data.
  *
- * @param options.dataDir created if missing; default: a throwaway one.
- * @param options.password of the user who may do everything; default: no password is needed.
- * @param options.logins users who may do less.
- * @param options.port default: any free one.
- * @param options.maxmemory as Redis writes it (`64mb`); default: no limit.
+ * @param options.dataDir created if missing; default: a temporary folder.
+ * @param options.password of the user with all permissions; default: no password.
+ * @param options.logins users with fewer permissions.
+ * @param options.port default: any free port.
+ * @param options.maxmemory in Redis's format (`64mb`); default: no limit.
  * @param options.server path of the server; default: `findRedisServer()`.
- * @throws Error when it does not start, with its output.
+ * @throws Error with its output, if it does not start.
  */
 export async function startRedis(
   options: {
@@ -78,8 +78,16 @@ export async function startRedis(
   await giveFolder(dataDir, account)
   const launch = (port: number) =>
     launchServer(server, { ...account, cwd: dataDir }, port, [
-      ...['--appendonly', options.appendonly ?? 'yes', '--appendfsync', 'everysec'],
-      ...['--maxmemory', options.maxmemory ?? '0', '--maxmemory-policy', 'noeviction', '--save', ''],
+      '--appendonly',
+      options.appendonly ?? 'yes',
+      '--appendfsync',
+      'everysec',
+      '--maxmemory',
+      options.maxmemory ?? '0',
+      '--maxmemory-policy',
+      'noeviction',
+      '--save',
+      '',
       ...usersOf(options.password, options.logins ?? []),
     ])
 
@@ -120,7 +128,7 @@ export async function startRedis(
   }
 }
 
-/** The address of a Redis for one of its users. */
+/** A Redis URL for one of its users. */
 export function redisUrlAs({ user, password }: Login, redisUrl: string): string {
   const url = new URL(redisUrl)
   url.username = user.name
@@ -128,14 +136,14 @@ export function redisUrlAs({ user, password }: Login, redisUrl: string): string 
   return url.href
 }
 
-/** Settings of the users. Anybody may read the arguments of a process: they have hashes of the passwords. */
+/** Configuration of the users. Any local user can read a process's arguments, so they contain only password hashes. */
 function usersOf(password: string | undefined, logins: readonly Login[]): readonly string[] {
   const owner = password === undefined ? [] : [ownersLogin(password)]
   const users = logins.map(({ user, password }) => loginOf(user, password))
   return [...owner, ...users].flatMap((words) => ['--user', ...words])
 }
 
-/** @throws Error saying what to do where the account that Redis is to run as cannot run it. */
+/** @throws Error with instructions, if Redis's account cannot run the server. */
 async function requireRunnable(server: string, account: Account): Promise<void> {
   if (account === undefined || (await canRun(account, server, ['--version']))) return
   throw new Error(
@@ -145,13 +153,13 @@ async function requireRunnable(server: string, account: Account): Promise<void> 
 }
 
 /**
- * Path of a redis-server or valkey-server ≥ 7: an installed one, or one installed by the system's package manager where
- * that asks no questions (apt-get as root, brew).
+ * Path of a redis-server or valkey-server ≥ 7. If none is installed, installs one with the system's package manager,
+ * if that needs no input (apt-get as root, brew).
  *
- * A service that the package starts by itself is left alone and not used.
+ * A service that the package starts is left running and is not used.
  *
- * @param say called with what is being done if that takes long.
- * @throws Error saying what to install.
+ * @param say gets progress lines.
+ * @throws Error that names what to install.
  */
 export async function findRedisServer(say: (line: string) => void = () => undefined): Promise<string> {
   const found = await findInstalled()
@@ -221,10 +229,11 @@ async function findInstaller() {
 }
 
 /**
- * Resolves once the server accepts connections. It has its own process group: Ctrl-C reaches us, and we stop it. It ends
- * with us, however we end: a second one would write to the same file.
+ * Resolves once the server accepts connections. It has a separate process group: Ctrl-C reaches only this process,
+ * which stops the server. The server always ends with this process, because a second server would write to the same
+ * file.
  *
- * It starts in its folder and uses relative paths, so its account needs no access to the folders above.
+ * It starts in its folder and uses relative paths, so its account needs no access to parent folders.
  */
 async function launchServer(
   server: string,
@@ -276,7 +285,7 @@ async function launchServer(
 async function endProcess(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return
   const ended = once(child, 'exit')
-  child.kill('SIGCONT') // a frozen one hears nothing but SIGKILL
+  child.kill('SIGCONT') // a frozen process reacts only to SIGKILL
   child.kill(signal)
   const timer = setTimeout(() => child.kill('SIGKILL'), stopTimeoutMs)
   await ended

@@ -1,10 +1,10 @@
 import { existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { readDataDir } from './config.ts'
 import { findFolderUser } from './folder-user.ts'
 import { removeDataFolder } from './server-account.ts'
-import { readDataDir } from './settings.ts'
 
-/** Removes the data folder of `npm start`, unless it is not one or is in use. */
+/** Removes the data folder of `npm start`, unless the folder is something else or is in use. */
 const dataDir = readDataDir(process.env)
 const user = findFolderUser(dataDir)
 if (!existsSync(dataDir)) process.stdout.write(`Nothing to remove: ${dataDir} does not exist.\n`)

@@ -15,15 +15,15 @@ import { z } from 'zod'
 import { newTotpSecret } from '#cabinet/people/made-person'
 
 const secret = z.string().min(32)
-/** One that data folders of older versions lack: it is made when it is missing. */
+/** A secret that data folders of older versions lack. It is created if missing. */
 const newerSecret = secret.default(() => randomBytes(32).toString('base64url'))
-/** 32 bytes, as what seals with it reads them. */
+/** 32 bytes, in the format of its readers. */
 const newerSealingKey = z
   .base64()
   .length(44)
   .default(() => randomBytes(32).toString('base64'))
 
-// Loose: what a later version has made is kept for the day when it is started again.
+// Loose: secrets of later versions are kept for when they run again.
 const secretsSchema = z.looseObject({
   keyPepper: secret,
   credentialsKey: secret,
@@ -32,24 +32,29 @@ const secretsSchema = z.looseObject({
   redisGatewayPassword: newerSecret,
   redisWorkerPassword: newerSecret,
   redisCabinetPassword: newerSecret,
-  /** Seals what the cabinet alone may open; no other process has it. */
+  /** Encrypts data that only the cabinet may decrypt. No other process has it. */
   cabinetSealingKey: newerSealingKey,
-  /** Ours at the till, which is a test shop as its beginning says, and that of its notifications. */
+  /**
+   * The shop's key at the test payment provider (the prefix marks a test shop), and the secret of its notifications.
+   */
   tillSecretKey: secret.default(() => `test_${randomBytes(32).toString('base64url')}`),
   webhookSecret: newerSecret,
-  /** Of the two people that `npm start` makes. */
+  /** For the two seeded users. */
   demoPassword: newerSecret,
   adminPassword: newerSecret,
   /** Base32. */
   adminTotpSecret: secret.default(newTotpSecret),
 })
 
-/** The secrets of one installation: without the pepper no API key works, without the credentials key no provider. */
+/**
+ * The secrets of one installation. Without the pepper, no API key works. Without the credentials key, no provider
+ * works.
+ */
 export type Secrets = z.infer<typeof secretsSchema>
 
 /**
- * The secrets in the data folder, created at the first start; readable by their owner only. Those that an older version
- * did not know are added, completely or not at all, and no other changes.
+ * The secrets in the data folder, created on the first start and readable only by their owner. Secrets that an older
+ * version lacks are added atomically. Others never change.
  */
 export function readOrMakeSecrets(dataDir: string): Secrets {
   const file = join(dataDir, 'secrets.json')
@@ -63,10 +68,10 @@ export function readOrMakeSecrets(dataDir: string): Secrets {
   return secrets
 }
 
-/** Writes a file that only its owner may read; whatever happens there is the old one or the whole new one. */
+/** Writes a file that only its owner may read. The file is replaced atomically. */
 function replace(file: string, text: string): void {
   const unfinished = `${file}.new`
-  rmSync(unfinished, { force: true }) // of a start that was killed: it may be open to others
+  rmSync(unfinished, { force: true }) // left by a killed start, and may be readable by others
   const descriptor = openSync(unfinished, 'wx', 0o600)
   try {
     writeFileSync(descriptor, text)

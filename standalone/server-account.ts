@@ -6,15 +6,18 @@ import { promisify } from 'node:util'
 
 const run = promisify(execFile)
 
-/** Postgres refuses to run as root, and Redis should not; as root we run them as this system user, created when first needed. */
+/**
+ * Postgres rejects root, and Redis should not run as root. As root, we run them as this system user, created on first
+ * use.
+ */
 const userName = 'model-gateway'
-/** What that user must enter but cannot reach (a checkout under /root) goes here instead. */
+/** Replaces folders that this user needs but cannot reach, such as a checkout under /root. */
 const privateFolder = '/var/lib/model-gateway'
 
-/** The user that our servers run as: a system user's ids, or `undefined` for our own. */
+/** The user for the servers: a system user's IDs, or `undefined` for the current user. */
 export type Account = { readonly uid: number; readonly gid: number } | undefined
 
-/** The account to run servers as: our own, or as root the system user `model-gateway`. */
+/** The account for the servers: the current user, or as root the system user `model-gateway`. */
 export async function findAccount(): Promise<Account> {
   if (process.getuid?.() !== 0) return undefined
   const known = await findUser()
@@ -24,7 +27,7 @@ export async function findAccount(): Promise<Account> {
     () => undefined,
     (error: Error) => error,
   )
-  const made = await findUser() // another process may have created it at the same moment
+  const made = await findUser() // another process may have created it at the same time
   if (made !== undefined) return made
   throw new Error(
     `Postgres and Redis cannot run as root, and the user ${userName} could not be created. Create it (\`useradd ` +
@@ -43,9 +46,9 @@ async function findUser(): Promise<Account> {
 }
 
 /**
- * A folder for `account` alone, mode 700: `folder` itself, or a replacement if `account` cannot enter it.
+ * A folder only for `account`, mode 700: `folder` itself, or a replacement if `account` cannot enter it.
  *
- * Empty if `folder` did not exist, even if an earlier folder of that path, deleted by hand, had a replacement.
+ * Empty if `folder` did not exist, even if an earlier folder of that path had a replacement and was deleted manually.
  */
 export async function findDataFolder(folder: string, account: Account): Promise<string> {
   const isNew = (await mkdir(folder, { recursive: true, mode: 0o700 })) !== undefined
@@ -60,14 +63,14 @@ export async function findDataFolder(folder: string, account: Account): Promise<
   return instead
 }
 
-/** Its secrets are gone with the folder it replaced, but nobody asked to delete its data. */
+/** Its secrets were deleted with the folder that it replaced, but its data must not be deleted without a request. */
 async function putAside(folder: string): Promise<void> {
   await rename(folder, `${folder}.aside-${Date.now()}`).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'ENOENT') throw error
   })
 }
 
-/** Removes the folder that `findDataFolder` returned for `folder`, wherever it is. */
+/** Removes the folder that `findDataFolder` returned for `folder`. */
 export async function removeDataFolder(folder: string): Promise<void> {
   await rm(folder, { recursive: true, force: true })
   if (process.getuid?.() === 0) await rm(insteadOf(folder), { recursive: true, force: true })
@@ -79,8 +82,8 @@ function insteadOf(folder: string): string {
 }
 
 /**
- * A folder with the programs of `binaries` (`…/bin`, next to its `lib` and `share`) that `account` can run: that one or
- * a copy.
+ * A folder with the programs of `binaries` (`…/bin`, next to its `lib` and `share`) that `account` can run: that
+ * folder or a copy.
  */
 export async function findRunnableBinaries(binaries: string, account: Account): Promise<string> {
   if (account === undefined || (await canRun(account, join(binaries, 'postgres'), ['--version'])))
@@ -99,13 +102,13 @@ export async function findRunnableBinaries(binaries: string, account: Account): 
   return join(copy, basename(binaries))
 }
 
-/** Anybody may pass through it; its contents have their own permissions. */
+/** All users may pass through it. Its contents have their own permissions. */
 async function makePrivateFolder(): Promise<void> {
   await mkdir(privateFolder, { recursive: true })
   await chmod(privateFolder, 0o755)
 }
 
-/** Makes a folder and all that is in it the account's. */
+/** Makes an account the owner of a folder and its contents. */
 export async function giveFolder(folder: string, account: Account): Promise<void> {
   if (account !== undefined) await run('chown', ['-hR', `${account.uid}:${account.gid}`, folder])
 }

@@ -3,28 +3,29 @@ import { isIPv6 } from 'node:net'
 import { join } from 'node:path'
 import type { Pool } from 'pg'
 import { pino } from 'pino'
-import { readBacklog } from '#cabinet/admission/backlog'
-import { cabinetRedisUser, gatewayRedisUser, workerRedisUser } from '#cabinet/admission/redis-users'
-import { readDatabaseId } from '#cabinet/db/database-id'
-import { migrate } from '#cabinet/db/migrate'
-import { createPool } from '#cabinet/db/pool'
-import { requirePepper } from '#cabinet/keys/database-pepper'
-import { PepperMismatch } from '#cabinet/keys/pepper'
-import { readBalance } from '#cabinet/ledger/balance'
-import type { NanoRub } from '#cabinet/ledger/money'
-import { logOptions } from '#cabinet/process/log-options'
-import { connectRedis, RedisUnavailable } from '#cabinet/redis/redis-connection'
-import { buildPagesIfOlder } from '#cabinet/ui/build-pages'
+import { buildPagesIfOlder } from '#cabinet/pages/build-pages'
 import { readConfig as readWebConfig } from '#cabinet/web/config'
 import { startWeb } from '#cabinet/web/start-web'
-import { readConfig as readWorkerConfig } from '#cabinet/worker/config'
-import { startWorker } from '#cabinet/worker/start-worker'
+import { readBacklog } from '#core/admission/backlog'
+import { cabinetRedisUser, gatewayRedisUser, workerRedisUser } from '#core/admission/redis-users'
+import { readDatabaseId } from '#core/db/database-id'
+import { migrate } from '#core/db/migrate'
+import { createPool } from '#core/db/pool'
+import { requirePepper } from '#core/keys/database-pepper'
+import { PepperMismatch } from '#core/keys/pepper'
+import { readBalance } from '#core/ledger/balance'
+import type { NanoRub } from '#core/ledger/money'
+import type { Log } from '#core/process/log'
+import { logOptions } from '#core/process/log-options'
+import { connectRedis, RedisUnavailable } from '#core/redis/redis-connection'
 import { readConfig as readGatewayConfig } from '#gateway/config'
 import { startGateway } from '#gateway/start-gateway'
+import { readConfig as readWorkerConfig } from '#worker/config'
+import { startWorker } from '#worker/start-worker'
 import { claimRedis } from './claimed-redis.ts'
 import { placeFilesOf } from './database-files.ts'
 import { type DemoAccount, readOrMakeDemoAccount } from './demo-account.ts'
-import { putDemoCatalogue } from './demo-catalogue.ts'
+import { putDemoCatalog } from './demo-catalog.ts'
 import { writeDemoHistory } from './demo-history.ts'
 import { type DemoPeople, readOrMakeDemoPeople } from './demo-people.ts'
 import { startDemoProvider } from './demo-provider/start-demo-provider.ts'
@@ -44,22 +45,22 @@ export type SystemOptions = {
   readonly adminPort: number
   readonly cabinetPort: number
   readonly tillPort: number
-  /** Addresses to listen at. */
+  /** Addresses to listen on. */
   readonly gatewayHost: string
   readonly cabinetHost: string
-  /** A Postgres of the caller's; otherwise one is started. */
+  /** Your own Postgres; otherwise one is started. */
   readonly databaseUrl: string | undefined
-  /** A Redis or Valkey of the caller's; otherwise one is started. */
+  /** Your own Redis or Valkey; otherwise one is started. */
   readonly redisUrl: string | undefined
-  /** Given once to an organization that is created here. */
+  /** Credited once to an organization that is created here. */
   readonly openingBalance: NanoRub
-  /** Folder of custom resources to follow, if any. */
+  /** Folder of custom resources to follow. */
   readonly manifestsFolder: string | undefined
-  /** For providers' credentials whose Secrets are not in that folder. */
+  /** For provider credentials whose Secrets are not in that folder. */
   readonly environment: Readonly<Record<string, string | undefined>>
-  /** Called with each step, one line at a time. */
+  /** Gets each step as a line. */
   readonly say: (line: string) => void
-  /** Called at any time with lines about the manifests, including new secrets of keys, and about letters. */
+  /** Gets lines about the manifests, new key secrets, and emails at any time. */
   readonly tell: (line: string) => void
 }
 
@@ -67,11 +68,11 @@ export type System = {
   readonly baseUrl: string
   readonly adminUrl: string
   readonly cabinetUrl: string
-  /** Shows the letters that the system sends; to this machine alone. */
+  /** Shows the system's emails, only on this machine. */
   readonly mailboxUrl: string
-  /** Where top-ups are paid, and paid back; to this machine alone. */
+  /** Where top-ups are paid and refunded, only on this machine. */
   readonly tillUrl: string
-  /** Who can sign in to the cabinet. `undefined` in a database of the caller's, where nobody is made. */
+  /** The seeded users of the cabinet. `undefined` with your own database, where no users are seeded. */
   readonly people: DemoPeople | undefined
   readonly apiKey: string
   readonly organization: string
@@ -79,20 +80,20 @@ export type System = {
   readonly balance: NanoRub
   readonly databaseUrl: string
   readonly redisUrl: string
-  /** Stops what was started here, in reverse, and nothing else. */
+  /** Stops only what this process started, in reverse order. */
   stop(): Promise<void>
 }
 
-/** One Redis, as each process connects to it: a Redis of the caller's has one user only. */
+/** The Redis URL of each process. Your own Redis has only one user. */
 type RedisUrls = Readonly<Record<'everything' | 'gateway' | 'worker' | 'cabinet', string>>
 
-/** On one machine an epoch need not open slowly: the gateway renews every second. */
+/** On one machine, epochs can open fast: the gateway renews every second. */
 const renewEveryMs = 1_000
 const leaseMs = 4 * renewEveryMs
-/** From a started system to its first answer; a fresh machine takes a few seconds. */
+/** Time from a started system to its first response. A fresh machine takes a few seconds. */
 const readyWithinMs = 30_000
 
-/** Starts everything on this machine and resolves once the first request would be served. */
+/** Starts everything on this machine and resolves once requests are served. */
 export async function startSystem(options: SystemOptions): Promise<System> {
   const stops: (() => Promise<unknown>)[] = []
   const stop = async () => {
@@ -132,7 +133,7 @@ async function startParts(
   const databaseId = await prepareDatabase(pool, secrets, dataDir)
   const redisUrls = await openRedis(options, redisServer, databaseId, secrets, stops)
 
-  say('Starting the demo provider, the till, the worker, the cabinet and the gateway')
+  say('Starting the demo provider, the test payment provider, the worker, the cabinet and the gateway')
   const account = await fillDatabase(pool, options, secrets, stops)
   const people =
     options.databaseUrl === undefined
@@ -162,7 +163,7 @@ async function startParts(
   }
 }
 
-/** Till, receiver, worker, cabinet and gateway, in this process. */
+/** Test payment provider, webhook receiver, worker, cabinet and gateway, in this process. */
 async function startProcesses(
   options: SystemOptions,
   secrets: Secrets,
@@ -170,10 +171,7 @@ async function startProcesses(
   stops: (() => Promise<unknown>)[],
 ) {
   const { keyPepper, routesSigningKey, credentialsKey } = secrets
-  const log = pino(
-    { ...logOptions, name: 'model-gateway' },
-    pino.destination({ dest: join(options.dataDir, 'log'), mode: 0o600 }),
-  )
+  const log = openLog(options)
   const common = {
     ROUTES_SIGNING_KEY: routesSigningKey,
     RENEW_EVERY_MS: String(renewEveryMs),
@@ -182,7 +180,10 @@ async function startProcesses(
   const mailbox = await startMailbox({ tell: options.tell })
   stops.push(() => mailbox.stop())
   const shop = await startDemoShop({
-    ...{ dataDir: options.dataDir, tillPort: options.tillPort, secrets, log },
+    dataDir: options.dataDir,
+    tillPort: options.tillPort,
+    secrets,
+    log,
     databaseUrl: databaseUrlAs('model_gateway_webhook', options, stores.databaseUrl),
   })
   stops.push(() => shop.stop())
@@ -200,11 +201,7 @@ async function startProcesses(
     log,
   )
   stops.push(() => worker.stop())
-  // Letters and pages lead to both, so their ports are known before the first of them is there.
-  const cabinetPort = options.cabinetPort || (await findFreePort())
-  const gatewayPort = options.gatewayPort || (await findFreePort())
-  const appUrl = `http://${nameOf(options.cabinetHost)}:${cabinetPort}`
-  const baseUrl = `http://${nameOf(options.gatewayHost)}:${gatewayPort}/v1`
+  const { cabinetPort, gatewayPort, appUrl, baseUrl } = await findAddresses(options)
   const web = await startWeb(
     readWebConfig({
       ...shop.settings,
@@ -240,6 +237,25 @@ async function startProcesses(
   return { appUrl, baseUrl, gateway, tillUrl: shop.tillUrl }
 }
 
+function openLog({ dataDir }: SystemOptions): Log {
+  return pino(
+    { ...logOptions, name: 'model-gateway' },
+    pino.destination({ dest: join(dataDir, 'log'), mode: 0o600 }),
+  )
+}
+
+/** Email and pages link to cabinet and gateway, so their ports are known before either starts. */
+async function findAddresses(options: SystemOptions) {
+  const cabinetPort = options.cabinetPort || (await findFreePort())
+  const gatewayPort = options.gatewayPort || (await findFreePort())
+  return {
+    cabinetPort,
+    gatewayPort,
+    appUrl: `http://${nameOf(options.cabinetHost)}:${cabinetPort}`,
+    baseUrl: `http://${nameOf(options.gatewayHost)}:${gatewayPort}/v1`,
+  }
+}
+
 /** Our own Postgres as one of its roles sees it. In one of the caller's the roles may be missing, or not be the user's. */
 function databaseUrlAs(role: string, options: SystemOptions, databaseUrl: string): string {
   if (options.databaseUrl !== undefined) return databaseUrl
@@ -248,13 +264,13 @@ function databaseUrlAs(role: string, options: SystemOptions, databaseUrl: string
   return url.href
 }
 
-/** How this machine names what listens at an address, in an address of its own. */
+/** The name of a listening address in this machine's own URLs. */
 function nameOf(host: string): string {
   if (['127.0.0.1', '::1', '0.0.0.0', '::'].includes(host)) return 'localhost'
   return isIPv6(host) ? `[${host}]` : host
 }
 
-/** Migrates the database, puts the files that belong to it in place, and returns its id. */
+/** Migrates the database, puts its files in place, and returns its ID. */
 async function prepareDatabase(pool: Pool, secrets: Secrets, dataDir: string): Promise<string> {
   await migrate(pool)
   await refuseOtherPepper(pool, secrets, dataDir)
@@ -263,7 +279,7 @@ async function prepareDatabase(pool: Pool, secrets: Secrets, dataDir: string): P
   return databaseId
 }
 
-/** @throws Error when the database's keys were created with another data folder: none of them would work. */
+/** @throws Error if the database's keys were created with another data folder, because none of them would work. */
 async function refuseOtherPepper(pool: Pool, { keyPepper }: Secrets, dataDir: string): Promise<void> {
   await requirePepper(pool, keyPepper).catch((cause: unknown) => {
     if (!(cause instanceof PepperMismatch)) throw cause
@@ -275,7 +291,7 @@ async function refuseOtherPepper(pool: Pool, { keyPepper }: Secrets, dataDir: st
   })
 }
 
-/** What the first request needs: the demo models, an organization with a key, and what the manifests ask for. */
+/** Creates the data for the first request: the demo models, an organization with a key, and the manifests' objects. */
 async function fillDatabase(
   pool: Pool,
   options: SystemOptions,
@@ -285,7 +301,7 @@ async function fillDatabase(
   const { dataDir, openingBalance, tell } = options
   const provider = await startDemoProvider({ port: 0 })
   stops.push(() => provider.stop())
-  const prices = await putDemoCatalogue(pool, provider.url)
+  const prices = await putDemoCatalog(pool, provider.url)
   const account = await readOrMakeDemoAccount(pool, { dataDir, keyPepper, balance: openingBalance })
   const { organizationId, freshKeyId } = account
   if (freshKeyId !== undefined) await writeDemoHistory(pool, { organizationId, keyId: freshKeyId }, prices)
@@ -315,7 +331,7 @@ async function openDatabase(options: SystemOptions, stops: (() => Promise<unknow
   return postgres.url
 }
 
-/** `undefined`: the caller has a Redis. */
+/** `undefined`: your own Redis is used. */
 async function findServer({ redisUrl, say }: SystemOptions): Promise<string | undefined> {
   return redisUrl === undefined ? findRedisServer(say) : undefined
 }
@@ -351,14 +367,14 @@ async function openRedis(
   }
 }
 
-/** Shards open in parts: the demo key's may be open while another organization's is not. */
+/** Shards open in parts: the demo key's shard may be open before another organization's. */
 async function waitUntilOpen(redisUrl: string): Promise<void> {
   const redis = connectRedis(redisUrl, { name: 'model-gateway-standalone' })
   try {
     await redis.connected(readyWithinMs)
     await waitUntil(async () => {
       const backlog = await readBacklog(redis).catch((error: unknown) => {
-        if (!(error instanceof RedisUnavailable)) throw error // Redis is busy: ask again
+        if (!(error instanceof RedisUnavailable)) throw error // Redis is busy: retry
       })
       return backlog?.shutShardCount === 0
         ? undefined
@@ -369,7 +385,7 @@ async function waitUntilOpen(redisUrl: string): Promise<void> {
   }
 }
 
-/** Asks for a model that does not exist: a 404 means that key, balance and catalogue are all known. */
+/** Requests an unknown model. A 404 means that key, balance and catalog are all loaded. */
 async function waitUntilServing(baseUrl: string, apiKey: string): Promise<void> {
   await waitUntil(async () => {
     const response = await fetch(`${baseUrl}/chat/completions`, {
@@ -381,7 +397,7 @@ async function waitUntilServing(baseUrl: string, apiKey: string): Promise<void> 
   })
 }
 
-/** @throws Error naming what is still missing after too long. */
+/** @throws Error naming what is missing after the timeout. */
 async function waitUntil(findMissing: () => Promise<string | undefined>): Promise<void> {
   const giveUpAtMs = performance.now() + readyWithinMs
   for (;;) {

@@ -1,13 +1,13 @@
 import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process'
 
-/** The user that the watched process runs as, and where it runs. */
+/** The user and environment of the watched process. */
 type Account = Pick<SpawnOptions, 'uid' | 'gid' | 'cwd' | 'env'>
 
 /**
- * Sends `signal` to a server of ours when this process is gone, however it went: the system then closes the pipe that
- * the watchdog reads. It has its own process group, because Ctrl-C is meant for us.
+ * Sends `signal` to a server when this process ends in any way: the system then closes the pipe that the watchdog
+ * reads. The watchdog has a separate process group, because Ctrl-C is meant for this process.
  *
- * Kill it once the server has ended, not before.
+ * Kill the watchdog only after the server has ended.
  */
 export function watchOver(
   pid: number | undefined,

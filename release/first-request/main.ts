@@ -1,19 +1,19 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { CoreV1Api, CustomObjectsApi, KubeConfig } from '@kubernetes/client-node'
 import { z } from 'zod'
-import { httpUrlSetting, readEnvironment } from '#cabinet/process/environment'
-import { ignoreInspectorSignal } from '#cabinet/process/inspector'
+import { httpUrlSetting, readEnvironment } from '#core/process/environment'
+import { ignoreInspectorSignal } from '#core/process/inspector'
 
 /**
- * `helm test`: makes an ApiKey as people do, calls a model with what its Secret holds, and reads the receipt. Exits
- * with 1, saying what went wrong, and leaves no key behind.
+ * `helm test` creates an ApiKey like a user, calls a model with its Secret, and reads the receipt. On failure, it
+ * prints the reason and exits with 1. It leaves no key behind.
  */
 const envSchema = z.object({
   TEST_NAMESPACE: z.string().min(1),
   TEST_ORGANIZATION: z.string().min(1),
   TEST_MODEL: z.string().min(1),
   TEST_NAME: z.string().min(1),
-  /** Where this pod reaches the gateway; the Secret's base URL may be one of the outside. */
+  /** The gateway's URL for this pod. The base URL in the Secret may be external. */
   TEST_BASE_URL: httpUrlSetting,
 })
 
@@ -52,21 +52,21 @@ await objects.createNamespacedCustomObject({
 })
 try {
   await untilReady()
-  say(`ApiKey ${env.TEST_NAMESPACE}/${env.TEST_NAME} is Ready.`)
+  say(`ApiKey ${env.TEST_NAMESPACE}/${env.TEST_NAME} is ready.`)
   const key = await readKey()
   const answer = await callGateway('/chat/completions', key, {
     model: env.TEST_MODEL,
     messages: [{ role: 'user', content: 'Hello' }],
     max_tokens: 16,
   })
-  if (!answer.ok) throw new Error(`The gateway answered ${answer.status}: ${await answer.text()}`)
+  if (!answer.ok) throw new Error(`The gateway returned ${answer.status}: ${await answer.text()}`)
   const requestId = answer.headers.get('x-gateway-request-id') ?? ''
   const cost = answer.headers.get('x-gateway-cost-rub')
-  say(`${env.TEST_MODEL} answered; the request ${requestId} cost ${cost} ₽.`)
+  say(`${env.TEST_MODEL} responded. The request ${requestId} cost ${cost} ₽.`)
   const receipt = await readReceipt(requestId, key)
   if (receipt.cost_rub !== cost)
-    throw new Error(`The receipt says ${receipt.cost_rub} ₽, the answer ${cost} ₽.`)
-  say('The receipt says the same.')
+    throw new Error(`Cost mismatch: the receipt has ${receipt.cost_rub} ₽, the response has ${cost} ₽.`)
+  say('The receipt has the same cost.')
 } finally {
   await objects.deleteNamespacedCustomObject(place)
 }
@@ -79,7 +79,7 @@ async function untilReady(): Promise<void> {
     if (ready?.status === 'True') return
     if (performance.now() > giveUpAtMs)
       throw new Error(
-        `The ApiKey is not Ready after ${readyWithinMs / 1000} s: ${ready?.message ?? 'no operator has seen it'}`,
+        `The ApiKey is not ready after ${readyWithinMs / 1000} s: ${ready?.message ?? 'no operator has seen it'}`,
       )
     await pause(pauseMs)
   }
@@ -92,7 +92,7 @@ async function readKey(): Promise<string> {
   return Buffer.from(data?.OPENAI_API_KEY ?? '', 'base64').toString()
 }
 
-/** Normally there within a second of the answer. */
+/** Normally available within a second of the response. */
 async function readReceipt(requestId: string, key: string): Promise<z.infer<typeof receiptSchema>> {
   const giveUpAtMs = performance.now() + receiptWithinMs
   for (;;) {

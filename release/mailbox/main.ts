@@ -1,11 +1,11 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { z } from 'zod'
-import { hostSetting, portSetting, readEnvironment } from '#cabinet/process/environment'
-import { ignoreInspectorSignal } from '#cabinet/process/inspector'
+import { hostSetting, portSetting, readEnvironment } from '#core/process/environment'
+import { ignoreInspectorSignal } from '#core/process/inspector'
 import { mailboxPath, startMailbox } from '#standalone/mailbox'
 
-/** The mail server of a trial: it delivers nothing, and shows what it gets at `/dev/mailbox`. */
+/** The mail catcher of a demo. It delivers nothing and shows the emails that it receives at `/dev/mailbox`. */
 const envSchema = z.object({
   MAILBOX_HOST: hostSetting,
   MAILBOX_SMTP_PORT: portSetting.default(2525),
@@ -15,8 +15,8 @@ const envSchema = z.object({
 ignoreInspectorSignal()
 const env = readEnvironment('the mailbox', envSchema, process.env)
 const mailbox = await startMailbox({
-  // Its links are secrets of whoever they were sent to, and logs are kept.
-  tell: () => say('A letter has arrived.'),
+  // Logs are kept, so they must not contain the links in emails, which are secrets of the recipients.
+  tell: () => say('Email received.'),
   host: env.MAILBOX_HOST,
   port: env.MAILBOX_SMTP_PORT,
 })
@@ -27,7 +27,7 @@ const server = createServer((request, response) => {
   response.writeHead(200, { 'content-type': type, 'cache-control': 'no-store' }).end(body)
 })
 await once(server.listen(env.MAILBOX_PORT, env.MAILBOX_HOST), 'listening')
-say(`Letters arrive at ${mailbox.smtpUrl} and are shown at port ${env.MAILBOX_PORT}.`)
+say(`The mail catcher receives emails at ${mailbox.smtpUrl} and shows them on port ${env.MAILBOX_PORT}.`)
 process.once('SIGTERM', async () => {
   server.close()
   server.closeAllConnections()

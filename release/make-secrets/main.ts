@@ -1,12 +1,12 @@
 import { ApiException, CoreV1Api, KubeConfig } from '@kubernetes/client-node'
 import { z } from 'zod'
-import { readEnvironment } from '#cabinet/process/environment'
-import { ignoreInspectorSignal } from '#cabinet/process/inspector'
+import { readEnvironment } from '#core/process/environment'
+import { ignoreInspectorSignal } from '#core/process/inspector'
 import { missingSecrets } from './internal/missing-secrets.ts'
 
 /**
- * Makes the secrets of a release, once: the Secret if it is absent, and in it whatever is absent. It never changes a
- * value. Helm does not own the Secret, so uninstalling leaves it: without its pepper no API key works ever again.
+ * Creates the release's Secret if it is absent, and adds missing values. It never changes an existing value. Helm does
+ * not own the Secret, so uninstalling keeps it: without its pepper, no API key ever works again.
  */
 const envSchema = z.object({
   SECRET_NAMESPACE: z.string().min(1),
@@ -28,18 +28,18 @@ const api = kubeConfig.makeApiClient(CoreV1Api)
 
 const before = await api.readNamespacedSecret(place).catch(orWhere(404))
 const missing = missingSecrets(Object.keys(before?.data ?? {}), env.TRIAL)
-if (Object.keys(missing).length === 0) say(`${named} has everything; nothing was changed.`)
+if (Object.keys(missing).length === 0) say(`${named} is complete. Nothing changed.`)
 else if (before === undefined) {
   const metadata = { name: place.name, labels: env.SECRET_LABELS }
   await api.createNamespacedSecret({ namespace: place.namespace, body: { metadata, stringData: missing } })
-  say(`Made ${named}. Keep a copy: without it no API key of this release works.`)
+  say(`Created ${named}. Keep a backup: without it, no API key of this release works.`)
 } else {
-  // The version that was read: of two at once one fails, and is tried again.
+  // Contains the version that was read, so that of two concurrent updates one fails and is retried.
   await api.replaceNamespacedSecret({ ...place, body: { ...before, stringData: missing } })
   say(`Added to ${named}: ${Object.keys(missing).join(', ')}. What was there was not changed.`)
 }
 
-/** Answers `undefined` where the API server says so; throws anything else. */
+/** Returns `undefined` for this status of the API server. Rethrows any other error. */
 function orWhere(code: number): (error: unknown) => undefined {
   return (error) => {
     if (error instanceof ApiException && error.code === code) return undefined

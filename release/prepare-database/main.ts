@@ -1,22 +1,25 @@
 import { z } from 'zod'
-import { isUnavailability } from '#cabinet/db/availability'
-import { migrate, sentenceOf } from '#cabinet/db/migrate'
-import { createPool } from '#cabinet/db/pool'
-import { postgresUrlSetting, readEnvironment } from '#cabinet/process/environment'
-import { ignoreInspectorSignal } from '#cabinet/process/inspector'
-import { tryAgain } from '#cabinet/process/try-again'
+import { isUnavailability } from '#core/db/availability'
+import { migrate, sentenceOf } from '#core/db/migrate'
+import { createPool } from '#core/db/pool'
+import { postgresUrlSetting, readEnvironment } from '#core/process/environment'
+import { ignoreInspectorSignal } from '#core/process/inspector'
+import { tryAgain } from '#core/process/try-again'
 import { type LoginUser, putLoginUsers } from './internal/login-users.ts'
 
-/** Waits for Postgres, migrates it, and gives every process its user. The same again changes nothing. */
+/** Waits for Postgres, migrates it, and creates every process's user. Repeated runs change nothing. */
 const password = z.string().min(1).optional()
 const envSchema = z.object({
-  /** As the owner. */
+  /** The database owner's URL. */
   DATABASE_URL: postgresUrlSetting,
-  /** Begins the names of the users; without it none are made. */
+  /** Prefix of the users' names. Without it, no users are created. */
   DATABASE_USER_PREFIX: z
     .string()
     .max(40)
-    .refine((prefix) => prefix !== 'model_gateway', 'must not be model_gateway: the roles are called so')
+    .refine(
+      (prefix) => prefix !== 'model_gateway',
+      'must not be model_gateway, which is the name of the roles',
+    )
     .optional(),
   DATABASE_PASSWORD_WORKER: password,
   DATABASE_PASSWORD_CABINET: password,
@@ -24,7 +27,7 @@ const envSchema = z.object({
   DATABASE_PASSWORD_OPERATOR: password,
 })
 
-/** A migration may rewrite whole tables; the Job's own deadline ends it. */
+/** A migration may rewrite whole tables. The Job's own deadline ends it. */
 const statementTimeoutMs = 3_600_000
 
 ignoreInspectorSignal()
@@ -38,7 +41,7 @@ const pool = createPool({
 say(sentenceOf(await whenAvailable(() => migrate(pool))))
 const users = usersOf(env.DATABASE_USER_PREFIX)
 await whenAvailable(() => putLoginUsers(pool, users))
-for (const { name, role } of users) say(`User ${name} has the rights of ${role}.`)
+for (const { name, role } of users) say(`User ${name} has the permissions of ${role}.`)
 await pool.end()
 
 function usersOf(prefix: string | undefined): LoginUser[] {
@@ -57,7 +60,7 @@ function usersOf(prefix: string | undefined): LoginUser[] {
 }
 
 function whenAvailable<Answer>(work: () => Promise<Answer>): Promise<Answer> {
-  return tryAgain(work, isUnavailability, () => say('Postgres is not available yet; trying again in 2 s.'))
+  return tryAgain(work, isUnavailability, () => say('Postgres is not available yet. Retrying in 2 s.'))
 }
 
 function say(line: string): void {

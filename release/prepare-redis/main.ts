@@ -1,14 +1,14 @@
 import { writeFileSync } from 'node:fs'
 import { Redis, ReplyError } from 'ioredis'
 import { z } from 'zod'
-import { readEnvironment, redisUrlSetting } from '#cabinet/process/environment'
-import { ignoreInspectorSignal } from '#cabinet/process/inspector'
-import { tryAgain } from '#cabinet/process/try-again'
+import { readEnvironment, redisUrlSetting } from '#core/process/environment'
+import { ignoreInspectorSignal } from '#core/process/inspector'
+import { tryAgain } from '#core/process/try-again'
 import { aclFile, usersOf } from './internal/acl.ts'
 
 /**
- * Makes the Redis users of the processes, or gives them these passwords. With `REDIS_ACL_FILE` it writes them into a
- * file for a Redis that is about to start (`--aclfile`), else it tells a running one, as somebody who may use `ACL`.
+ * Creates the processes' Redis users, or sets their passwords. With `REDIS_ACL_FILE`, it writes them to a file for a
+ * Redis that is about to start (`--aclfile`). Otherwise it updates a running Redis, as a user who may run `ACL`.
  */
 const password = z.string().min(1)
 const envSchema = z.object({
@@ -20,7 +20,7 @@ const envSchema = z.object({
   REDIS_PASSWORD_CABINET: password,
 })
 
-/** Between two tries to connect. */
+/** Pause between two connection attempts. */
 const pauseMs = 2_000
 const answerMs = 5_000
 
@@ -40,16 +40,16 @@ else await tell(env.REDIS_URL)
 async function tell(url: string): Promise<void> {
   const redis = new Redis(url, { lazyConnect: true, commandTimeout: answerMs, retryStrategy: () => pauseMs })
   redis.on('error', (error) => say(`Redis is not available yet: ${error.message}`))
-  await redis.connect().catch(() => undefined) // it goes on trying
+  await redis.connect().catch(() => undefined) // keeps retrying
   for (const [name, ...rules] of usersOf(passwords)) {
     await tryAgain(() => redis.call('ACL', 'SETUSER', name, ...rules), isNoRefusal)
-    say(`User ${name} is there.`)
+    say(`User ${name} is ready.`)
   }
   await save(redis)
   redis.disconnect()
 }
 
-/** Without a file, users are gone when Redis restarts. */
+/** Without a file, the users are lost when Redis restarts. */
 async function save(redis: Redis): Promise<void> {
   try {
     await redis.call('ACL', 'SAVE')
@@ -62,7 +62,7 @@ async function save(redis: Redis): Promise<void> {
   }
 }
 
-/** What Redis refuses does not pass: a user who may not use `ACL`, a rule that it does not know. */
+/** An error reply of Redis is permanent: the user may not run `ACL`, or a rule is unknown. */
 function isNoRefusal(error: unknown): boolean {
   return !(error instanceof ReplyError)
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { portSetting, readEnvironment } from '#cabinet/process/environment'
-import { ignoreInspectorSignal } from '#cabinet/process/inspector'
+import { portSetting, readEnvironment } from '#core/process/environment'
+import { ignoreInspectorSignal } from '#core/process/inspector'
 import { startDemoProvider } from './start-demo-provider.ts'
 
 const envSchema = z.object({

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { listeningPort } from '#cabinet/process/listening-port'
+import { listeningPort } from '#core/process/listening-port'
 import { answerEmbeddings, type DemoEmbeddingRequest } from './internal/demo-embeddings.ts'
 import { findEmbeddingFault, findRequestFault } from './internal/openai-request-check.ts'
 
@@ -9,20 +9,20 @@ export type DemoProvider = {
   readonly port: number
   /** Its base URL, ending with `/v1`. */
   readonly url: string
-  /** Takes no new connections and lets running answers end. */
+  /** Accepts no new connections and finishes running responses. */
   drain(): Promise<void>
-  /** Cuts off running answers. */
+  /** Aborts running responses. */
   stop(): Promise<void>
 }
 
 /** Time per token of the model `slow`, in ms: 20 tokens a second. */
 const slowTokenMs = 50
-/** Tokens that `slow` says when the request sets no limit: five seconds' worth. */
+/** Tokens of `slow` if the request sets no limit: five seconds. */
 const slowTokens = 100
-/** Largest request in bytes: the gateway's 32 MiB, and some room. */
+/** Largest request in bytes: the gateway's 32 MiB, with some margin. */
 const bodyBytesMax = 33 * 1024 * 1024
 
-/** The part of a checked request that this provider understands. */
+/** The supported part of a valid request. */
 type DemoRequest = {
   readonly model: string
   readonly messages: readonly { readonly role: string; readonly content?: unknown }[]
@@ -33,7 +33,7 @@ type DemoRequest = {
   readonly n?: number | null
 }
 
-/** One answer, said `choices` times. A token is a word with the space before it. */
+/** One response, repeated `choices` times. A token is a word with the space before it. */
 type Speech = {
   readonly tokens: readonly string[]
   readonly finish: 'stop' | 'length'
@@ -43,10 +43,10 @@ type Speech = {
 }
 
 /**
- * A provider that costs nothing and needs no key, strict about OpenAI's wire.
+ * A provider that costs nothing, needs no key, and strictly follows OpenAI's API format.
  *
- * Models: `echo` says the last user message, `slow` says it over and over at 20 tokens/s, `error` fails with 500;
- * `embed` makes small embeddings.
+ * Models: `echo` repeats the last user message, `slow` repeats it continuously at 20 tokens/s, `error` fails with 500,
+ * and `embed` creates small embeddings.
  */
 export async function startDemoProvider(settings: {
   readonly port: number

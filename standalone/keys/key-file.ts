@@ -1,16 +1,19 @@
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** No key has this name: names begin with a letter or a digit. Short, because names may be as long as file systems allow. */
+/**
+ * Not the name of a key: those begin with a letter or a digit. It is short, because key names may be as long as file
+ * systems allow.
+ */
 const unfinishedName = '.new'
 
-/** The secret of a key, if it was kept in the data folder. */
+/** The secret of a key, if the data folder has it. */
 export function findKeptKey(dataDir: string, name: string): string | undefined {
   const file = fileOf(dataDir, name)
   return existsSync(file) ? readFileSync(file, 'utf8').trim() : undefined
 }
 
-/** Keeps the secret of a key in the data folder, readable by its owner only; completely or not at all. */
+/** Stores the secret of a key in the data folder, readable only by its owner. The write is atomic. */
 export function keepKey(dataDir: string, name: string, secret: string): void {
   mkdirSync(join(dataDir, 'keys'), { recursive: true, mode: 0o700 })
   const unfinished = fileOf(dataDir, unfinishedName)
@@ -18,7 +21,7 @@ export function keepKey(dataDir: string, name: string, secret: string): void {
   renameSync(unfinished, fileOf(dataDir, name))
 }
 
-/** Deletes the kept secret of a key. */
+/** Deletes the stored secret of a key. */
 export function forgetKey(dataDir: string, name: string): void {
   rmSync(fileOf(dataDir, name), { force: true })
 }

@@ -1,4 +1,6 @@
-/** Loopback and private networks: here a provider may be on this machine or its network, if it asks for that. */
+/**
+ * Loopback and private networks: here, a provider may run on this machine or its network if its manifest allows that.
+ */
 export const upstreamAllowedCidrs = [
   '127.0.0.0/8',
   '::1/128',

@@ -7,30 +7,29 @@ import { readOwned } from './internal/owned.ts'
 import { type Plan, planManifests } from './internal/plan-manifests.ts'
 import { createFolderReader, type Folder, type Problem, readFingerprint } from './internal/read-folder.ts'
 
-/** How often the folder is checked where the system does not report changes by itself, in ms. */
+/** Time between checks of the folder, in ms, if the system does not report changes. */
 const pollMs = 500
-/** How long a folder must stay unchanged before it is read, in ms: editors write in several steps. */
+/** Time that a folder must be unchanged before it is read, in ms. Editors write in several steps. */
 const quietMs = 60
 
-/** Problems printed at once; more would hide the first ones. */
+/** Problems printed at once. More would hide the first ones. */
 const toldMax = 200
 
 /** Names printed on one line. */
 const keptShownMax = 5
 
 export type ManifestOptions = ApplyDeps & {
-  /** `undefined`: none; then only the environment counts. */
+  /** `undefined`: no folder; only the environment is used. */
   readonly folder: string | undefined
   readonly environment: Readonly<Record<string, string | undefined>>
-  /** Hears what is wrong and what was done, a line at a time, for people. */
+  /** Gets problems and changes as readable lines. */
   readonly tell: (line: string) => void
 }
 
 /**
- * Applies a folder's manifests once, then whenever they change, until `stop`.
+ * Applies a folder's manifests once, and then after each change until `stop`.
  *
- * A problem is printed once and does not keep anything else from being served. A folder that cannot be read changes
- * nothing.
+ * A problem is printed once and does not affect other manifests. An unreadable folder changes nothing.
  */
 export async function followManifests(options: ManifestOptions): Promise<{ stop(): Promise<void> }> {
   const folder = options.folder === undefined ? undefined : resolve(options.folder)
@@ -39,7 +38,7 @@ export async function followManifests(options: ManifestOptions): Promise<{ stop(
     await pass()
     return { stop: async () => {} }
   }
-  // Taken before reading: what changes meanwhile is read again.
+  // Taken before reading, so that later changes are read again.
   const before = await fingerprintOf(folder)
   const applied = (await pass()) === 'done' ? before : undefined
   const stopped = new AbortController()
@@ -52,7 +51,7 @@ export async function followManifests(options: ManifestOptions): Promise<{ stop(
   }
 }
 
-/** One pass over the folder. Never throws: the next pass retries what failed. */
+/** One pass over the folder. Never throws. The next pass retries failures. */
 function createPass(options: ManifestOptions, folder: string | undefined): () => Promise<'done' | 'failed'> {
   const reader = folder === undefined ? undefined : createFolderReader(folder)
   const applier = createManifestApplier(options)
@@ -62,7 +61,7 @@ function createPass(options: ManifestOptions, folder: string | undefined): () =>
   return async () => {
     try {
       const own: Folder = (await reader?.read()) ?? { path: null, manifests: [], problems: [] }
-      const owned = readOwned(options.dataDir) // a pass that failed halfway has noted how far it came
+      const owned = readOwned(options.dataDir) // includes the progress of a pass that failed halfway
       const extra = openAiManifests(options.environment, own)
       const plan = planManifests(
         { ...own, manifests: [...own.manifests, ...extra] },
@@ -77,13 +76,13 @@ function createPass(options: ManifestOptions, folder: string | undefined): () =>
       return 'done'
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error)
-      tellOutage([`manifests: could not be applied, will retry; what was applied before stays: ${reason}`])
+      tellOutage([`manifests: could not be applied, will retry; earlier manifests stay in effect: ${reason}`])
       return 'failed'
     }
   }
 }
 
-/** Prints the lines that the previous call did not have. */
+/** Prints the lines that were not in the previous call. */
 function tellerOf(tell: (line: string) => void): (lines: readonly string[]) => void {
   let told = new Set<string>()
   return (lines) => {
@@ -94,7 +93,7 @@ function tellerOf(tell: (line: string) => void): (lines: readonly string[]) => v
   }
 }
 
-/** `routes.yaml:12  ModelRoute "gpt": spec.model: …`, the form that editors can jump to. */
+/** `routes.yaml:12  ModelRoute "gpt": spec.model: …`, a format that editors can jump to. */
 function lineOf(kind: string): (problem: Problem) => string {
   return ({ position, what, reason }) => {
     const fromHere = isAbsolute(position.file) ? relative('.', position.file) : position.file
@@ -143,7 +142,7 @@ async function follow(
   watcher?.close()
 }
 
-/** The folder once nobody has written to it for a moment. */
+/** Waits until the folder is unchanged for a moment. */
 async function quietFingerprintOf(folder: string): Promise<string | undefined> {
   for (;;) {
     const before = await fingerprintOf(folder)
@@ -152,7 +151,7 @@ async function quietFingerprintOf(folder: string): Promise<string | undefined> {
   }
 }
 
-/** `undefined` where the folder cannot be looked at: then it differs from any that was applied. */
+/** `undefined` if the folder cannot be read. It then differs from any applied state. */
 async function fingerprintOf(folder: string): Promise<string | undefined> {
   try {
     return await readFingerprint(folder)
@@ -161,7 +160,7 @@ async function fingerprintOf(folder: string): Promise<string | undefined> {
   }
 }
 
-/** A watcher, or none: where the folder is away or the system's watchers are used up, the poll is enough. */
+/** A watcher, or none: if the folder is missing or the system's watchers are used up, polling is enough. */
 function tryWatch(folder: string, onChange: () => void): FSWatcher | undefined {
   try {
     return watch(folder, onChange).on('error', () => {})

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { PaymentBody, RefundBody } from './internal/payment.ts'
 import { rubPattern } from './internal/rub.ts'
 
-/** What a fault may strike. */
+/** Operations that a fault can affect. */
 const operations = [
   'create_payment',
   'get_payment',
@@ -18,32 +18,32 @@ export type Operation = (typeof operations)[number]
 
 const monthMs = 31 * 24 * 60 * 60_000
 
-/** `POST /till/faults`: how the next requests are answered. Faults that wait for the same request strike in their order. */
+/** `POST /till/faults`: how to respond to the next requests. Faults that match the same request apply in order. */
 export const faultContract = z.strictObject({
   on: z.enum(['any', ...operations]).default('any'),
-  /** Requests that it strikes; null: all, until `DELETE /till/faults`. */
+  /** Number of affected requests; null: all, until `DELETE /till/faults`. */
   times: z.int().min(1).max(1_000_000).nullable().default(1),
-  /** 200 or what is due; 500; 202 with `retry_after`; 429; no answer, until the client gives up. */
+  /** The usual response; 500; 202 with `retry_after`; 429; or no response until the client gives up. */
   answer: z.enum(['usual', 'internal_error', 'processing', 'too_many_requests', 'silence']),
-  /** Whether the request is done all the same. 429 never does it, 202 and a usual answer always do. */
+  /** Whether the request is carried out anyway. With 429 it never is; with 202 or a usual response it always is. */
   work: z.enum(['done', 'not_done']).default('done'),
-  /** Between the work and the answer, in real time. */
+  /** Between carrying the request out and the response, in real time. */
   delayMs: z.int().min(0).max(600_000).default(0),
-  /** Of `processing`: until then the same key is answered with 202, by the till's clock. */
+  /** For `processing`: until then, the same key gets 202, by the test payment provider's clock. */
   retryAfterMs: z.int().min(1).max(600_000).default(1_800),
 })
 
 export type Fault = z.infer<typeof faultContract>
 
-/** `PATCH /till/settings`: what is given changes. */
+/** `PATCH /till/settings` changes the given fields. */
 export const settingsContract = z.strictObject({
-  /** Where notifications go; null: nowhere. */
+  /** The webhook URL; null: none. */
   notifyUrl: z.url().nullable().optional(),
-  /** Sent and repeated; kept until `deliver`; never sent. */
+  /** Sent and repeated; held until `deliver`; or never sent. */
   notifications: z.enum(['sent', 'held', 'lost']).optional(),
-  /** How often each try of a notification is sent, all at once. */
+  /** Number of simultaneous copies of each notification. */
   copies: z.int().min(1).max(1_000).optional(),
-  /** Refunds succeed when they are made, or wait for `finish`. */
+  /** Whether refunds succeed immediately or wait for `finish`. */
   refunds: z.enum(['at_once', 'later']).optional(),
 })
 
@@ -57,20 +57,22 @@ export const declineContract = z.strictObject({
   reason: z.string().min(1).max(64).default('general_decline'),
 })
 
-/** `POST /till/payments/{id}/refund`, as in the provider's own console. Without an amount: all that is left. */
+/** `POST /till/payments/{id}/refund`, as in the provider's own console. Without an amount: the remaining amount. */
 export const refundContract = z.strictObject({ amount: z.string().regex(rubPattern).optional() })
 
 /** `POST /till/refunds/{id}/finish`. */
 export const finishContract = z.strictObject({ status: z.enum(['succeeded', 'canceled']) })
 
-/** `POST /till/notifications/{id}/deliver`: sent now, whatever became of it before; answers `{ statuses }`. */
+/**
+ * `POST /till/notifications/{id}/deliver` sends a notification now, regardless of its state. Responds `{ statuses }`.
+ */
 export const deliverContract = z.strictObject({
   copies: z.int().min(1).max(1_000).default(1),
   /** Instead of `notifyUrl`. */
   to: z.url().optional(),
 })
 
-/** `POST /till/clock`: the till's clock goes forward, and everything that is due by then is done. */
+/** `POST /till/clock` moves the test payment provider's clock forward and does everything that becomes due. */
 export const clockContract = z.strictObject({
   forwardMs: z
     .int()
@@ -83,17 +85,17 @@ export type KeptNotification = {
   readonly event: string
   readonly objectId: string
   readonly state: 'waiting' | 'held' | 'lost' | 'delivered' | 'given_up'
-  /** HTTP statuses of the tries so far; 0: no answer. */
+  /** HTTP statuses of the attempts so far; 0: no response. */
   readonly statuses: readonly number[]
 }
 
-/** `GET /till/journal`: everything that it knows, oldest first. */
+/** `GET /till/journal`: the whole state, oldest first. */
 export type Journal = {
   readonly now: string
   readonly payments: readonly PaymentBody[]
   readonly refunds: readonly RefundBody[]
   readonly notifications: readonly KeptNotification[]
-  /** The last requests of the API. Status 0: not answered. */
+  /** The last requests of the API. Status 0: no response. */
   readonly requests: readonly {
     readonly operation: Operation
     readonly idempotenceKey: string | undefined

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { portSetting, readEnvironment } from '#cabinet/process/environment'
-import { ignoreInspectorSignal } from '#cabinet/process/inspector'
+import { portSetting, readEnvironment } from '#core/process/environment'
+import { ignoreInspectorSignal } from '#core/process/inspector'
 import { startTill } from './start-till.ts'
 
 const envSchema = z.object({
@@ -18,7 +18,7 @@ const envSchema = z.object({
 
 ignoreInspectorSignal()
 try {
-  const env = readEnvironment('the till', envSchema, process.env)
+  const env = readEnvironment('the test payment provider', envSchema, process.env)
   const till = await startTill({
     host: env.TILL_HOST,
     port: env.TILL_PORT,

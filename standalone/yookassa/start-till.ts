@@ -1,5 +1,5 @@
 import Fastify, { type FastifyInstance } from 'fastify'
-import { listeningPort } from '#cabinet/process/listening-port'
+import { listeningPort } from '#core/process/listening-port'
 import type { Journal } from './control-contracts.ts'
 import { addApiRoutes } from './internal/api-routes.ts'
 import { createBooks } from './internal/books.ts'
@@ -12,44 +12,44 @@ import { addPageRoutes } from './internal/page-routes.ts'
 import { type Entry, openStateFile } from './internal/state-file.ts'
 
 export type TillOptions = {
-  /** To listen at; default 127.0.0.1. */
+  /** Address to listen on; default 127.0.0.1. */
   readonly host?: string
-  /** Default 0: any that is free. */
+  /** Default 0: any free port. */
   readonly port?: number
-  /** Where a browser reaches it, without a slash at the end; default: where it listens. */
+  /** Its URL for browsers, without a trailing slash. Default: the address that it listens on. */
   readonly publicUrl?: string
-  /** The one shop that it serves, and the key of that shop. */
+  /** Its only shop, and the shop's key. */
   readonly shopId: string
   readonly secretKey: string
-  /** Payments of a test shop say `test: true`; default true. */
+  /** Payments of a test shop have `test: true`; default true. */
   readonly isTestShop?: boolean
-  /** Whether each payment needs a receipt of 54-FZ; default optional. What is sent is checked in any case. */
+  /** Whether each payment needs a 54-FZ receipt; default optional. Receipts are always validated. */
   readonly receipts?: 'required' | 'optional'
-  /** Where notifications go; default: nowhere, until `PATCH /till/settings`. */
+  /** The webhook URL. Default: none, until `PATCH /till/settings`. */
   readonly notifyUrl?: string
-  /** The address of this machine that they come from, such as 127.0.0.2; default: whichever the system takes. */
+  /** The local address that notifications are sent from, such as 127.0.0.2. Default: chosen by the system. */
   readonly notifyFrom?: string
-  /** A file that keeps what happened for the next start; default: none. */
+  /** A file that keeps the state for the next start; default: none. */
   readonly stateFile?: string
 }
 
 export type Till = {
-  /** Of its pages, and of `/till/…` (`control-contracts.ts`). */
+  /** URL of its pages and of `/till/…` (`control-contracts.ts`). */
   readonly url: string
-  /** Of the provider's API, ending with `/v3`. */
+  /** URL of the provider's API, ending with `/v3`. */
   readonly apiUrl: string
-  /** Cuts off whoever waits for an answer. */
+  /** Aborts all waiting requests. */
   stop(): Promise<void>
 }
 
 const requestsKept = 10_000
 /** `setTimeout` cannot wait for longer than 2^31 ms. */
 const napMsMax = 60 * 60_000
-/** Names by which this machine asks for it. Any other may be a stranger's that was made to point here. */
+/** Host names by which this machine calls it. Any other name may be an attacker's that resolves to this machine. */
 const localNames = ['localhost', '127.0.0.1', '[::1]']
 
 /**
- * A server with YooKassa's HTTP contract, for a shop that takes no real money.
+ * A test payment provider with YooKassa's HTTP API, for a shop that takes no real money.
  *
  * @throws Error when it cannot listen or cannot use the file
  */
@@ -65,7 +65,13 @@ export async function startTill(options: TillOptions): Promise<Till> {
     if (!url.startsWith('/v3/') && !isKnown) return reply.code(404).send()
   })
   addApiRoutes(app, {
-    ...{ shop, secretKey, receipts, books, idempotence, faults, now: clock.now },
+    shop,
+    secretKey,
+    receipts,
+    books,
+    idempotence,
+    faults,
+    now: clock.now,
     note: (request) => {
       if (requests.push(request) > requestsKept) requests.shift()
     },
@@ -86,7 +92,7 @@ export async function startTill(options: TillOptions): Promise<Till> {
   }
 }
 
-/** Whatever keeps and does the till's work, before there is a server. */
+/** The state and the timers, which exist before there is a server. */
 function createParts(options: TillOptions, publicUrl: () => string) {
   const { shopId, isTestShop = true, notifyUrl, notifyFrom, stateFile } = options
   const file = openStateFile(stateFile)
@@ -98,7 +104,9 @@ function createParts(options: TillOptions, publicUrl: () => string) {
     alarm.wake()
   }
   const notifier = createNotifier({
-    ...{ now: clock.now, notifyUrl, notifyFrom },
+    now: clock.now,
+    notifyUrl,
+    notifyFrom,
     record: (notification) => record({ notification }),
   })
   const books = createBooks({ shop, now: clock.now, notify: notifier.notify, record })
@@ -120,12 +128,12 @@ function createParts(options: TillOptions, publicUrl: () => string) {
 }
 
 type Due = {
-  /** When there is something to do next, by the till's clock. */
+  /** The time of the next work, by the test payment provider's clock. */
   readonly nextMs: () => number
   readonly ring: () => void
 }
 
-/** Rings soon after `wake`, and whenever something is due. */
+/** Calls `ring` soon after `wake`, and whenever work is due. */
 function createAlarm(now: () => number, { nextMs, ring }: Due) {
   let timer: NodeJS.Timeout | undefined
   let isAwake = false
@@ -153,7 +161,7 @@ function createAlarm(now: () => number, { nextMs, ring }: Due) {
   }
 }
 
-/** Each route reads its own body; what has another type is refused with 415. */
+/** Each route parses its own body. Other media types get 415. */
 function takeBodiesAsText(app: FastifyInstance): void {
   app.removeAllContentTypeParsers()
   for (const type of ['application/json', 'application/x-www-form-urlencoded'])

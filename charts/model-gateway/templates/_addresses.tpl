@@ -1,7 +1,7 @@
 {{- define "mg.gatewayHost" -}}{{ (urlParse .Values.baseUrl).hostname }}{{- end -}}
 {{- define "mg.cabinetHost" -}}{{ (urlParse .Values.appUrl).hostname }}{{- end -}}
 
-{{- /* What the common controllers are told of streams: no buffering, and time for the longest request. */ -}}
+{{- /* Streaming settings of the common ingress controllers: no buffering, and time for the longest request. */ -}}
 {{- define "mg.streamingAnnotations" -}}
 nginx.ingress.kubernetes.io/proxy-buffering: "off"
 nginx.ingress.kubernetes.io/proxy-request-buffering: "off"

@@ -1,13 +1,13 @@
 {{- /*
 A process of the release.
-  root, component     whose it is and what it is called
+  root, component     the chart's root context and the component's name
   values              its part of values.yaml
   main                its entry in the image
   env                 its variables, as YAML
   ports               name → number; "admin" answers the probes unless "probes" names another
-  graceSeconds        what SIGTERM may take
-  preStopSeconds      how long it is still sent requests after it was told to end
-  recreate            two at once would help nobody
+  graceSeconds        time for a graceful stop after SIGTERM
+  preStopSeconds      how long it still receives requests after its pod began to stop
+  recreate            stop the old pod before the new one starts
   account             its ServiceAccount; only then a token is mounted
 */ -}}
 {{- define "mg.deployment" -}}

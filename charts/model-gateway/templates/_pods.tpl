@@ -23,7 +23,8 @@ capabilities: {drop: [ALL]}
 {{ include "mg.secretVariable" (dict "name" .name "secret" (include "mg.secretsName" .root) "key" (.key | default .name)) }}
 {{- end -}}
 
-{{- /* Another revision of the secrets makes other pods: processes that read them anew, and Jobs that tell the stores. */ -}}
+{{- /* Another revision of the secrets replaces pods: processes that read the secrets again, and Jobs that set
+passwords in the stores. */ -}}
 {{- define "mg.secretsAnnotation" -}}
 {{- with .Values.secrets.revision -}}
 modelgateway.dev/secrets-revision: {{ . | quote }}
@@ -45,7 +46,7 @@ modelgateway.dev/secrets-revision: {{ . | quote }}
 {{- .Values.database.users.prefix | default (ternary $short $name (gt (len $name) 40)) -}}
 {{- end -}}
 
-{{- /* DATABASE_URL of a process, as a user who has the rights of its role and no more. */ -}}
+{{- /* DATABASE_URL of a process, as a user who has the permissions of its role and no more. */ -}}
 {{- define "mg.databaseUrl" -}}
 {{- $root := .root -}}
 {{- $users := $root.Values.database.users -}}
@@ -55,7 +56,7 @@ modelgateway.dev/secrets-revision: {{ . | quote }}
   value: {{ printf "postgres://%s_%s:$(DATABASE_PASSWORD)@%s:%v/%s%s" (include "mg.databaseUserPrefix" $root) .role (include "mg.databaseHost" $root) ($root.Values.trial.enabled | ternary 5432 $root.Values.database.port) ($root.Values.trial.enabled | ternary "model_gateway" $root.Values.database.name) (include "mg.databaseParameters" $root) | quote }}
 {{- end -}}
 
-{{- /* DATABASE_URL as the owner: Jobs alone have it. */ -}}
+{{- /* DATABASE_URL as the owner: only Jobs have it. */ -}}
 {{- define "mg.databaseOwnerUrl" -}}
 {{- if .Values.trial.enabled -}}
 {{ include "mg.ownSecret" (dict "root" . "name" "DATABASE_PASSWORD" "key" "TRIAL_DATABASE_PASSWORD") }}
@@ -83,7 +84,7 @@ modelgateway.dev/secrets-revision: {{ . | quote }}
 {{- end -}}
 {{- end -}}
 
-{{- /* The shop: the trial's till, or YooKassa's. Nothing where nobody can pay. */ -}}
+{{- /* The shop: the demo's test payment provider, or YooKassa's. Empty if payments are not configured. */ -}}
 {{- define "mg.shop" -}}
 {{- if .Values.trial.enabled -}}
 - {name: YOOKASSA_SHOP_ID, value: "100500"}
@@ -98,7 +99,13 @@ modelgateway.dev/secrets-revision: {{ . | quote }}
 {{- end -}}
 {{- end -}}
 
-{{- /* Whoever must trust a private authority: Postgres, Redis, providers, the payment provider. */ -}}
+{{- /* Who gets a trial: the cabinet grants it, the worker measures it. */ -}}
+{{- define "mg.trialCredit" -}}
+- {name: TRIAL_GRANT, value: {{ .Values.trialCredit.grant | quote }}}
+- {name: TRIAL_DAILY_RUB, value: {{ .Values.trialCredit.dailyRub | int64 | quote }}}
+{{- end -}}
+
+{{- /* For processes that must trust a private authority: of Postgres, Redis, providers, the payment provider. */ -}}
 {{- define "mg.caVariable" -}}
 {{- if .Values.caCertificates.existingSecret -}}
 - {name: NODE_EXTRA_CA_CERTS, value: /etc/model-gateway/ca/{{ .Values.caCertificates.existingSecretKey }}}
@@ -106,7 +113,7 @@ modelgateway.dev/secrets-revision: {{ . | quote }}
 {{- end -}}
 
 {{- define "mg.nodeOptions" -}}
-{{- /* Below the limit of memory: buffers live beside the heap. */ -}}
+{{- /* Below the memory limit, because buffers are outside the heap. */ -}}
 - name: NODE_OPTIONS
   value: --max-old-space-size={{ .heapMb }}
 - {name: NODE_ENV, value: production}
@@ -128,7 +135,7 @@ modelgateway.dev/secrets-revision: {{ . | quote }}
 {{- end }}
 {{- end -}}
 
-{{- /* What the operator of the cluster may say of where pods go. */ -}}
+{{- /* Where the cluster's operator wants pods to run. */ -}}
 {{- define "mg.placement" -}}
 {{- with .Values.image.pullSecrets }}
 imagePullSecrets: {{- toYaml . | nindent 2 }}

@@ -1,4 +1,4 @@
-{{- /* What the values contradict, and what to set: values.schema.json sees one value at a time. */ -}}
+{{- /* Contradictions between values, and how to fix them: values.schema.json checks one value at a time. */ -}}
 {{- define "mg.refusals" -}}
 {{- $v := .Values -}}
 {{- if not $v.trial.enabled -}}

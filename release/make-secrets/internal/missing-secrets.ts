@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto'
 
 const sealingKey = () => randomBytes(32).toString('base64')
-/** Letters, digits, `-` and `_` alone: it stands in URLs of databases as it is. */
+/** Only letters, digits, `-` and `_`, because it is part of database URLs. */
 const password = () => randomBytes(32).toString('base64url')
-/** As the till's keys of test shops begin. */
+/** Has the prefix of test shops' keys. */
 const testShopKey = () => `test_${password()}`
 
-/** What every release has, by the name of the variable that a process reads. */
+/** Secrets of every release, by the variable that a process reads. */
 const ofEveryRelease: Readonly<Record<string, () => string>> = {
   KEY_PEPPER: password,
   CREDENTIALS_KEY: sealingKey,
@@ -22,14 +22,14 @@ const ofEveryRelease: Readonly<Record<string, () => string>> = {
   REDIS_PASSWORD_CABINET: password,
 }
 
-/** And what the stores and the till of a trial need besides. */
+/** Additional secrets for a demo's databases and test payment provider. */
 const ofTrials: Readonly<Record<string, () => string>> = {
   TRIAL_DATABASE_PASSWORD: password,
   TRIAL_REDIS_PASSWORD: password,
   TRIAL_SHOP_SECRET_KEY: testShopKey,
 }
 
-/** New values for those that are not there yet; what is there keeps its value for ever. */
+/** New values for missing secrets. Existing values never change. */
 export function missingSecrets(there: Iterable<string>, isTrial: boolean): Record<string, string> {
   const has = new Set(there)
   const wanted = Object.entries({ ...ofEveryRelease, ...(isTrial ? ofTrials : {}) })

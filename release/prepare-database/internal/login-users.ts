@@ -1,21 +1,21 @@
 import { createHash, createHmac, pbkdf2Sync, randomBytes } from 'node:crypto'
 import type { Pool } from 'pg'
 
-/** Somebody who signs in to Postgres and may do what a role of the migrations may. */
+/** A Postgres login with the permissions of a role from the migrations. */
 export type LoginUser = {
   readonly role: string
   readonly name: string
   readonly password: string
 }
 
-/** As Postgres itself takes them (scram_iterations). */
+/** Postgres's default (scram_iterations). */
 const iterations = 4096
 const keyBytes = 32
 
 /**
- * Makes the users, or gives them these passwords. Postgres is told verifiers, so no password stands in its log.
+ * Creates the users, or sets their passwords. Postgres only gets verifiers, so its log contains no passwords.
  *
- * The users of two releases on one Postgres server have names of their own; the roles they belong to are the server's.
+ * Two releases on one Postgres server have separate users. The server's roles are shared.
  */
 export async function putLoginUsers(pool: Pool, users: readonly LoginUser[]): Promise<void> {
   for (const { role, name, password } of users) {
@@ -26,7 +26,7 @@ export async function putLoginUsers(pool: Pool, users: readonly LoginUser[]): Pr
   }
 }
 
-/** Statements about roles take no parameters: Postgres itself quotes them. */
+/** Statements about roles take no parameters, so Postgres quotes the values itself. */
 async function runFormatted(pool: Pool, form: string, ...values: readonly string[]): Promise<void> {
   const places = values.map((_, n) => `$${n + 2}::text`).join(', ')
   const { rows } = await pool.query<{ text: string }>(`select format($1, ${places}) as text`, [
@@ -36,7 +36,7 @@ async function runFormatted(pool: Pool, form: string, ...values: readonly string
   await pool.query(rows[0]?.text ?? '')
 }
 
-/** What Postgres keeps of a password: SCRAM-SHA-256, RFC 5802. */
+/** Postgres's stored form of a password: SCRAM-SHA-256, RFC 5802. */
 function verifierOf(password: string): string {
   const salt = randomBytes(16)
   const salted = pbkdf2Sync(password, salt, iterations, keyBytes, 'sha256')

@@ -4,12 +4,12 @@ import {
   loginOf,
   ownersLogin,
   workerRedisUser,
-} from '#cabinet/admission/redis-users'
+} from '#core/admission/redis-users'
 
-/** What each process says to Redis. */
+/** Each process's Redis password. */
 export type RedisPasswords = Readonly<Record<'gateway' | 'worker' | 'cabinet', string>>
 
-/** The users of the processes, as `ACL SETUSER` takes them. */
+/** The processes' users, as arguments of `ACL SETUSER`. */
 export function usersOf(passwords: RedisPasswords): readonly (readonly [string, ...string[]])[] {
   return [
     loginOf(gatewayRedisUser, passwords.gateway),
@@ -18,7 +18,7 @@ export function usersOf(passwords: RedisPasswords): readonly (readonly [string, 
   ]
 }
 
-/** The text of an `aclfile`: the processes, and `default`, who may do everything. */
+/** The text of an `aclfile`: the processes' users, and `default` with all permissions. */
 export function aclFile(passwords: RedisPasswords, ownersPassword: string): string {
   return [ownersLogin(ownersPassword), ...usersOf(passwords)]
     .map((words) => `user ${words.join(' ')}\n`)

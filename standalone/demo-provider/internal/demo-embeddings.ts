@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 
-/** An embeddings request that `findEmbeddingFault` has let through. */
+/** An embeddings request accepted by `findEmbeddingFault`. */
 export type DemoEmbeddingRequest = {
   readonly model: string
   readonly input: string | readonly string[] | readonly number[] | readonly (readonly number[])[]
@@ -8,16 +8,17 @@ export type DemoEmbeddingRequest = {
   readonly dimensions?: number | null
 }
 
-/** Numbers of an embedding where the request names none. */
+/** Default dimensions of an embedding. */
 const dimensionsDefault = 8
-/** Bytes of a SHA-256, of which each makes one number. */
+/** The bytes of a SHA-256. Each yields one dimension. */
 const dimensionsMax = 32
 
 /**
- * The answer of the model `embed`: a text's words, each a fixed direction, summed to a vector of length 1.
+ * The response of the model `embed`: each word is a fixed direction, and the text's words are summed to a vector of
+ * length 1.
  *
- * The same text always gets the same vector, and texts that share words point the same way. `undefined`: more
- * dimensions are asked for than there are.
+ * The same text always gets the same vector, and texts that share words point in similar directions. `undefined`: the
+ * request asks for too many dimensions.
  */
 export function answerEmbeddings(request: DemoEmbeddingRequest): object | undefined {
   const dimensions = request.dimensions ?? dimensionsDefault

@@ -1,4 +1,4 @@
-/** The fault for which OpenAI would answer 400. */
+/** An error for which OpenAI would return 400. */
 export type RequestFault = { readonly message: string; readonly param: string | null }
 
 type Fields = { readonly [field: string]: unknown }
@@ -46,7 +46,7 @@ const functionTool = has({
   function: has({ name: isFilled }, { parameters: isObject }),
 })
 
-/** Every parameter of a chat request and what it may be; from OpenAI's published schema. */
+/** Every parameter of a chat request and its valid values, from OpenAI's published schema. */
 const parameters: Readonly<Record<string, Check>> = {
   model: isFilled,
   messages: isListOf(isObject, 1),
@@ -118,7 +118,10 @@ const messagesByRole: Readonly<Record<string, Check>> = {
   function: has({ name: isText }),
 }
 
-/** The first thing in a chat request that OpenAI would refuse, or `undefined`. As strict as its published schema. */
+/**
+ * The first error for which OpenAI would reject a chat request, or `undefined`. As strict as OpenAI's published
+ * schema.
+ */
 export function findRequestFault(body: unknown): RequestFault | undefined {
   const fields = fieldsOf(body) ?? {}
   const fault = findParameterFault(fieldsOf(body), parameters, ['model', 'messages'])
@@ -141,7 +144,7 @@ const embeddingParameters: Readonly<Record<string, Check>> = {
   user: isText,
 }
 
-/** The first thing in an embeddings request that OpenAI would refuse, or `undefined`. */
+/** The first error for which OpenAI would reject an embeddings request, or `undefined`. */
 export function findEmbeddingFault(body: unknown): RequestFault | undefined {
   return findParameterFault(fieldsOf(body), embeddingParameters, ['model', 'input'])
 }

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import type { Pool } from 'pg'
-import { inScope, type Scope } from '#cabinet/audit/scope'
-import { bringKey, differenceOf, makeDraftedKey } from '#cabinet/keys/drafted-key'
-import { findKey, hashKey, type KeySecret } from '#cabinet/keys/key'
-import { deliveryOf } from '#cabinet/keys/key-delivery'
-import { type KeyState, readKeyState } from '#cabinet/keys/key-state'
-import { findKeyNamed, finishDelivery, mintUndelivered, revokeKey } from '#cabinet/keys/key-store'
+import { inScope, type Scope } from '#core/audit/scope'
+import { bringKey, differenceOf, makeDraftedKey } from '#core/keys/drafted-key'
+import { findKey, hashKey, type KeySecret } from '#core/keys/key'
+import { deliveryOf } from '#core/keys/key-delivery'
+import { type KeyState, readKeyState } from '#core/keys/key-state'
+import { findKeyNamed, finishDelivery, mintUndelivered, revokeKey } from '#core/keys/key-store'
 import { findKeptKey, forgetKey, keepKey } from '../../keys/key-file.ts'
 import type { Owned } from './owned.ts'
 import type { DesiredKey } from './plan-manifests.ts'
@@ -14,17 +14,17 @@ export type ApplyKeyDeps = {
   readonly pool: Pool
   readonly dataDir: string
   readonly keyPepper: string
-  /** Hears the secret of a key when it is made; nobody can say it again. */
+  /** Gets the secret of a new key. It cannot be shown again. */
   readonly onKeySecret: (name: string, secret: string) => void
 }
 
 type OwnedKey = Owned['keys'][string]
 
 /**
- * Brings a key to what its manifest asks for, with the operator's own commands: only its secret goes into a file. It is
- * minted, kept, and then noted as delivered, so that a run that dies between leaves none that nobody knows.
+ * Applies a key's manifest with the operator's own commands. Only its secret goes into a file. The secret is created,
+ * stored, and then recorded as delivered, so that a run that dies in between leaves no unknown secret.
  *
- * @param noted what earlier runs have noted of it, where this database has that key.
+ * @param noted the record of earlier runs, if this database has the key.
  */
 export async function applyKey(
   deps: ApplyKeyDeps,
@@ -41,7 +41,7 @@ export async function applyKey(
   return { file: position.file, keyId, organization, rotationTrigger, deletionPolicy }
 }
 
-/** An orphan goes on working and keeps its file; it is nobody's resource any more. */
+/** An orphaned key keeps working and keeps its file, but belongs to no resource. */
 export async function endKey(
   { pool, dataDir }: ApplyKeyDeps,
   name: string,
@@ -52,13 +52,13 @@ export async function endKey(
   forgetKey(dataDir, name)
 }
 
-/** @param file that asks for it, or did. */
+/** @param file the manifest's file, now or earlier */
 export function manifestScope(file: string | undefined, organizationId: string | null): Scope {
   const reason = file === undefined ? undefined : `manifest ${file}`
   return { actor: { kind: 'command', name: 'npm start' }, organizationId, reason }
 }
 
-/** The key that was noted, or one that was made by a run that died before it noted it. */
+/** The recorded key, or a key created by a run that died before recording it. */
 async function findExisting(
   pool: Pool,
   organizationId: string,
@@ -103,10 +103,10 @@ async function keepDelivered(
   const delivery = deliveryOf({
     secrets,
     trigger: { asked: rotationTrigger, noted: noted === undefined ? rotationTrigger : noted.rotationTrigger },
-    // Owners may move the file of a key that was noted; of any other, nothing says that there ever was one.
+    // The owner may move the file of a recorded key. For any other key, nothing shows that the file existed.
     held: held ?? (noted === undefined ? 'absent' : 'taken'),
   })
-  // A run died after it had kept it.
+  // A run died after storing the secret.
   if (delivery.is === 'unfinished' && kept !== undefined)
     return finish(deps, scope, keyId, kept, rotationGraceS)
   if (delivery.is !== 'due') return

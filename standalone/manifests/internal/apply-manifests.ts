@@ -1,5 +1,5 @@
 import type { Pool } from 'pg'
-import { inScope } from '#cabinet/audit/scope'
+import { inScope } from '#core/audit/scope'
 import {
   findProvider,
   putPrice,
@@ -7,13 +7,13 @@ import {
   putRoute,
   removeProvider,
   removeRoute,
-} from '#cabinet/catalogue/catalogue-store'
-import { sealProvider } from '#cabinet/catalogue/provider-resource'
-import { dataErrorOf } from '#cabinet/db/data-error'
-import { readKeyStates } from '#cabinet/keys/key-state'
-import { jsonWithBigints, type NanoRub } from '#cabinet/ledger/money'
-import { readOrMakeOrganization } from '#cabinet/organizations/funded-organization'
-import type { KeyList } from '#cabinet/process/key-list'
+} from '#core/catalog/catalog-store'
+import { sealProvider } from '#core/catalog/provider-resource'
+import { dataErrorOf } from '#core/db/data-error'
+import { readKeyStates } from '#core/keys/key-state'
+import { jsonWithBigints, type NanoRub } from '#core/ledger/money'
+import { readOrMakeOrganization } from '#core/organizations/funded-organization'
+import type { KeyList } from '#core/process/key-list'
 import { type ApplyKeyDeps, applyKey, endKey, manifestScope } from './apply-key.ts'
 import { keepOwned, type Owned } from './owned.ts'
 import type { DesiredProvider, DesiredRoute, Plan } from './plan-manifests.ts'
@@ -23,22 +23,22 @@ import type { Position, Problem } from './read-folder.ts'
 export type ApplyDeps = ApplyKeyDeps & {
   /** 32 bytes. */
   readonly sealingKeys: KeyList<Uint8Array>
-  /** Given once to an organization that is created here. */
+  /** Credited once to an organization that is created here. */
   readonly openingBalance: NanoRub
 }
 
-/** Routes that are written in one transaction. */
+/** Routes written in one transaction. */
 const routesPerTransaction = 500
 
-/** Applies plans, one after the other, to a database in which nobody else uses these names. */
+/** Applies plans sequentially to a database in which only this process uses these names. */
 export type ManifestApplier = {
   /**
-   * Brings the database to what a plan asks for. The same again writes nothing. Killed anywhere, the next call
-   * finishes it: what is owned is noted before it is made, and forgotten after it is gone.
+   * Applies a plan to the database. Repeated calls write nothing. If killed anywhere, the next call finishes the work:
+   * objects are recorded before they are created, and forgotten after they are deleted.
    *
-   * Returns what the database rejects: that stays as it was and does not keep anything else from being applied.
+   * Returns the documents that the database rejects. They stay as they were and do not affect others.
    *
-   * @param owned what `readOwned` answers now.
+   * @param owned the current result of `readOwned`.
    */
   apply(plan: Plan, owned: Owned): Promise<readonly Problem[]>
 }
@@ -46,7 +46,7 @@ export type ManifestApplier = {
 export function createManifestApplier(deps: ApplyDeps): ManifestApplier {
   const { pool, dataDir } = deps
   const organizations = new Map<string, string>()
-  /** Routes as this process has written them; a first look writes them all, which changes nothing. */
+  /** Routes written by this process. The first pass writes all of them, which changes nothing. */
   const written = new Map<string, string>()
 
   async function organizationId(name: string): Promise<string> {
@@ -134,13 +134,13 @@ async function removeGone(pool: Pool, { models, providers }: Plan['removed'], ow
     )
 }
 
-/** The file that asks for all of these routes; none where they are of several. */
+/** The common file of these routes; none if they are in several files. */
 function fileOf(routes: readonly DesiredRoute[]): string | undefined {
   const [file, ...others] = new Set(routes.map(({ position }) => position.file))
   return others.length === 0 ? file : undefined
 }
 
-/** What is owned once it is made; a key is only when it has an id. */
+/** The owned objects after creation. A key is owned once it has an ID. */
 function withDesired(owned: Owned, plan: Plan): Owned {
   const providers = plan.providers.map(
     ({ draft, position: { file } }) => [draft.document.name, { file }] as const,
@@ -163,7 +163,7 @@ function withoutRemoved(owned: Owned, { removed }: Plan): Owned {
   }
 }
 
-/** The noted keys that this database has: ids noted with another database mean nothing here. */
+/** The recorded keys that exist in this database. IDs recorded with another database are ignored. */
 async function findKnown(pool: Pool, { keys }: Owned): Promise<Owned['keys']> {
   const states = await readKeyStates(
     pool,
@@ -173,7 +173,10 @@ async function findKnown(pool: Pool, { keys }: Owned): Promise<Owned['keys']> {
   return Object.fromEntries(Object.entries(keys).filter(([, { keyId }]) => ids.has(keyId)))
 }
 
-/** Postgres's message, if it rejected the data. @throws any other error */
+/**
+ * Postgres's message if it rejected the data.
+ * @throws any other error
+ */
 async function findRefusal(done: Promise<void>): Promise<string | undefined> {
   try {
     await done
@@ -184,20 +187,23 @@ async function findRefusal(done: Promise<void>): Promise<string | undefined> {
   }
 }
 
-/** The problem of one document, or none. @throws any other error */
+/**
+ * The problem of one document, or none.
+ * @throws any other error
+ */
 async function refusalOf(
   kind: OwnKind,
   name: string,
   position: Position,
   done: Promise<void>,
 ): Promise<readonly Problem[]> {
-  const said = await findRefusal(done)
-  if (said === undefined) return []
-  const reason = `the database rejected it: ${said}`
+  const message = await findRefusal(done)
+  if (message === undefined) return []
+  const reason = `the database rejected it: ${message}`
   return [{ position, what: `${kind} "${name}"`, reason, about: [subjectOf(kind, name)] }]
 }
 
-/** What is stored of it, as text. */
+/** Its stored form, as text. */
 function textOf({ route, price, organizations }: DesiredRoute): string {
   return jsonWithBigints({ route, price, organizations })
 }

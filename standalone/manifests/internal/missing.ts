@@ -3,24 +3,24 @@ import type { Owned } from './owned.ts'
 import { type OwnKind, subjectOf } from './read-document.ts'
 import type { Problem } from './read-folder.ts'
 
-/** What was applied before and is no longer asked for. */
+/** Objects that were applied before and are not in the manifests anymore. */
 export type Missing = {
   readonly removed: {
     readonly providers: readonly string[]
     readonly models: readonly string[]
     readonly keys: readonly string[]
   }
-  /** Kept, because an invalid document may ask for it: `ApiKey "ci"`. */
+  /** Kept, because an invalid document may define it: `ApiKey "ci"`. */
   readonly kept: readonly string[]
 }
 
 /**
- * Tells what is gone from what may just be in an invalid document: a revoked key never comes back.
+ * Distinguishes removed objects from objects in invalid documents, because a revoked key never comes back.
  *
- * What came from another folder is not missed: a wrong argument must not revoke keys. Pure, and linear.
+ * Objects from another folder are not missing: a wrong argument must not revoke keys. Pure, in linear time.
  *
- * @param path of the folder; `null`: there is none.
- * @param desired what documents ask for, by the names of `owned`.
+ * @param path the folder; `null`: none.
+ * @param desired the documents' objects, by the names in `owned`.
  */
 export function findMissing(
   path: string | null,
@@ -52,8 +52,8 @@ export function findMissing(
 }
 
 /**
- * Whether an invalid document may belong to something that came from a file: it has the same name, or was in the same
- * file, or nobody can tell what it is about.
+ * Whether an invalid document may belong to an object from a file: it has the same name, was in the same file, or is
+ * unidentifiable.
  */
 export function spoiltBy(
   problems: readonly Problem[],

@@ -1,8 +1,8 @@
 /**
- * OpenAI models that `OPENAI_API_KEY` in the environment adds, with EXAMPLE prices in roubles per 1M tokens.
+ * OpenAI models that `OPENAI_API_KEY` in the environment adds, with EXAMPLE prices in rubles per 1M tokens.
  *
- * The prices are made up for trying things out: they are neither OpenAI's nor anybody's offer. Whoever sells writes
- * ModelRoutes of his own, which win over these. Models and limits: OpenAI's published catalogue, 2026-11-20.
+ * The prices are invented for trying things out. They are not an offer by OpenAI or anyone else. To sell access, write
+ * your own ModelRoutes, which take precedence. Models and limits: OpenAI's published catalog, 2026-11-20.
  */
 export const openAiExamples = [
   chat('gpt-4o-mini', 'GPT-4o mini', 128_000, 16_384, ['15.000', '7.500', '60.000']),

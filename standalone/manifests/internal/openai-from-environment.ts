@@ -7,7 +7,10 @@ import type { Folder, Manifest } from './read-folder.ts'
 const variable = 'OPENAI_API_KEY'
 const provider = 'openai-from-environment'
 
-/** What `OPENAI_API_KEY` in the environment adds: OpenAI and some of its models, but none that the folder routes itself. */
+/**
+ * Manifests added by `OPENAI_API_KEY` in the environment: OpenAI and some of its models, except models that the folder
+ * routes itself.
+ */
 export function openAiManifests(
   environment: Readonly<Record<string, string | undefined>>,
   { manifests }: Folder,
@@ -34,7 +37,7 @@ export function openAiManifests(
   return [openAi, ...routes].map((resource) => ({ resource, position, text: '' }))
 }
 
-// The Secret "openai" with the key "apiKey" is OPENAI_API_KEY; see `secret.ts`.
+// Key "apiKey" of the Secret "openai" is OPENAI_API_KEY; see `secret.ts`.
 const openAi = modelProviderSchema.parse({
   apiVersion,
   kind: 'ModelProvider',

@@ -18,17 +18,17 @@ const ownedSchema = z.object({
   ),
 })
 
-/** What was put into the database from manifests, by name, and from which file: only that is ever removed. */
+/** Objects created from manifests, by name, with their file. Only these are ever removed. */
 export type Owned = z.infer<typeof ownedSchema>
 
-/** What earlier runs have put there; nothing at the first start. */
+/** The objects of earlier runs; empty on the first start. */
 export function readOwned(dataDir: string): Owned {
   const file = fileOf(dataDir)
   if (!existsSync(file)) return { providers: {}, routes: {}, keys: {} }
   return ownedSchema.parse(JSON.parse(readFileSync(file, 'utf8')))
 }
 
-/** Notes it, whole or not at all. */
+/** Records the objects. The write is atomic. */
 export function keepOwned(dataDir: string, owned: Owned): void {
   const file = fileOf(dataDir)
   writeFileSync(`${file}.new`, `${JSON.stringify(owned, null, 1)}\n`, { mode: 0o600 })

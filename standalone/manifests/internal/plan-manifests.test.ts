@@ -328,7 +328,7 @@ test('fallbacks that lead nowhere or round are noted, and served all the same', 
   expect(models).toEqual(['acme/one', 'acme/two', 'acme/three'])
   expect(problems).toEqual([])
   expect(warnings).toEqual([
-    'a.yaml:16 ModelRoute "one": spec.fallbacks.1: no route serves the fallback acme/gone; it is skipped',
+    'a.yaml:16 ModelRoute "one": spec.fallbacks.1: no route serves the fallback acme/gone; the gateway skips it',
     'a.yaml:26 ModelRoute "two": spec.fallbacks: fallbacks form a loop: acme/two → acme/three → acme/two. This is harmless: the fallbacks of a fallback are not tried',
   ])
 })

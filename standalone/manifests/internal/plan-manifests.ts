@@ -1,11 +1,11 @@
 import { basename } from 'node:path'
-import { createAddressGuard } from '#cabinet/catalogue/address-guard'
-import { findAddressProblem } from '#cabinet/catalogue/address-problem'
-import { findFallbackCircles } from '#cabinet/catalogue/fallback-circle'
-import { findDocumentProblem, findSecretProblem } from '#cabinet/catalogue/provider-problems'
-import { draftProvider, type ProviderDraft } from '#cabinet/catalogue/provider-resource'
-import { draftRoute, type RouteDraft } from '#cabinet/catalogue/route-resource'
-import { draftKey, type KeyDraft } from '#cabinet/keys/key-resource'
+import { createAddressGuard } from '#core/catalog/address-guard'
+import { findAddressProblem } from '#core/catalog/address-problem'
+import { findFallbackCircles } from '#core/catalog/fallback-circle'
+import { findDocumentProblem, findSecretProblem } from '#core/catalog/provider-problems'
+import { draftProvider, type ProviderDraft } from '#core/catalog/provider-resource'
+import { draftRoute, type RouteDraft } from '#core/catalog/route-resource'
+import { draftKey, type KeyDraft } from '#core/keys/key-resource'
 import type { ApiKey } from '#crds/api-key'
 import type { ModelProvider } from '#crds/model-provider'
 import type { ModelRoute } from '#crds/model-route'
@@ -16,15 +16,15 @@ import { lineOfField, type Resource, subjectOf } from './read-document.ts'
 import type { Folder, Manifest, Position, Problem } from './read-folder.ts'
 import { findSecretValue, type Secret, variableOf } from './secret.ts'
 
-/** Routes of one folder; more would make each change of the catalogue slow. */
+/** Routes of one folder. More would make each catalog change slow. */
 const routesMax = 10_000
-/** Problems whose line is looked up: it takes a millisecond each, and nobody reads more. */
+/** Problems that get a line number. Each takes a millisecond, and users do not read more. */
 const problemsWithLineMax = 200
-/** Models of a circle that are printed. */
+/** Models of a cycle that are printed. */
 const shownCircleMax = 8
-/** Provider, key and model prefix that the system creates itself. */
+/** Name of the provider, key and model prefix that the system creates itself. */
 const demoName = 'demo'
-/** The gateway's own. */
+/** The same guard as the gateway's. */
 const guard = createAddressGuard(upstreamAllowedCidrs)
 
 export type DesiredProvider = {
@@ -36,28 +36,29 @@ export type DesiredProvider = {
 export type DesiredRoute = RouteDraft & { readonly position: Position; readonly name: string }
 export type DesiredKey = KeyDraft & { readonly position: Position }
 
-/** What to create or change, what to remove, and what is wrong. Everything else stays as it is. */
+/** Objects to create, change or remove, and problems. Everything else stays as it is. */
 export type Plan = {
   readonly providers: readonly DesiredProvider[]
   readonly routes: readonly DesiredRoute[]
   readonly keys: readonly DesiredKey[]
   readonly removed: Missing['removed']
-  /** For people: what may belong to a document that has a problem. */
+  /** For display: objects that may belong to an invalid document. */
   readonly kept: Missing['kept']
   readonly problems: readonly Problem[]
-  /** Served all the same. */
+  /** Applied despite the warning. */
   readonly warnings: readonly Problem[]
 }
 
 type Noted = { readonly problems: Problem[]; readonly warnings: Problem[] }
 
 /**
- * What a folder asks for. Pure.
+ * The plan for a folder. Pure.
  *
- * What an invalid document asked for when it was valid stays: see `missing.ts`.
+ * Objects of a document that became invalid stay; see `missing.ts`.
  *
- * @param owned what was applied before: it may be used while its document is invalid, and wins over a newcomer.
- * @param environment stands in for Secrets that are not in the folder.
+ * @param owned the applied objects. An object may be used while its document is invalid, and takes precedence over a
+ * new one.
+ * @param environment replaces Secrets missing from the folder.
  */
 export function planManifests(
   folder: Folder,
@@ -116,7 +117,7 @@ function planProviders(
   })
 }
 
-/** The value of a reference, trimmed: from a Secret, else from the environment. */
+/** The trimmed value of a reference, from a Secret or else from the environment. */
 function secretFinder(
   folder: Folder,
   environment: Readonly<Record<string, string | undefined>>,
@@ -135,7 +136,7 @@ function secretFinder(
       secret === undefined ? undefined : findSecretValue(secret, key),
       environment[variableOf(name, key)],
     ]
-    // An empty one was left to be filled in.
+    // An empty value was left to be filled in.
     return values.map((value) => value?.trim()).find((value) => value !== undefined && value !== '')
   }
 }
@@ -202,7 +203,7 @@ function warnOfFallbacks(
   for (const manifest of manifests)
     for (const [index, fallback] of manifest.resource.spec.fallbacks.entries())
       if (!models.has(fallback) && !fallback.startsWith(`${demoName}/`)) {
-        const reason = `no route serves the fallback ${fallback}; it is skipped`
+        const reason = `no route serves the fallback ${fallback}; the gateway skips it`
         note(noted.warnings, manifest, ['spec', 'fallbacks', index], reason)
       }
   const fallbacks = new Map([...byModel].map(([model, { resource }]) => [model, resource.spec.fallbacks]))
@@ -238,7 +239,7 @@ function planKeys(folder: Folder, owned: Owned, noted: Noted): readonly DesiredK
         noted,
         manifest,
         ['spec', 'rotation', 'interval'],
-        'works in a cluster only: change trigger instead',
+        'works only in a cluster: change trigger instead',
       )
     return [{ ...draftKey(manifest.resource), position: manifest.position }]
   })
@@ -248,7 +249,7 @@ function manifestsOf<Kind extends Resource>(folder: Folder, kind: Kind['kind']):
   return folder.manifests.filter((manifest): manifest is Manifest<Kind> => manifest.resource.kind === kind)
 }
 
-/** One manifest per key: the one that was applied before, else the first. The problem of the others names its line. */
+/** One manifest per key: the applied one, otherwise the first. The others get a problem with the line of the first. */
 function onlyOnce<Kind extends Resource>(
   manifests: readonly Manifest<Kind>[],
   keyOf: (resource: Kind) => string,

@@ -24,7 +24,7 @@ test.each([
     `${key}  limits:\n    requestsPerMinute: 5\n    dailyBudgetRub: 2.5\n`,
     8,
     'ApiKey "ci"',
-    /^spec\.limits\.dailyBudgetRub: must be a quoted amount of roubles/,
+    /^spec\.limits\.dailyBudgetRub: must be a quoted amount of rubles/,
     ['ApiKey ci'],
   ],
   [

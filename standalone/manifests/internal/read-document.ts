@@ -8,32 +8,32 @@ import { type Secret, secretSchema } from './secret.ts'
 export type Resource = ApiKey | ModelProvider | ModelRoute | Secret
 
 /**
- * What an invalid document may be about: kind and name, for a route also kind and model. `null`: anything. What it asked
- * for while it was valid must not be mistaken for removed.
+ * The possible subjects of an invalid document: kind and name, and for a route also kind and model. `null`: anything.
+ * These objects must not be treated as removed.
  */
 export type Subjects = readonly string[] | null
 
-/** Kinds that are stored, and may be removed. */
+/** Kinds that are stored and may be removed. */
 const ownKinds = ['ApiKey', 'ModelProvider', 'ModelRoute'] as const
 export type OwnKind = (typeof ownKinds)[number]
 
-/** As `Subjects` name it. */
+/** In the format of `Subjects`. */
 export function subjectOf(kind: Resource['kind'], name: string): string {
   return `${kind} ${name}`
 }
 
-/** One document of a file, on its own; lines count from its first one, which is 1. */
+/** One document of a file by itself. Lines count from its first line, which is 1. */
 export type Reading =
   | { readonly kind: 'resource'; readonly resource: Resource; readonly line: number }
   | {
       readonly kind: 'problem'
       readonly line: number
-      /** `ModelRoute "gpt"`, as far as it is known. */
+      /** `ModelRoute "gpt"`, as far as known. */
       readonly what: string
       readonly reason: string
       readonly about: Subjects
     }
-  /** Comments, or nothing at all. */
+  /** Only comments, or empty. */
   | { readonly kind: 'empty' }
 
 const schemas = {
@@ -43,7 +43,7 @@ const schemas = {
   'v1 Secret': secretSchema,
 }
 
-/** Parses one document, or says what is wrong with it. Pure; about 1 ms for a route. */
+/** Parses one document, or returns its problem. Pure; about 1 ms for a route. */
 export function readDocument(text: string): Reading {
   const counter = new LineCounter()
   const document = parseDocument(text, { lineCounter: counter, stringKeys: true, prettyErrors: false })
@@ -63,20 +63,23 @@ export function readDocument(text: string): Reading {
   try {
     return check(document.toJS(), text, lineOf)
   } catch (failure) {
-    // More aliases than any document of ours needs: a bomb.
+    // More aliases than any valid document needs: an alias bomb.
     const reason = failure instanceof Error ? failure.message : String(failure)
     return { kind: 'problem', line: lineOf([]), what: 'the document', reason, about: null }
   }
 }
 
-/** The line on which a field of a document stands, or the deepest part of its path that is there. */
+/** The line of a field in a document, or of the deepest existing part of its path. */
 export function lineOfField(text: string, path: readonly PropertyKey[]): number {
   const counter = new LineCounter()
   const { contents } = parseDocument(text, { lineCounter: counter, prettyErrors: false })
   return contents === null ? 1 : Math.max(counter.linePos(offsetOf(contents, path)).line, 1)
 }
 
-/** The documents of a file and the number of lines before each. In YAML a `---` at the start of a line begins the next. */
+/**
+ * The documents of a file, with the number of lines before each. In YAML, a `---` at the start of a line begins the
+ * next document.
+ */
 export function splitDocuments(
   text: string,
 ): readonly { readonly text: string; readonly linesBefore: number }[] {
@@ -117,7 +120,7 @@ function check(json: unknown, text: string, lineOf: (path: readonly PropertyKey[
   }
 }
 
-/** An unknown kind may be one of ours with a typo, or a list of ours, if our API group is mentioned. */
+/** An unknown kind may be a misspelled kind, or a list of our kinds, if the text mentions our API group. */
 function findSubjects(text: string, kind: unknown, name: unknown, model: unknown): Subjects {
   const known = ownKinds.filter((own) => own === kind)
   const isForeign = known.length === 0 && (kind === 'Secret' || !text.includes(group))
@@ -128,7 +131,7 @@ function findSubjects(text: string, kind: unknown, name: unknown, model: unknown
   return (known.length === 0 ? ownKinds : known).flatMap((own) => names.map((one) => subjectOf(own, one)))
 }
 
-/** A field is where its name is, an item where it begins. */
+/** A field's offset is that of its name, and an item's offset is where it begins. */
 function offsetOf(root: Node, path: readonly PropertyKey[]): number {
   let node: unknown = root
   let offset = root.range?.[0] ?? 0

@@ -5,16 +5,16 @@ import { type Reading, type Resource, readDocument, type Subjects, splitDocument
 
 /** Largest file, in bytes: 10,000 routes take about 5 MiB. */
 const fileBytesMax = 32 * 1024 * 1024
-/** Most files, and documents in all of them. */
+/** Maximum number of files, and of documents in all files. */
 const filesMax = 10_000
 const documentsMax = 50_000
-/** Longest time that parsing blocks the process, in ms: the gateway runs in it. */
+/** Longest time that parsing blocks the process, in ms. The gateway runs in the same process. */
 const sliceMs = 10
 
-/** Where something stands. `file` is the whole path of a file, or the name of a variable of the environment. */
+/** A position in a file. `file` is the full path of a file, or the name of an environment variable. */
 export type Position = { readonly file: string; readonly line: number }
 
-/** What is wrong, said for the person who wrote the file. */
+/** A problem, explained to the author of the file. */
 export type Problem = {
   readonly position: Position
   readonly what: string
@@ -22,28 +22,31 @@ export type Problem = {
   readonly about: Subjects
 }
 
-/** A document that can be used. */
+/** A valid document. */
 export type Manifest<Kind extends Resource = Resource> = {
   readonly resource: Kind
   readonly position: Position
-  /** The document itself, to find the line of a field in. */
+  /** The text of the document, for finding the line of a field. */
   readonly text: string
 }
 
-/** What a folder holds at one moment. */
+/** The contents of a folder at one moment. */
 export type Folder = {
-  /** The whole path; `null`: there is none. */
+  /** The full path; `null`: no folder. */
   readonly path: string | null
   readonly manifests: readonly Manifest[]
   readonly problems: readonly Problem[]
 }
 
 export type FolderReader = {
-  /** Reads every `*.yaml` and `*.yml` of the folder. @throws Error when the folder cannot be read */
+  /**
+   * Reads every `*.yaml` and `*.yml` of the folder.
+   * @throws Error when the folder cannot be read
+   */
   read(): Promise<Folder>
 }
 
-/** Reads a folder again and again; a document that stayed as it was is not parsed twice. */
+/** Reads a folder repeatedly. Unchanged documents are not parsed again. */
 export function createFolderReader(folder: string): FolderReader {
   let known = new Map<string, Reading>()
   return {
@@ -80,7 +83,7 @@ export function createFolderReader(folder: string): FolderReader {
   }
 }
 
-/** Names and file times of a folder's manifests: changes when one of them does. Cheap, for a poll. */
+/** Names and file times of a folder's manifests. Changes when a manifest does. Cheap enough for polling. */
 export async function readFingerprint(folder: string): Promise<string> {
   const { files, leftOut } = await manifestFiles(folder)
   const stats = await Promise.all(
@@ -94,7 +97,7 @@ export async function readFingerprint(folder: string): Promise<string> {
 
 type FileReading = { readonly file: string; readonly text: string; readonly problem?: string }
 
-/** An empty file is being written, or is a mistake: its resources stay until it is deleted. */
+/** An empty file is being written, or is a mistake. Its resources stay until it is deleted. */
 async function readFiles(folder: string): Promise<readonly FileReading[]> {
   const { files, leftOut } = await manifestFiles(folder)
   const readings = await Promise.all(
@@ -117,12 +120,12 @@ async function readFiles(folder: string): Promise<readonly FileReading[]> {
   return [...readings, { file, text: '', problem }]
 }
 
-/** Full paths, sorted by name, and those beyond the limit. */
+/** Full paths, sorted by name, and the number of files beyond the limit. */
 async function manifestFiles(
   folder: string,
 ): Promise<{ readonly files: readonly string[]; readonly leftOut: readonly string[] }> {
   const entries = await readdir(folder, { withFileTypes: true })
-  // Dot files belong to editors and Kubernetes; a mounted ConfigMap consists of links.
+  // Dot files belong to editors and Kubernetes. A mounted ConfigMap consists of links.
   const files = entries
     .filter((entry) => /^[^.].*\.ya?ml$/.test(entry.name) && !entry.isDirectory())
     .map(({ name }) => join(folder, name))

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { resourceName } from '#crds/resource'
 
-/** Kubernetes' own Secret, as far as it matters here. */
+/** The relevant part of Kubernetes' Secret. */
 export const secretSchema = z.looseObject({
   apiVersion: z.literal('v1'),
   kind: z.literal('Secret'),
@@ -12,7 +12,7 @@ export const secretSchema = z.looseObject({
 
 export type Secret = z.infer<typeof secretSchema>
 
-/** The value of one key, or `undefined`. As in Kubernetes `stringData` wins. */
+/** The value of one key, or `undefined`. As in Kubernetes, `stringData` takes precedence. */
 export function findSecretValue({ data, stringData }: Secret, key: string): string | undefined {
   const encoded = data[key]
   const decoded = encoded === undefined ? undefined : Buffer.from(encoded, 'base64').toString('utf8')
@@ -20,8 +20,8 @@ export function findSecretValue({ data, stringData }: Secret, key: string): stri
 }
 
 /**
- * The environment variable that stands in for a key of a Secret: `NAME_KEY` in upper snake case. The Secret `openai`
- * with the key `apiKey` is `OPENAI_API_KEY`.
+ * The environment variable that replaces a key of a Secret: `NAME_KEY` in upper snake case. For example, the key
+ * `apiKey` of the Secret `openai` is `OPENAI_API_KEY`.
  */
 export function variableOf(name: string, key: string): string {
   return `${name}_${key}`

@@ -26,13 +26,13 @@ import { kopecksOf } from './rub.ts'
 export type ApiDeps = {
   readonly shop: Shop
   readonly secretKey: string
-  /** Whether a payment needs a receipt. */
+  /** Whether payments need a receipt. */
   readonly receipts: 'required' | 'optional'
   readonly books: Books
   readonly idempotence: Idempotence
   readonly faults: Faults
   readonly now: () => number
-  /** Gets each request that was let in. */
+  /** Gets each authorized request. */
   readonly note: (request: Journal['requests'][number]) => void
 }
 
@@ -42,7 +42,7 @@ const keyLengthMax = 64
 /** Documented for bank cards, in kopecks. */
 const amountMin = 100n
 const amountMax = 35_000_000n
-/** All that a test shop knows. */
+/** The payment methods of a test shop. */
 const testMethods = ['bank_card', 'yoo_money']
 
 const isKnownPath = /^\/v3\/(?:(?:payments|refunds)(?:\/[^/]+)?|payments\/[^/]+\/(?:capture|cancel))$/
@@ -55,7 +55,7 @@ export function addApiRoutes(root: FastifyInstance, deps: ApiDeps): void {
         if (!isShop(request, deps)) return sendAnswer(reply, answerOf(wrongCredentials))
       })
       app.setNotFoundHandler((request, reply) => {
-        // No body is documented for a wrong method, and none for a wrong type.
+        // The documentation defines no body for a wrong method or a wrong type.
         if (isKnownPath.test(request.url.replace(/\?.*/, ''))) return reply.code(405).send()
         return sendAnswer(reply, answerOf({ refused: 404, description: 'Resource is not found' }))
       })
@@ -125,7 +125,7 @@ function addRefundRoutes(app: FastifyInstance, deps: ApiDeps): void {
       const payment = books.find(body.payment_id)
       const isPart = !isRefusal(payment) && payment.amount !== body.amount.value
       const fault = faultOfReceipt(body.amount.value, body.receipt, deps.receipts === 'required' && isPart)
-      // A whole refund takes the receipt of its payment.
+      // A full refund uses the receipt of its payment.
       const hasReceipt = body.receipt !== undefined || (!isRefusal(payment) && payment.hasReceipt)
       return fault ?? bodyOf(books.refundPayment(body, hasReceipt))
     }),
@@ -146,7 +146,7 @@ function addRefundRoutes(app: FastifyInstance, deps: ApiDeps): void {
   )
 }
 
-/** How a request gets its answer: once for each key, and as the faults have it. */
+/** Carries out requests: once per idempotency key, and affected by faults. */
 function createServe({ idempotence, faults, now, note }: ApiDeps) {
   async function serve(
     operation: Operation,
@@ -160,7 +160,7 @@ function createServe({ idempotence, faults, now, note }: ApiDeps) {
     note({ operation, idempotenceKey: keyOf(request), status: given?.status ?? 0 })
     if (fault !== undefined && fault.delayMs > 0) await sleep(fault.delayMs)
     if (given !== undefined) return sendAnswer(reply, given)
-    reply.hijack() // and nothing more, until the client leaves
+    reply.hijack() // no response until the client gives up
   }
 
   return {
@@ -199,7 +199,7 @@ function isWorkDone(fault: Fault | undefined): boolean {
   return fault.answer !== 'too_many_requests' && fault.work === 'done'
 }
 
-/** What is answered in the end; undefined: nothing. */
+/** The final response; undefined: none. */
 function answerUnder(fault: Fault | undefined, due: Answer | undefined): Answer | undefined {
   if (fault?.answer === 'silence') return undefined
   if (fault?.answer === 'too_many_requests') return answerOf(tooManyRequests)
@@ -208,7 +208,7 @@ function answerUnder(fault: Fault | undefined, due: Answer | undefined): Answer 
   return due
 }
 
-/** @param waitMs positive while the request is still worked on */
+/** @param waitMs positive while the request is being processed */
 function answerOf(body: object, waitMs = 0): Answer {
   if (isRefusal(body)) return { status: body.refused, body: errorBodyOf(body) }
   return waitMs > 0 ? processing(waitMs) : { status: 200, body }
@@ -269,7 +269,7 @@ function listBodyOf<T>(
   return { type: 'list', items: items.map(bodyOf), ...(next === undefined ? {} : { next_cursor: next }) }
 }
 
-// Of these descriptions those of credentials, keys and receipts are the provider's own.
+// The descriptions for credentials, keys and receipts are the provider's own texts.
 const wrongCredentials: Refusal = {
   refused: 401,
   description:

@@ -25,18 +25,18 @@ export type Books = ReturnType<typeof createBooks>
 export type BooksDeps = {
   readonly shop: Shop
   readonly now: () => number
-  /** Gets what happened, once. */
+  /** Gets each event once. */
   readonly notify: (event: string, object: PaymentBody | RefundBody, isLost: boolean) => void
-  /** Gets each change, to be kept elsewhere. */
+  /** Gets each change, for storage. */
   readonly record: (entry: Entry) => void
 }
 
 type RefundRequest = Omit<z.infer<typeof createRefundContract>, 'receipt'>
 
-/** How long after it was made a payment can be refunded. */
+/** How long a payment can be refunded after its creation. */
 const refundWithinMs = 3 * 365 * 24 * 60 * 60_000
 
-/** What happens to the payments and refunds of a shop. What has expired is canceled before anything else is looked at. */
+/** Operations on the payments and refunds of a shop. Expired payments are canceled before anything else. */
 export function createBooks(deps: BooksDeps) {
   const keeper = createKeeper(deps)
   const { find, cancelExpired, shelf } = keeper
@@ -50,11 +50,11 @@ export function createBooks(deps: BooksDeps) {
   }
 }
 
-/** Looks things up as of now, keeps what becomes of them and tells about it. */
+/** Finds objects as of now, stores their changes and sends notifications. */
 function createKeeper({ shop, now, notify, record }: BooksDeps) {
   const shelf = createShelf(shop)
 
-  /** @param isLost nobody is told */
+  /** @param isLost sends no notification */
   function become(payment: Payment, isLost = false): Payment {
     shelf.putPayment(payment)
     record({ payment })
@@ -79,7 +79,7 @@ function createKeeper({ shop, now, notify, record }: BooksDeps) {
       return refund
     },
     cancelExpired,
-    /** @param status the only one that will do */
+    /** @param status the required status */
     find(id: string, status?: Payment['status']): Payment | Refusal {
       cancelExpired()
       const payment = shelf.payment(id)
@@ -99,12 +99,18 @@ function paymentStepsOf({ find, become }: Keeper, now: () => number) {
 
   return {
     create: (request: z.infer<typeof createPaymentContract>): Payment => become(newPayment(request, now())),
-    /** The payer pays. @param isLost nobody is told */
+    /**
+     * The payer pays.
+     * @param isLost sends no notification
+     */
     pay: (id: string, isLost: boolean) => change(id, 'pending', (payment) => paid(payment, now()), isLost),
-    /** The payer, or the payer's bank, refuses. */
+    /** The payer or the payer's bank declines. */
     decline: (id: string, reason: string) =>
       change(id, 'pending', (payment) => canceled(payment, { party: 'payment_network', reason })),
-    /** The shop takes what was paid. @param amount undefined: all of it */
+    /**
+     * The shop captures the payment.
+     * @param amount undefined: the full amount
+     */
     capture(id: string, amount: string | undefined): Payment | Refusal {
       const payment = find(id, 'waiting_for_capture')
       if (isRefusal(payment)) return payment
@@ -112,7 +118,7 @@ function paymentStepsOf({ find, become }: Keeper, now: () => number) {
       if (wanted <= 0n || wanted > kopecksOf(payment.amount)) return wrongAmount
       return become(captured(payment, amount ?? payment.amount, now()))
     },
-    /** The shop does not want what was paid. */
+    /** The shop cancels a paid but uncaptured payment. */
     cancel: (id: string) =>
       change(id, 'waiting_for_capture', (payment) =>
         canceled(payment, { party: 'merchant', reason: 'canceled_by_merchant' }),
@@ -141,7 +147,7 @@ function refundStepsOf({ find, becomeRefund, shelf }: Keeper, now: () => number)
         cancellation: undefined,
       })
     },
-    /** What became of a refund that takes its time. */
+    /** Finishes a pending refund. */
     finishRefund(id: string, status: 'succeeded' | 'canceled'): Refund | Refusal {
       const refund = shelf.refund(id)
       if (refund?.status !== 'pending') return refundNotFound

@@ -1,6 +1,6 @@
 export type Clock = ReturnType<typeof createClock>
 
-/** The time of this machine, or later. */
+/** The time of this machine, or a later time. */
 export function createClock() {
   let aheadMs = 0
   return {

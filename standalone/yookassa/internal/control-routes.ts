@@ -27,15 +27,15 @@ export type ControlDeps = {
   readonly faults: Faults
   readonly clock: Clock
   readonly requests: () => Journal['requests']
-  /** Does what has become due. */
+  /** Does everything that is due. */
   readonly wake: () => void
 }
 
-/** `/till`: what the provider does not have, for tests. `../control-contracts.ts` says what each takes. */
+/** `/till`: controls for tests, which the real provider does not have. See `../control-contracts.ts`. */
 export function addControlRoutes(app: FastifyInstance, deps: ControlDeps): void {
   const { books, notifier, faults, clock } = deps
 
-  /** A command that takes a body. */
+  /** A command with a body. */
   function add<T extends z.ZodType<object>>(
     method: 'POST' | 'PATCH',
     url: string,
@@ -90,7 +90,10 @@ export function addControlRoutes(app: FastifyInstance, deps: ControlDeps): void 
   })
 }
 
-/** A refund that the shop did not ask for by the API. @param amount undefined: all that is left */
+/**
+ * A refund that the shop made in the console, not by the API.
+ * @param amount undefined: the remaining amount
+ */
 export function refundInConsole(books: Books, paymentId: string, amount: string | undefined) {
   const payment = books.find(paymentId)
   if (isRefusal(payment)) return payment

@@ -4,11 +4,11 @@ export type Faults = ReturnType<typeof createFaults>
 
 const faultsMax = 1_000
 
-/** What will go wrong, in the order in which it was asked for. */
+/** Waiting faults, in the order in which they were added. */
 export function createFaults() {
   let waiting: readonly Fault[] = []
   return {
-    /** Answers false where too many wait. */
+    /** Returns false if too many are waiting. */
     add(fault: Fault): boolean {
       if (waiting.length === faultsMax) return false
       waiting = [...waiting, fault]
@@ -17,7 +17,7 @@ export function createFaults() {
     clear(): void {
       waiting = []
     },
-    /** The one that strikes a request, counted. */
+    /** The fault that affects a request. Counts the request. */
     take(operation: Operation): Fault | undefined {
       const fault = waiting.find(({ on }) => on === 'any' || on === operation)
       if (fault === undefined || fault.times === null) return fault

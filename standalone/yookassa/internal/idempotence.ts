@@ -1,22 +1,22 @@
 import { createHash } from 'node:crypto'
 
-/** The first answer to a key. Only requests that were done are remembered. */
+/** The first response for a key. Only requests that were carried out are remembered. */
 export type RememberedAnswer = {
   readonly key: string
   readonly digest: string
   readonly body: object
   readonly atMs: number
-  /** Until then the same request is answered with 202. */
+  /** Until then, the same request gets 202. */
   readonly readyAtMs: number
 }
 
-/** The provider promises one answer for each key during this time. */
+/** The provider guarantees one response per key for this time. */
 const rememberedForMs = 24 * 60 * 60_000
 const rememberedMax = 20_000
 
 export type Idempotence = ReturnType<typeof createIdempotence>
 
-/** @param remember gets each new answer, to be kept elsewhere */
+/** @param remember gets each new response, for storage */
 export function createIdempotence(remember: (answer: RememberedAnswer) => void) {
   const answers = new Map<string, RememberedAnswer>()
 
@@ -25,7 +25,7 @@ export function createIdempotence(remember: (answer: RememberedAnswer) => void) 
     return answer !== undefined && nowMs < answer.atMs + rememberedForMs ? answer : undefined
   }
 
-  /** Of one that was kept, or is new. */
+  /** Adds a stored or new response. */
   function put(answer: RememberedAnswer): void {
     answers.delete(answer.key)
     answers.set(answer.key, answer)
@@ -43,7 +43,7 @@ export function createIdempotence(remember: (answer: RememberedAnswer) => void) 
   }
 }
 
-/** The same for the same request, in whatever order its fields stand. */
+/** Equal for equal requests, regardless of the order of fields. */
 export function digestOf(path: string, body: unknown): string {
   return createHash('sha256')
     .update(`${path}\n${JSON.stringify(sorted(body))}`)

@@ -1,6 +1,6 @@
 import type { Refusal } from './refusal.ts'
 
-/** What a body says; an empty one says `{}`. */
+/** Parses a body. An empty body means `{}`. */
 export function jsonOf(text: unknown): { readonly value: unknown } | Refusal {
   if (text === undefined || text === null || text === '') return { value: {} }
   try {

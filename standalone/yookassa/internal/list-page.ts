@@ -1,9 +1,9 @@
-/** Of a list, newest first. */
+/** A page of a list, newest first. */
 type PageOptions = { readonly limit: number; readonly cursor?: string | undefined }
 
 type Times = Readonly<Record<'gte' | 'gt' | 'lte' | 'lt', number | undefined>>
 
-/** What passes the filters, from the cursor on; undefined for a cursor that is nothing of the list. */
+/** The items that pass the filters, starting at the cursor; undefined: the cursor is not in the list. */
 export function pageOf<T extends { readonly id: string }>(
   newestFirst: readonly T[],
   passes: (item: T) => boolean,
@@ -15,7 +15,7 @@ export function pageOf<T extends { readonly id: string }>(
   return { items: found.slice(0, limit), next: found[limit]?.id }
 }
 
-/** The limits that a query sets on `created_at` or `captured_at`. */
+/** The limits of a query on `created_at` or `captured_at`. */
 export function timesOf(query: Readonly<Record<string, unknown>>, field: string): Times {
   const limitOf = (name: string) => {
     const value = query[`${field}.${name}`]
@@ -24,7 +24,7 @@ export function timesOf(query: Readonly<Record<string, unknown>>, field: string)
   return { gte: limitOf('gte'), gt: limitOf('gt'), lte: limitOf('lte'), lt: limitOf('lt') }
 }
 
-/** Whether a moment lies within limits; one that never was lies within none. */
+/** Whether a time is within limits. An undefined time never is. */
 export function isWithin(ms: number | undefined, { gte, gt, lte, lt }: Times): boolean {
   if (ms === undefined) return [gte, gt, lte, lt].every((limit) => limit === undefined)
   return (

@@ -2,12 +2,12 @@ import { randomUUID } from 'node:crypto'
 import { Agent, request } from 'undici'
 import type { ChangedSettings, KeptNotification } from '../control-contracts.ts'
 
-/** News of an object as it was then. */
+/** A change of an object, with the object's state at that time. */
 export type Notification = KeptNotification & {
   readonly object: object
   readonly tries: number
   readonly madeAtMs: number
-  /** Of the next try; undefined: none. */
+  /** Time of the next attempt; undefined: none. */
   readonly dueAtMs: number | undefined
 }
 
@@ -15,36 +15,30 @@ export type Notifier = ReturnType<typeof createNotifier>
 
 export type NotifierDeps = {
   readonly now: () => number
-  /** Where notifications go at first. */
+  /** The initial webhook URL. */
   readonly notifyUrl: string | undefined
-  /** The address of ours that they come from; undefined: whichever the system takes. */
+  /** The local address to send from; undefined: chosen by the system. */
   readonly notifyFrom: string | undefined
-  /** Gets each change, to be kept elsewhere. */
+  /** Gets each change, for storage. */
   readonly record: (notification: Notification) => void
 }
 
-/** The provider repeats for this long. */
+/** How long the provider repeats a notification. */
 const repeatedForMs = 24 * 60 * 60_000
-/** Assumed: the documents say nothing of pauses. Each is twice the one before. */
+/** Assumed: the documentation does not specify pauses. Each is twice the previous one. */
 const firstPauseMs = 10_000
 const pauseMsMax = 60 * 60_000
 const answerWithinMs = 10_000
 const notificationsMax = 20_000
 const connectionsMax = 128
 
-/** Sends what happened until it was taken with a 200. */
+/** Sends notifications until each gets a 200. */
 export function createNotifier({ now, notifyUrl, notifyFrom, record }: NotifierDeps) {
   const notifications = new Map<string, Notification>()
   const settings = { notifyUrl: notifyUrl ?? null, notifications: 'sent', copies: 1 }
   const sending = new Set<string>()
   let hasStopped = false
-  const agent = new Agent({
-    connections: connectionsMax,
-    headersTimeout: answerWithinMs,
-    bodyTimeout: answerWithinMs,
-    connect: { timeout: answerWithinMs },
-    ...(notifyFrom === undefined ? {} : { localAddress: notifyFrom }),
-  })
+  const agent = openAgent(notifyFrom)
 
   function put(notification: Notification): void {
     notifications.set(notification.id, notification)
@@ -68,23 +62,21 @@ export function createNotifier({ now, notifyUrl, notifyFrom, record }: NotifierD
   }
 
   return {
-    /** Something happened. @param isLost it is never sent */
+    /**
+     * Adds an event.
+     * @param isLost never sends it
+     */
     notify(event: string, object: { readonly id: string }, isLost: boolean): void {
-      const mode = isLost ? 'lost' : settings.notifications
-      const state = mode === 'sent' ? 'waiting' : mode === 'held' ? 'held' : 'lost'
-      const madeAtMs = now()
-      const dueAtMs = state === 'waiting' ? madeAtMs : undefined
-      const id = randomUUID()
-      change({ id, event, objectId: object.id, state, statuses: [], tries: 0, object, madeAtMs, dueAtMs })
+      change(newNotification(event, object, isLost ? 'lost' : settings.notifications, now()))
     },
-    /** Begins whatever is due. */
+    /** Starts everything that is due. */
     sendDue(): void {
       const due = [...notifications.values()].filter(
         ({ dueAtMs }) => dueAtMs !== undefined && dueAtMs <= now(),
       )
       for (const { id } of due) void tryOnce(id)
     },
-    /** Sends one now; undefined: there is none of this id, or nowhere to send it. */
+    /** Sends a notification now; undefined: its ID is unknown, or there is no webhook URL. */
     async deliver(id: string, copies: number, to: string | undefined): Promise<number[] | undefined> {
       const notification = notifications.get(id)
       const url = to ?? settings.notifyUrl
@@ -100,7 +92,7 @@ export function createNotifier({ now, notifyUrl, notifyFrom, record }: NotifierD
     },
     restore: put,
     list: (): readonly Notification[] => [...notifications.values()],
-    /** When the next try is due that is not running. */
+    /** The time of the next attempt that is not running. */
     nextDueAtMs(): number | undefined {
       if (settings.notifyUrl === null) return undefined
       const due = [...notifications.values()].flatMap(({ id, dueAtMs }) =>
@@ -113,6 +105,28 @@ export function createNotifier({ now, notifyUrl, notifyFrom, record }: NotifierD
       return agent.destroy()
     },
   }
+}
+
+function openAgent(localAddress: string | undefined): Agent {
+  return new Agent({
+    connections: connectionsMax,
+    headersTimeout: answerWithinMs,
+    bodyTimeout: answerWithinMs,
+    connect: { timeout: answerWithinMs },
+    ...(localAddress === undefined ? {} : { localAddress }),
+  })
+}
+
+function newNotification(
+  event: string,
+  object: { readonly id: string },
+  mode: string,
+  madeAtMs: number,
+): Notification {
+  const state = mode === 'sent' ? 'waiting' : mode === 'held' ? 'held' : 'lost'
+  const dueAtMs = state === 'waiting' ? madeAtMs : undefined
+  const id = randomUUID()
+  return { id, event, objectId: object.id, state, statuses: [], tries: 0, object, madeAtMs, dueAtMs }
 }
 
 /** Answers the status of each copy; 0: no answer. */
@@ -136,7 +150,7 @@ async function send(
   return await Promise.all(Array.from({ length: copies }, copy))
 }
 
-/** What a try leads to: only a 200 ends the repetitions before their time. */
+/** The result of an attempt: only a 200 ends the repetitions early. */
 function afterTry(notification: Notification, tried: readonly number[], nowMs: number): Notification {
   const statuses = [...notification.statuses, ...tried].slice(-1_000)
   const after = { ...notification, statuses, tries: notification.tries + 1 }

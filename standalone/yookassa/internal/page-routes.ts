@@ -12,7 +12,7 @@ export type PageDeps = { readonly books: Books; readonly shop: Shop; readonly wa
 const queryContract = z.object({ orderId: z.string() })
 const formContract = z.object({
   action: z.enum(['pay', 'pay_lost', 'decline', 'refund']),
-  /** People write a comma. */
+  /** Users may write a comma. */
   amount: z
     .string()
     .transform((text) => text.trim().replace(',', '.'))
@@ -20,7 +20,7 @@ const formContract = z.object({
 })
 const shownMax = 100
 
-/** For people: the list of payments, and the page on which each is paid and refunded. */
+/** Pages for users: the list of payments, and a page for paying and refunding each. */
 export function addPageRoutes(app: FastifyInstance, { books, shop, wake }: PageDeps): void {
   const find = (query: unknown) => {
     const { data } = queryContract.safeParse(query)

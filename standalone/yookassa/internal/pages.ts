@@ -1,4 +1,4 @@
-import { escapeHtml } from '#cabinet/process/html'
+import { escapeHtml } from '#core/process/html'
 import type { Payment } from './payment.ts'
 
 const words: Readonly<Record<Payment['status'], string>> = {
@@ -8,12 +8,12 @@ const words: Readonly<Record<Payment['status'], string>> = {
   canceled: 'отменён',
 }
 
-/** Where a payer pays, and where the shop's people pay back. */
+/** The page where the payer pays and the shop refunds. */
 export function paymentPage(payment: Payment, left: string, notice: string | undefined): string {
   const { amount, description = '', status, returnUrl, cancellation } = payment
   return pageOf('Оплата', [
     ...(notice === undefined ? [] : [`<p role="alert"><strong>${escapeHtml(notice)}</strong></p>`]),
-    `<h1>${escapeHtml(roubles(amount))}</h1>`,
+    `<h1>${escapeHtml(rubles(amount))}</h1>`,
     `<p>${escapeHtml(description)}</p>`,
     `<p>Платёж ${words[status]}${cancellation === undefined ? '' : ` (${escapeHtml(cancellation.reason)})`}.</p>`,
     ...(status === 'pending' ? [payForm] : []),
@@ -29,7 +29,7 @@ export function paymentsPage(
 ): string {
   const items = payments.map(
     ({ payment: { amount, description = '', status, createdAtMs }, url }) =>
-      `<li><a href="${escapeHtml(url)}">${roubles(amount)}</a> ${words[status]} ${escapeHtml(description)} <time>${new Date(createdAtMs).toISOString()}</time></li>`,
+      `<li><a href="${escapeHtml(url)}">${rubles(amount)}</a> ${words[status]} ${escapeHtml(description)} <time>${new Date(createdAtMs).toISOString()}</time></li>`,
   )
   return pageOf('Платежи', [
     '<h1>Платежи</h1>',
@@ -65,6 +65,6 @@ function pageOf(title: string, lines: readonly string[]): string {
   ].join('\n')
 }
 
-function roubles(amount: string): string {
+function rubles(amount: string): string {
   return `${amount.replace('.', ',')} ₽`
 }

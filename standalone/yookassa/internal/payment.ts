@@ -6,12 +6,12 @@ type Cancellation = {
   readonly reason: string
 }
 
-/** A payment as it is kept: amounts in roubles with two decimals, times in ms. */
+/** A stored payment. Amounts are in rubles with two decimals, times in ms. */
 export type Payment = {
   readonly id: string
   readonly status: 'pending' | 'waiting_for_capture' | 'succeeded' | 'canceled'
   readonly amount: string
-  /** Taken at once when it is paid; otherwise the shop has to take it. */
+  /** Captured when it is paid. Otherwise the shop must capture it. */
   readonly isCapturedAtOnce: boolean
   readonly method: string
   readonly description: string | undefined
@@ -20,7 +20,7 @@ export type Payment = {
   readonly returnUrl: string
   readonly hasReceipt: boolean
   readonly createdAtMs: number
-  /** When it ends by itself unless the payer, or then the shop, does something. */
+  /** When it expires, unless the payer or the shop acts before. */
   readonly expiresAtMs: number | undefined
   readonly paidAtMs: number | undefined
   readonly capturedAtMs: number | undefined
@@ -41,12 +41,12 @@ export type Refund = {
 
 /** Documented for bank cards. */
 export const confirmWithinMs = 60 * 60_000
-/** Documented as 2 hours to 7 days, by the way of paying. */
+/** Documented as 2 hours to 7 days, depending on the payment method. */
 const captureWithinMs = 7 * 24 * 60 * 60_000
 /** Assumed: a usual commission of 3.5 %, with 22 % VAT on it. In ten thousandths. */
 const commission = 427n
 
-/** 36 characters, the first of which are the time, as the provider's are. */
+/** 36 characters like the provider's IDs. The first ones encode the time. */
 export function newId(kind: 'payment' | 'refund', nowMs: number): string {
   const seconds = Math.floor(nowMs / 1000)
     .toString(16)
@@ -63,7 +63,7 @@ export function paid(payment: Payment, nowMs: number): Payment {
     : { ...authorized, expiresAtMs: nowMs + captureWithinMs }
 }
 
-/** The shop has taken the money, or a part of it; the rest goes back to the payer. */
+/** The shop has captured the money or a part of it. The rest returns to the payer. */
 export function captured(payment: Payment, amount: string, nowMs: number): Payment {
   return { ...payment, status: 'succeeded', amount, expiresAtMs: undefined, capturedAtMs: nowMs }
 }
@@ -72,32 +72,32 @@ export function canceled(payment: Payment, cancellation: Cancellation): Payment 
   return { ...payment, status: 'canceled', expiresAtMs: undefined, cancellation }
 }
 
-/** The payment after its time is over; undefined while it is not. */
+/** The payment after its expiry; undefined before. */
 export function expired(payment: Payment, nowMs: number): Payment | undefined {
   if (payment.expiresAtMs === undefined || nowMs < payment.expiresAtMs) return undefined
   const reason = payment.status === 'pending' ? 'expired_on_confirmation' : 'expired_on_capture'
   return canceled(payment, { party: 'yoo_money', reason })
 }
 
-/** What has been refunded, or what is on its way back, in kopecks. */
+/** The refunded amount, or the amount of pending refunds, in kopecks. */
 function sumOf(refunds: readonly Refund[], statuses: readonly Refund['status'][]): bigint {
   return refunds
     .filter(({ status }) => statuses.includes(status))
     .reduce((sum, { amount }) => sum + kopecksOf(amount), 0n)
 }
 
-/** What may still be refunded, in kopecks. */
+/** The amount that can still be refunded, in kopecks. */
 export function leftOf(payment: Payment, refunds: readonly Refund[]): bigint {
   return payment.status === 'succeeded'
     ? kopecksOf(payment.amount) - sumOf(refunds, ['pending', 'succeeded'])
     : 0n
 }
 
-/** The shop that a till serves. */
+/** The shop of a test payment provider. */
 export type Shop = {
   readonly shopId: string
   readonly isTest: boolean
-  /** Where a browser reaches the till. */
+  /** The test payment provider's URL for browsers. */
   readonly publicUrl: () => string
 }
 
@@ -171,7 +171,7 @@ function receiptStateOf(status: Payment['status']) {
   return 'pending' as const
 }
 
-/** With what was paid: the provider's test card. */
+/** The payment method: the provider's test card. */
 function paidPartOf({ id, method }: Payment) {
   const card = {
     first6: '555555',

@@ -8,11 +8,11 @@ const codes = {
   500: 'internal_server_error',
 } as const
 
-/** Why a request was not done, as the provider says it. */
+/** Why a request was rejected, in the provider's format. */
 export type Refusal = {
   readonly refused: keyof typeof codes
   readonly description: string
-  /** The header or the part of the body that is at fault. */
+  /** The invalid header or part of the body. */
   readonly parameter?: string
 }
 
@@ -20,7 +20,7 @@ export function isRefusal(answer: object): answer is Refusal {
   return 'refused' in answer
 }
 
-/** The body of an answer that is not 200. Its id is there to be told to the provider's support. */
+/** The body of an error response. Its ID is meant for the provider's support. */
 export function errorBodyOf({ refused, description, parameter }: Refusal): object {
   return {
     type: 'error',

@@ -13,32 +13,72 @@ const metadataContract = z
   .refine((pairs) => Object.keys(pairs).length <= 16, 'At most 16 keys')
 
 const measures = [
-  ...['piece', 'gram', 'kilogram', 'ton', 'centimeter', 'decimeter', 'meter', 'square_centimeter'],
-  ...[
-    'square_decimeter',
-    'square_meter',
-    'milliliter',
-    'liter',
-    'cubic_meter',
-    'kilowatt_hour',
-    'gigacalorie',
-  ],
-  ...['day', 'hour', 'minute', 'second', 'kilobyte', 'megabyte', 'gigabyte', 'terabyte', 'another'],
+  'piece',
+  'gram',
+  'kilogram',
+  'ton',
+  'centimeter',
+  'decimeter',
+  'meter',
+  'square_centimeter',
+  'square_decimeter',
+  'square_meter',
+  'milliliter',
+  'liter',
+  'cubic_meter',
+  'kilowatt_hour',
+  'gigacalorie',
+  'day',
+  'hour',
+  'minute',
+  'second',
+  'kilobyte',
+  'megabyte',
+  'gigabyte',
+  'terabyte',
+  'another',
 ]
 
 const paymentSubjects = [
-  ...['commodity', 'excise', 'job', 'service', 'gambling_bet', 'gambling_prize', 'lottery', 'lottery_prize'],
-  ...['intellectual_activity', 'payment', 'agent_commission', 'property_right', 'non_operating_gain'],
-  ...['insurance_premium', 'sales_tax', 'resort_fee', 'composite', 'another', 'fine', 'tax', 'lien', 'cost'],
-  ...['pension_insurance_without_payouts', 'pension_insurance_with_payouts', 'health_insurance'],
-  ...['health_insurance_without_payouts', 'health_insurance_with_payouts', 'casino', 'agent_withdrawals'],
-  ...['non_marked_excise', 'marked_excise', 'marked', 'non_marked'],
+  'commodity',
+  'excise',
+  'job',
+  'service',
+  'gambling_bet',
+  'gambling_prize',
+  'lottery',
+  'lottery_prize',
+  'intellectual_activity',
+  'payment',
+  'agent_commission',
+  'property_right',
+  'non_operating_gain',
+  'insurance_premium',
+  'sales_tax',
+  'resort_fee',
+  'composite',
+  'another',
+  'fine',
+  'tax',
+  'lien',
+  'cost',
+  'pension_insurance_without_payouts',
+  'pension_insurance_with_payouts',
+  'health_insurance',
+  'health_insurance_without_payouts',
+  'health_insurance_with_payouts',
+  'casino',
+  'agent_withdrawals',
+  'non_marked_excise',
+  'marked_excise',
+  'marked',
+  'non_marked',
 ]
 
-/** Goods that are marked, agents and foreign goods are not known here. */
+/** Marked goods, agents and foreign goods are not supported here. */
 const receiptItemContract = z.strictObject({
   description: z.string().min(1).max(128),
-  /** Older documents have it as a text. */
+  /** Older documentation has it as text. */
   quantity: z
     .union([z.number(), z.string()])
     .transform(String)
@@ -48,7 +88,7 @@ const receiptItemContract = z.strictObject({
         .regex(/^\d{1,5}(?:\.\d{1,3})?$/)
         .refine((quantity) => Number(quantity) > 0),
     ),
-  /** Of one piece. */
+  /** Per unit. */
   amount: amountContract,
   vat_code: z.int().min(1).max(12),
   measure: z.enum(measures),
@@ -88,7 +128,7 @@ const confirmationContract = z.strictObject({
   enforce: z.boolean().optional(),
 })
 
-/** All that a shop of ours may send; what the provider knows beyond that is refused. */
+/** Everything that our shop may send. Other features of the provider are rejected. */
 export const createPaymentContract = z.strictObject({
   amount: amountContract,
   /** Two stages unless it is true. */
@@ -156,7 +196,7 @@ export const listRefundsContract = pageContract.extend({
   status: z.enum(['pending', 'succeeded', 'canceled']).optional(),
 })
 
-/** The value, or what the provider says about the first thing that is wrong with it. */
+/** The parsed value, or the provider's error for the first invalid field. */
 export function read<T extends z.ZodType<object>>(contract: T, value: unknown): z.infer<T> | Refusal {
   const { success, data, error } = contract.safeParse(value)
   if (success) return data
@@ -177,7 +217,7 @@ export const illegalReceipt: Refusal = {
   parameter: 'receipt',
 }
 
-/** Whether the items of a receipt come to an amount. */
+/** Whether the items of a receipt add up to an amount. */
 export function isReceiptOf(amount: string, { items }: Receipt): boolean {
   const sum = items.reduce((total, { quantity, amount: price }) => {
     const [whole = '0', thousandths = ''] = quantity.split('.')

@@ -1,7 +1,7 @@
-/** Roubles with two decimals, as the provider writes them: `100.00`, never `100`, `0100.00` or `1e2`. */
+/** Rubles with two decimals, in the provider's format: `100.00`, never `100`, `0100.00` or `1e2`. */
 export const rubPattern = /^(?:0|[1-9]\d{0,11})\.\d{2}$/
 
-/** @param rub as `rubPattern` has it */
+/** @param rub matches `rubPattern` */
 export function kopecksOf(rub: string): bigint {
   return BigInt(rub.replace('.', ''))
 }

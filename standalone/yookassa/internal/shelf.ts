@@ -1,9 +1,9 @@
 import { leftOf, type Payment, paymentBodyOf, type Refund, type Shop } from './payment.ts'
 
-/** Beyond this the oldest payments are forgotten, with their refunds. */
+/** Above this, the oldest payments are forgotten, with their refunds. */
 const paymentsMax = 20_000
 
-/** Where the payments and refunds of a shop lie. */
+/** Stores the payments and refunds of a shop. */
 export function createShelf(shop: Shop) {
   const payments = new Map<string, Payment>()
   /** By payment. */

@@ -3,7 +3,7 @@ import type { RememberedAnswer } from './idempotence.ts'
 import type { Notification } from './notifier.ts'
 import type { Payment, Refund } from './payment.ts'
 
-/** One change, as a line of JSON; of several for the same thing the last one counts. */
+/** One change, as a line of JSON. The last change of an object counts. */
 export type Entry =
   | { readonly payment: Payment }
   | { readonly refund: Refund }
@@ -11,17 +11,20 @@ export type Entry =
   | { readonly notification: Notification }
 
 export type StateFile = {
-  /** What earlier tills have left, in the order in which it came to be. */
+  /** Entries of earlier runs, in order. */
   readonly entries: readonly Entry[]
   append(entry: Entry): void
 }
 
-/** Kept when the file is written anew. */
+/** Entries kept when the file is rewritten. */
 const entriesMax = 60_000
-/** Lines after which it is. */
+/** Lines at which it is rewritten. */
 const linesMax = 2 * entriesMax
 
-/** Opens what only tills write, and removes from it what no longer counts. @param path undefined: nothing is kept */
+/**
+ * Opens a file that only test payment providers write, and removes outdated lines.
+ * @param path undefined: nothing is stored
+ */
 export function openStateFile(path: string | undefined): StateFile {
   if (path === undefined) return { entries: [], append: () => undefined }
   const entries = rewrite(path)
@@ -48,7 +51,7 @@ function lineOf(entry: Entry): string {
   return `${JSON.stringify(entry)}\n`
 }
 
-/** None for the torn last line of a till that was killed. */
+/** Nothing for the incomplete last line of a killed process. */
 function entryOf(line: string): Entry[] {
   try {
     return [JSON.parse(line)]

@@ -18,7 +18,8 @@
 {{- end }}
 {{- end -}}
 
-{{- /* Refuses namespaces that another release in the cluster manages. Without a cluster to ask (helm template) nobody knows. */ -}}
+{{- /* Rejects namespaces that another release in the cluster manages. Without a cluster (helm template) it
+cannot check. */ -}}
 {{- define "mg.refuseSharedNamespaces" -}}
 {{- $ours := include "mg.watchedNamespaces" . | fromJsonArray -}}
 {{- range (lookup "admissionregistration.k8s.io/v1" "ValidatingAdmissionPolicyBinding" "" "").items -}}
