@@ -5,14 +5,15 @@ import { promisify } from 'node:util'
 
 const folder = import.meta.dirname
 
-/** Where the built pages are: `index.html`, and `assets/` with names that tell one version from another. */
+/** The folder of the built pages: `index.html`, and `assets/` with a content hash in each name. */
 export const pagesFolder = join(folder, 'dist')
 
 /**
- * Builds the pages unless what is there is as new as its sources; in a process of its own, for the tools that build them
- * are large, and go by the environment.
+ * Builds the pages unless the build is newer than its sources. Runs in a separate process: the build tools are large
+ * and depend on the environment.
  *
- * @throws Error with what was said, for wrong code, a bundle that is too heavy, or one that holds code of the server.
+ * @throws Error with the build's output, for wrong code, a bundle that is too heavy, or a bundle that contains server
+ * code.
  */
 export async function buildPagesIfOlder(): Promise<void> {
   if (changedAtMs(join(pagesFolder, 'index.html')) >= sourcesChangedAtMs()) return
@@ -20,12 +21,12 @@ export async function buildPagesIfOlder(): Promise<void> {
 }
 
 function sourcesChangedAtMs(): number {
-  const sources = globSync(['*', '{app,api,build,kit,money,pages,public,words}/**'], { cwd: folder })
-  const own = sources.filter((name) => !name.startsWith('dist')).map((name) => join(folder, name))
+  const sources = globSync('**/*', { cwd: folder, exclude: (name) => name.startsWith('dist') })
+  const own = sources.map((name) => join(folder, name))
   return Math.max(...[...own, join(folder, '../../package-lock.json')].map(changedAtMs))
 }
 
-/** 0 for what is not there. */
+/** 0 if the file does not exist. */
 function changedAtMs(path: string): number {
   return statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0
 }

@@ -1,7 +1,7 @@
 import process from 'node:process'
 
 const startedAtMs = performance.now()
-process.env.NODE_ENV = 'production' // before the tools are loaded, which go by it
+process.env.NODE_ENV = 'production' // before the tools are loaded: they depend on it
 const { buildPages } = await import('./build/build.ts')
 await buildPages()
 process.stderr.write(

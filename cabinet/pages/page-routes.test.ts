@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { findPage } from './page-routes.ts'
 
-test('an address is that of one page, with its variable parts decoded', () => {
+test('an address belongs to one page, with its variable parts decoded', () => {
   expect(findPage('/')).toEqual({ path: '/', params: {} })
   expect(findPage('/app/')).toEqual({ path: '/app', params: {} })
   expect(findPage('/models/demo/echo')).toEqual({ path: '/models/*', params: { '*': 'demo/echo' } })
@@ -9,7 +9,7 @@ test('an address is that of one page, with its variable parts decoded', () => {
   expect(findPage('/login/totp')?.path).toBe('/login/totp')
 })
 
-test('any other address is none', () => {
+test('any other address has no page', () => {
   for (const pathname of [
     '/nowhere',
     '/app/keys/a/b',

@@ -1,15 +1,13 @@
 import type { Language } from './preferences.ts'
 
-/**
- * `public`: for everybody. `entry`: where one signs in. `app`: for people who have signed in.
- */
+/** `public`: for everyone. `entry`: sign-in and registration. `app`: for signed-in users. */
 type PageArea = 'public' | 'entry' | 'app'
 
 type PageRoute = { readonly area: PageArea; readonly title: Readonly<Record<Language, string>> }
 
 const page = (area: PageArea, ru: string, en: string): PageRoute => ({ area, title: { ru, en } })
 
-/** Every page: the server answers these addresses, the browser shows them, and any other is not found. */
+/** Every page. The server responds to these addresses and the browser shows them; any other address is not found. */
 export const pageRoutes = {
   '/': page('public', 'Единый API для языковых моделей', 'One API for language models'),
   '/models': page('public', 'Модели и цены', 'Models and prices'),
@@ -36,10 +34,10 @@ export const pageRoutes = {
 
 export type PagePath = keyof typeof pageRoutes
 
-/** Where in a page's address its variable parts are; `*` is the whole rest, slashes included. */
+/** The variable parts of a page's address; `*` is the whole rest, slashes included. */
 export type PageParams = Readonly<Record<string, string>>
 
-/** Which page an address shows, with its variable parts decoded; `undefined`: none. Pure. */
+/** The page of an address, with its variable parts decoded; `undefined`: none. Pure. */
 export function findPage(
   pathname: string,
 ): { readonly path: PagePath; readonly params: PageParams } | undefined {
@@ -54,7 +52,7 @@ export function findPage(
 
 const paths = Object.keys(pageRoutes) as PagePath[]
 
-/** Without a slash at the end; `undefined` for what is not properly encoded. */
+/** Without a trailing slash; `undefined` if the encoding is invalid. */
 function partsOf(pathname: string): readonly string[] | undefined {
   try {
     return pathname.replace(/\/$/, '').split('/').slice(1).map(decodeURIComponent)
@@ -78,7 +76,7 @@ function match(pattern: readonly string[], parts: readonly string[]): PageParams
 
 export const productName = 'Model Gateway'
 
-/** As the browser's tab says it. Pure. */
+/** The title in the browser's tab. Pure. */
 export function pageTitle(name: string): string {
   return `${name} · ${productName}`
 }

@@ -1,14 +1,16 @@
-/** What a person prefers, in cookies of this browser: the server writes both into `<html>`, so that nothing flickers. */
+/**
+ * The user's preferences, in cookies of this browser: the server writes both into `<html>`, so that nothing flickers.
+ */
 export const languages = ['ru', 'en'] as const
 export type Language = (typeof languages)[number]
 export const languageCookie = 'model_gateway_language'
 
-/** `system`: as the device is set. */
+/** `system`: the device setting. */
 export const themes = ['system', 'light', 'dark'] as const
 export type Theme = (typeof themes)[number]
 export const themeCookie = 'model_gateway_theme'
 
-/** Of the closed set, or `undefined`: anybody can write a cookie. */
+/** A value of the closed set, or `undefined`: a client can send any cookie. */
 export function findLanguage(text: string | undefined): Language | undefined {
   return languages.find((language) => language === text)
 }

@@ -1,11 +1,11 @@
 import type { proofHeader } from '../../api/proof-of-work.ts'
-import { currentLanguage } from '../words/language.ts'
+import { currentLanguage } from '../i18n/language.ts'
 import type { Answer, Call, Input } from './calls.ts'
 import { ApiProblem, readProblem } from './problem.ts'
 import { noteAnswer } from './reachability.ts'
 import { noteServerTime } from './server-clock.ts'
 
-/** What an answer says, and its version for `ifMatch`. */
+/** The body of a response, and its version for `ifMatch`. */
 export type Versioned<Body> = { readonly body: Body; readonly etag: string | undefined }
 
 type Given = {
@@ -21,12 +21,12 @@ type Given = {
 type Inputs<Name extends Call> =
   Record<never, never> extends Input<Name> ? [input?: Input<Name>] : [input: Input<Name>]
 
-/** Asks our server: `await call('PATCH /me', { body: { locale: 'ru' } })`. @throws ApiProblem */
+/** Calls our server: `await call('PATCH /me', { body: { locale: 'ru' } })`. @throws ApiProblem */
 export async function call<Name extends Call>(name: Name, ...[input]: Inputs<Name>): Promise<Answer<Name>> {
   return (await callVersioned(name, ...([input] as Inputs<Name>))).body
 }
 
-/** The same, with the answer's version. @throws ApiProblem */
+/** Like `call`, with the version of the response. @throws ApiProblem */
 export async function callVersioned<Name extends Call>(
   name: Name,
   ...[input]: Inputs<Name>
@@ -39,7 +39,7 @@ export async function callVersioned<Name extends Call>(
   return { body: (isEmpty ? undefined : await response.json()) as Answer<Name>, etag }
 }
 
-/** Reads the whole of a file: one that breaks off is a problem too, and never half a file. @throws ApiProblem */
+/** Reads a whole file. An interrupted download is a problem, never half a file. @throws ApiProblem */
 export async function readFile(address: string): Promise<File> {
   const response = await ask('GET', address, {})
   const [, name = 'download'] =
@@ -50,7 +50,7 @@ export async function readFile(address: string): Promise<File> {
   return new File([content], name, { type: content.type })
 }
 
-/** The answer, if it is a good one. @throws ApiProblem */
+/** The response if it succeeded. @throws ApiProblem */
 async function ask(method: string, address: string, given: Given): Promise<Response> {
   const response = await sendWithProof(method, address, given)
   noteServerTime(response.headers.get('date'))
@@ -63,12 +63,12 @@ async function ask(method: string, address: string, given: Given): Promise<Respo
   return response
 }
 
-/** Whether all of our service is; a payment provider that is silent takes nothing else with it. */
+/** Whether our service as a whole is reachable. A silent payment provider affects nothing else. */
 function isAway({ status, code }: ApiProblem): boolean {
   return (status === 502 || status === 503) && code !== 'payments_unavailable'
 }
 
-/** Where a list can be had as a file: `<DownloadLink href={addressOf('/usage.csv', { query })}>`. */
+/** Address of a list as a file: `<DownloadLink href={addressOf('/usage.csv', { query })}>`. */
 export function addressOf(
   path: string,
   { params = {}, query = {} }: Pick<Given, 'params' | 'query'>,
@@ -83,10 +83,13 @@ export function addressOf(
 
 const header: typeof proofHeader = 'proof-of-work'
 
-/** Challenges that one call solves at most: each was asked for because of others, and may be too easy by the time it is solved. */
+/**
+ * How many challenges one call solves. Other clients cause each of them, and by the time it is solved it may be too
+ * easy.
+ */
 const proofsMax = 3
 
-/** Sends it; proves unseen the work that the server asks for while too many call. */
+/** Sends the call. When the server demands proof of work because of too many calls, solves it in the background. */
 async function sendWithProof(method: string, address: string, given: Given): Promise<Response> {
   let response = await send(method, address, given)
   for (let proofs = 0; proofs < proofsMax && response.status === 428; proofs++) {
@@ -111,7 +114,9 @@ async function send(method: string, address: string, given: Given): Promise<Resp
   }
   try {
     return await fetch(address, {
-      ...{ method, headers, credentials: 'same-origin' },
+      method,
+      headers,
+      credentials: 'same-origin',
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       ...(signal === undefined ? {} : { signal }),
     })
@@ -122,9 +127,9 @@ async function send(method: string, address: string, given: Given): Promise<Resp
   }
 }
 
-/** For `idempotencyKey`: made once per thing that somebody wants done, and the same for every try of it. */
+/** For `idempotencyKey`: generated once per user action and reused for every retry of it. */
 export function newIdempotencyKey(): string {
-  // Not randomUUID: a page that was opened by an address over plain HTTP does not have it.
+  // Not randomUUID: it is missing on pages opened over plain HTTP.
   return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) =>
     byte.toString(16).padStart(2, '0'),
   ).join('')

@@ -1,11 +1,11 @@
 import type { z } from 'zod'
 import type { Contract } from '../../api/contract.ts'
-import type * as catalogue from '../../catalogue/catalogue-contracts.ts'
-import type * as keys from '../../keys-api/key-contracts.ts'
-import type * as ledger from '../../ledger/ledger-contracts.ts'
-import type * as overview from '../../ledger/overview-contracts.ts'
-import type * as requests from '../../ledger/request-contracts.ts'
-import type * as usage from '../../ledger/usage-contracts.ts'
+import type * as ledger from '../../billing/ledger-contracts.ts'
+import type * as overview from '../../billing/overview-contracts.ts'
+import type * as requests from '../../billing/request-contracts.ts'
+import type * as usage from '../../billing/usage-contracts.ts'
+import type * as catalog from '../../catalog/catalog-contracts.ts'
+import type * as keys from '../../keys/key-contracts.ts'
 import type * as organizations from '../../organizations/organization-contracts.ts'
 import type * as config from '../../payments/config-contracts.ts'
 import type * as payments from '../../payments/payment-contracts.ts'
@@ -13,9 +13,9 @@ import type * as auth from '../../people/auth-contracts.ts'
 import type * as legal from '../../people/legal-contracts.ts'
 import type * as me from '../../people/me-contracts.ts'
 
-/** Types alone: nothing of the contracts is in the pages. A module with endpoints of its own is added here. */
+/** Types only: no contract code is bundled into the pages. Add each contract module with new endpoints here. */
 type Modules =
-  | (typeof catalogue)[keyof typeof catalogue]
+  | (typeof catalog)[keyof typeof catalog]
   | (typeof keys)[keyof typeof keys]
   | (typeof ledger)[keyof typeof ledger]
   | (typeof requests)[keyof typeof requests]
@@ -30,13 +30,13 @@ type Modules =
 
 type AnyContract = Extract<Modules, Contract>
 
-/** An endpoint as its documentation names it, without `/api/v1`: `GET /keys/:key_id`. */
+/** An endpoint as the documentation names it, without `/api/v1`: `GET /keys/:key_id`. */
 export type Call = NameOf<AnyContract>
 
-/** Those that only read JSON: `/keys/:key_id`. */
+/** GET endpoints that return JSON: `/keys/:key_id`. */
 export type ReadPath = Call extends infer Name ? (Name extends `GET ${infer Path}` ? Path : never) : never
 
-/** Those that answer a page of a list, with a cursor to the next. */
+/** Endpoints that return one page of a list with a cursor to the next. */
 export type ListPath = ReadPath extends infer Path
   ? Path extends ReadPath
     ? Answer<`GET ${Path}`> extends { readonly data: readonly unknown[]; readonly next_cursor: string | null }
@@ -45,10 +45,10 @@ export type ListPath = ReadPath extends infer Path
     : never
   : never
 
-/** What an endpoint is given: what of these its contract has. */
+/** The inputs of an endpoint: those that its contract defines. */
 export type Input<Name extends Call> = InputOf<ContractOf<Name>>
 
-/** What it answers when all went well; `undefined` where there is nothing to say. */
+/** The response of a successful call; `undefined` if it has no body. */
 export type Answer<Name extends Call> = AnswerOf<ContractOf<Name>['answers']>
 
 type NameOf<C> = C extends {
@@ -66,7 +66,7 @@ type ContractOf<Name extends Call> = AnyContract extends infer C
     : never
   : never
 
-/** Of each contract by itself: mixed with the parts of all others the union would be too large to be written down. */
+/** Computed per contract: as one union with all the others the type would be too large for the compiler. */
 type InputOf<C> = C extends unknown
   ? Sent<C, 'params', true> &
       Sent<C, 'query', false> &
@@ -77,7 +77,7 @@ type InputOf<C> = C extends unknown
       }
   : never
 
-/** A query may be left out altogether unless one of its fields is required. */
+/** A query can be omitted unless one of its fields is required. */
 type Sent<C, Part extends 'params' | 'query' | 'body', IsRequired extends boolean> = C extends {
   readonly [Each in Part]: infer Shape extends z.ZodType
 }

@@ -1,20 +1,19 @@
 import { useEffect } from 'react'
-import { defaultTimeZone } from '../kit/date-time.tsx'
-import { findDayEndMs } from '../kit/days.ts'
+import { defaultTimeZone, findDayEndMs } from '../time/days.ts'
 import { readAgain, useRead } from './queries.ts'
 import { serverNowMs } from './server-clock.ts'
 
-/** A computer that slept has not counted meanwhile, so the clock is looked at again. */
+/** Timers do not run while a computer sleeps, so the clock is checked repeatedly. */
 const lookMs = 60_000
-/** Not every page that is open asks in the same instant. */
+/** Spreads the calls of all open pages. */
 const spreadMs = 5_000
 
 /**
- * Has read again what counts by days once one ends: that of the organization, or that of Moscow, by which budgets go. A page
- * that nobody sees asks nothing, and reads everything once it is seen.
+ * Reads data that is counted by day again when a day ends: the organization's day, or the Moscow day that budgets use.
+ * A hidden page calls nothing; it reads everything when it becomes visible.
  */
 export function useDayEnd(): void {
-  const timeZone = useRead('/organization').data?.time_zone // its answer also tells the server's time
+  const timeZone = useRead('/organization').data?.time_zone // the response also carries the server's time
   useEffect(() => {
     if (timeZone === undefined) return
     const spread = Math.random() * spreadMs

@@ -8,13 +8,13 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-/** Rounds with what was read in each. */
+/** Rounds, with the paths read in each. */
 function watched(): LiveRounds & { readonly read: (readonly string[])[] } {
   const read: (readonly string[])[] = []
   return { ...startLiveRounds((paths) => read.push(paths)), read }
 }
 
-test('the first hint is followed at once, and all of the next 3 s together at their end', () => {
+test('follows the first hint at once, and all hints of the next 3 s together at their end', () => {
   const { ask, read } = watched()
   ask(['/balance', '/keys'])
   expect(read).toEqual([['/balance', '/keys']])
@@ -26,7 +26,7 @@ test('the first hint is followed at once, and all of the next 3 s together at th
   expect(read[1]).toEqual(['/balance', '/payments'])
 })
 
-test('hints of every second cost twenty rounds a minute', () => {
+test('makes twenty rounds a minute for a hint every second', () => {
   const { ask, read } = watched()
   for (let second = 0; second < 60; second++) {
     ask(['/balance'])
@@ -35,7 +35,7 @@ test('hints of every second cost twenty rounds a minute', () => {
   expect(read.length).toBeLessThanOrEqual(21)
 })
 
-test('after a quiet while a hint is followed at once again', () => {
+test('follows a hint at once again after a quiet period', () => {
   const { ask, read } = watched()
   ask(['/balance'])
   vi.advanceTimersByTime(2 * roundMs)
@@ -43,7 +43,7 @@ test('after a quiet while a hint is followed at once again', () => {
   expect(read).toEqual([['/balance'], ['/keys']])
 })
 
-test('what is asked for while it is read has its turn in the next round', () => {
+test('leaves what is requested during a read to the next round', () => {
   const read: (readonly string[])[] = []
   const rounds = startLiveRounds((paths) => {
     read.push(paths)
@@ -55,7 +55,7 @@ test('what is asked for while it is read has its turn in the next round', () => 
   expect(read).toEqual([['/balance'], ['/usage']])
 })
 
-test('nothing is read once it was stopped', () => {
+test('reads nothing after it was stopped', () => {
   const { ask, stop, read } = watched()
   ask(['/balance'])
   ask(['/keys'])

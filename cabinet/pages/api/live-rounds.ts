@@ -1,14 +1,14 @@
-/** At least so long between the beginnings of two rounds. */
+/** Minimum time between the beginnings of two rounds. */
 export const roundMs = 3_000
 
-/** Gathers what is to be read again, and has it read in rounds: the first at once, further ones at most every 3 s. */
+/** Collects paths to read again and reads them in rounds: the first at once, further ones at most every 3 s. */
 export type LiveRounds = {
-  /** What begins with these paths is read in this round if none has begun in the last 3 s, else in the next. */
+  /** Reads what begins with these paths: in this round if none began in the last 3 s, else in the next. */
   readonly ask: (paths: readonly string[]) => void
   readonly stop: () => void
 }
 
-/** `read` is told each path once per round. */
+/** `read` receives each path once per round. */
 export function startLiveRounds(read: (paths: readonly string[]) => void): LiveRounds {
   const asked = new Set<string>()
   let pause: ReturnType<typeof setTimeout> | undefined

@@ -1,32 +1,32 @@
 import type { Query } from '@tanstack/react-query'
 import { useEffect } from 'react'
-import { goToLogin } from '../app/sign-in-again.ts'
+import { goToLogin } from '../navigation/sign-in-again.ts'
 import { call } from './call.ts'
 import { startLiveRounds } from './live-rounds.ts'
 import { asProblem } from './problem.ts'
 import { queryClient } from './query-client.ts'
 
-/** Which endpoints answer something new, by the beginning of their path, when the server hints at a change. */
+/** For each hint of the server: the endpoints whose responses have changed, by the beginning of their path. */
 const changedBy: Readonly<Record<string, readonly string[]>> = {
   balance: ['/balance', '/overview', '/ledger', '/usage', '/requests', '/keys', '/bonuses'],
   payments: ['/payments', '/balance', '/ledger', '/overview'],
   keys: ['/keys', '/overview'],
 }
 
-/** For everything that lives, when nothing is hinted: the stream is broken, or was. */
+/** Everything that hints cover: read after a `resync`, and polled while no stream is heard. */
 const all = [...new Set(Object.values(changedBy).flat())]
 
 const pollMs = 5_000
 const reconnectMs = 30_000
-/** The server says something every 15 s, be it that it is there. */
+/** The server sends an event at least every 15 s, `alive` if there is nothing else. */
 const silentMs = 35_000
-/** Until the answer that tells of another session has come as well. */
+/** Long enough for the response that sets the new session to arrive as well. */
 const endedMs = 500
 
 /**
- * Keeps what is shown up to date: by the server's hints, and by asking every 5 s while no stream is heard. One that was cut
- * is taken up again by the browser after 2 s; one that is silent, whatever holds it back, after 35 s. A page that nobody sees
- * holds none, of which a browser over HTTP/1.1 has six for all its tabs.
+ * Keeps the page current: by the server's hints, and by polling every 5 s while no stream is heard. The browser
+ * reconnects a broken stream after 2 s; this reconnects a silent one after 35 s. A hidden page holds no stream: over
+ * HTTP/1.1 a browser has six connections for all its tabs.
  */
 export function useLive(): void {
   useEffect(() => {
@@ -35,7 +35,7 @@ export function useLive(): void {
       if (document.hidden) {
         stop?.()
         stop = undefined
-      } else stop ??= startLive() // what was missed is read after the `resync` that begins a stream
+      } else stop ??= startLive() // the `resync` that begins a stream reads what was missed
     }
     follow()
     document.addEventListener('visibilitychange', follow)
@@ -46,16 +46,16 @@ export function useLive(): void {
   }, [])
 }
 
-/** @returns what ends it. */
+/** @returns a function that ends it. */
 function startLive(): () => void {
   let polling: ReturnType<typeof setInterval> | undefined
   let reconnecting: ReturnType<typeof setTimeout> | undefined
   let source: EventSource | undefined
   let isLeft = false
-  // What is being read may be older than the hint, so it is read once more.
+  // Data being read may be older than the hint, so it is read once more.
   const rounds = startLiveRounds((paths) => rounds.ask(readLiveAgain(paths)))
 
-  /** A browser that reconnects every 2 s says so each time: what is under way goes on. */
+  /** Called at every reconnection, thus every 2 s: polling that has begun continues. */
   function poll(isNeeded: boolean): void {
     if (isNeeded === (polling !== undefined)) return
     clearInterval(polling)
@@ -70,7 +70,7 @@ function startLive(): () => void {
   function connect(): void {
     source?.close()
     source = new EventSource('/api/v1/events')
-    poll(true) // that it opens says nothing yet: a proxy may keep what it is told
+    poll(true) // an open stream proves nothing yet: a proxy may hold its data back
     connectIn(silentMs)
     source.onerror = () => {
       poll(true)
@@ -93,7 +93,10 @@ function startLive(): () => void {
     })
   }
 
-  /** A session may go on with another id, as when a second factor is turned on: only the stream of the old one ended. */
+  /**
+   * A session may continue under another id, for example after turning on a second factor: only the old session's
+   * stream ended.
+   */
   async function goOnOrLeave(): Promise<void> {
     const problem = await call('GET /me').then(() => undefined, asProblem)
     if (isLeft) return
@@ -112,8 +115,8 @@ function startLive(): () => void {
 }
 
 /**
- * Has what is shown read again, but for lists of several pages: those wait until somebody comes back to them.
- * @returns the paths of what was being read already, which goes on.
+ * Reads what is shown again, except for lists of several pages: those wait until the user comes back to them.
+ * @returns the paths that were being read already; these reads continue.
  */
 function readLiveAgain(beginnings: readonly string[]): readonly string[] {
   const queries = queryClient.getQueryCache().findAll({ predicate: (query) => isBelow(query, beginnings) })
@@ -135,7 +138,7 @@ function isBelow(query: Query, beginnings: readonly string[]): boolean {
   return beginnings.some((beginning) => pathOf(query).startsWith(beginning))
 }
 
-/** Of several pages: each would be a call. */
+/** Of several pages: each would be a separate call. */
 function isLong({ state: { data } }: Query): boolean {
   return (
     typeof data === 'object' &&

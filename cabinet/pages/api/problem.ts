@@ -1,18 +1,18 @@
 import type { FieldError, ProblemCode } from '../../api/problem.ts'
 
-/** Why a call did not do what it should; what the server says of it, or that there was no answer. */
+/** Why a call failed: the server's explanation, or that there was no response. */
 export class ApiProblem extends Error {
   readonly status: number
-  /** `network`: no answer came. `unreadable`: what came was not from our server. */
+  /** `network`: no response arrived. `unreadable`: the response was not from our server. */
   readonly code: ProblemCode | 'network' | 'unreadable'
-  /** In the language of the page; empty where no server said it. */
+  /** In the language of the page; empty if the server sent none. */
   readonly title: string
   readonly detail: string
   readonly requestId: string | undefined
   readonly errors: readonly FieldError[]
   /** Seconds. */
   readonly retryAfterS: number | undefined
-  /** Everything that was said, with members of its own. */
+  /** The whole response body, with the members specific to its code. */
   readonly facts: Readonly<Record<string, unknown>>
 
   constructor(said: Partial<ApiProblem> & Pick<ApiProblem, 'code'>) {
@@ -28,18 +28,18 @@ export class ApiProblem extends Error {
     this.facts = said.facts ?? {}
   }
 
-  /** Whether the same call may do better in a moment: nothing is wrong with the call itself. */
+  /** Whether the same call may succeed in a moment: nothing is wrong with the call itself. */
   get isPassing(): boolean {
     return this.code === 'network' || this.code === 'unreadable' || this.status === 503 || this.status === 502
   }
 }
 
-/** Anything that was thrown, as a problem that people can be told. */
+/** Turns anything thrown into a problem that can be shown to users. */
 export function asProblem(error: unknown): ApiProblem {
   return error instanceof ApiProblem ? error : new ApiProblem({ code: 'internal' })
 }
 
-/** The problem that an answer tells of. */
+/** The problem that a response describes. */
 export async function readProblem(response: Response): Promise<ApiProblem> {
   const { status, headers } = response
   const retryAfter = Number(headers.get('retry-after'))
@@ -48,8 +48,12 @@ export async function readProblem(response: Response): Promise<ApiProblem> {
   if (!isObject(facts) || typeof facts.code !== 'string')
     return new ApiProblem({ code: 'unreadable', status, requestId })
   return new ApiProblem({
-    ...{ status, facts, code: facts.code as ProblemCode, requestId: String(facts.request_id ?? requestId) },
-    ...{ title: String(facts.title ?? ''), detail: String(facts.detail ?? '') },
+    status,
+    facts,
+    code: facts.code as ProblemCode,
+    requestId: String(facts.request_id ?? requestId),
+    title: String(facts.title ?? ''),
+    detail: String(facts.detail ?? ''),
     errors: Array.isArray(facts.errors) ? (facts.errors as FieldError[]) : [],
     retryAfterS: retryAfter > 0 ? retryAfter : undefined,
   })

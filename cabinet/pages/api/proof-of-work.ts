@@ -2,11 +2,17 @@ import { type Challenge, solveChallenge } from 'altcha-lib'
 import { deriveKey } from 'altcha-lib/algorithms/web/pbkdf2'
 import type { ApiProblem } from './problem.ts'
 
-/** What a page solves unseen: 5 s of a desktop, half a minute of a phone. More is asked only where a reset is faster, and said. */
+/**
+ * What a page solves in the background: 5 s on a desktop, half a minute on a phone. Harder challenges occur only where
+ * a password reset is faster, and the page reports that.
+ */
 const workMax = 50
 const solvingMsMax = 90_000
 
-/** The header that answers a challenge; `undefined`: there is none, or it is too hard. The browser computes off the page's thread. */
+/**
+ * The header that answers a challenge; `undefined` if there is none, or it is too hard. The browser computes it off the
+ * page's thread.
+ */
 export async function proofFor(
   { code, facts }: ApiProblem,
   signal: AbortSignal | undefined,

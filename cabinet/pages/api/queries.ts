@@ -16,15 +16,15 @@ type Readings<Path extends ReadPath> =
     : [input: Reading<Path>, options?: Options]
 
 type Options = {
-  /** Not asked while this is false. */
+  /** No request is made while this is false. */
   readonly enabled?: boolean
-  /** Asked again so often, in ms; besides, whenever `useLive` hears of a change. */
+  /** Polling interval in ms, in addition to the changes that `useLive` reports. */
   readonly refetchInterval?: number | false
 }
 
 /**
- * Reads an endpoint: `useRead('/keys/:key_id', { params: { key_id } })`. What was read before stays while new data load,
- * also those of other filters.
+ * Reads an endpoint: `useRead('/keys/:key_id', { params: { key_id } })`. Previous data stays while new data loads,
+ * including data of other filters.
  */
 export function useRead<Path extends ReadPath>(
   path: Path,
@@ -39,7 +39,7 @@ export function useRead<Path extends ReadPath>(
   })
 }
 
-/** The same with its version, which a change of it needs as `ifMatch`. */
+/** Like `useRead`, with the version that a change needs as `ifMatch`. */
 export function useReadVersioned<Path extends ReadPath>(
   path: Path,
   ...[input, options]: Readings<Path>
@@ -54,7 +54,7 @@ export function useReadVersioned<Path extends ReadPath>(
   })
 }
 
-/** Reads a list page by page; `fetchNextPage` reads on. Rows: `rowsOf(list)`. */
+/** Reads a list page by page; `fetchNextPage` reads the next. Rows: `rowsOf(list)`. */
 export function useReadList<Path extends ListPath>(
   path: Path,
   input: Reading<Path> = {} as Reading<Path>,
@@ -74,7 +74,7 @@ export function useReadList<Path extends ListPath>(
   })
 }
 
-/** The rows of all pages that were read. */
+/** The rows of all pages read so far. */
 export function rowsOf<Row>(
   list: Pick<
     UseInfiniteQueryResult<{ readonly pages: readonly { readonly data: readonly Row[] }[] }>,
@@ -84,7 +84,7 @@ export function rowsOf<Row>(
   return list.data?.pages.flatMap((page) => page.data) ?? []
 }
 
-/** Reads again what these endpoints answer, wherever it is shown; other data that begin with the same path too. */
+/** Reads these endpoints again wherever they are shown, including other data whose path begins the same way. */
 export async function readAgain(...paths: readonly ReadPath[]): Promise<void> {
   await Promise.all(
     paths.map((path) =>

@@ -1,6 +1,6 @@
 import { useSyncExternalStore } from 'react'
 
-/** How our server was at the last call. `unavailable`: it answers, but what it needs is away. */
+/** How our server responded to the last call. `unavailable`: it responds, but a store that it needs does not. */
 export type Reachability = 'fine' | 'unavailable' | 'unreachable'
 
 let present: Reachability = 'fine'
@@ -12,7 +12,7 @@ export function noteAnswer(reachability: Reachability): void {
   for (const listener of listeners) listener()
 }
 
-/** As it is now; the component is drawn again when it changes. */
+/** The present state; a change renders the component again. */
 export function useReachability(): Reachability {
   const noted = useSyncExternalStore(subscribe, () => present)
   const isOnline = useSyncExternalStore(subscribe, () => navigator.onLine)

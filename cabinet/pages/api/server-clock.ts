@@ -1,12 +1,14 @@
 let aheadMs = 0
 
-/** The `Date` of an answer, to the second. */
+/** The `Date` of a response, to the second. */
 export function noteServerTime(date: string | null): void {
   const serverMs = Date.parse(date ?? '')
   if (!Number.isNaN(serverMs)) aheadMs = serverMs - Date.now()
 }
 
-/** Now by the clock that limits and ends go by: the browser's own may be an hour off. Unix milliseconds. */
+/**
+ * Now by the server's clock, which limits and end dates use: the browser's own may be an hour off. Unix milliseconds.
+ */
 export function serverNowMs(): number {
   return Date.now() + aheadMs
 }

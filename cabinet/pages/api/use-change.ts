@@ -3,16 +3,16 @@ import { useRef } from 'react'
 import { type ApiProblem, asProblem } from './problem.ts'
 
 export type Change = {
-  /** Begins it, unless it is at work already. */
+  /** Starts the change unless it is in progress. */
   start(): void
   readonly isPending: boolean
-  /** Why the last one did not work. */
+  /** Why the last attempt failed. */
   readonly problem: ApiProblem | undefined
 }
 
-/** A change by a press alone, without a form: `<Button isPending={change.isPending} onClick={change.start}>`. */
+/** A change by a click, without a form: `<Button isPending={change.isPending} onClick={change.start}>`. */
 export function useChange(change: () => Promise<unknown>): Change {
-  const isAtWork = useRef(false) // at once, where a state is set a moment later
+  const isAtWork = useRef(false) // immediately, while a state is set a moment later
   const { mutate, isPending, error } = useMutation({
     mutationFn: change,
     onSettled: () => {
@@ -20,7 +20,8 @@ export function useChange(change: () => Promise<unknown>): Change {
     },
   })
   return {
-    ...{ isPending, problem: error === null ? undefined : asProblem(error) },
+    isPending,
+    problem: error === null ? undefined : asProblem(error),
     start() {
       if (isAtWork.current) return
       isAtWork.current = true

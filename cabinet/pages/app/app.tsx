@@ -1,12 +1,12 @@
 import { type RefObject, Suspense, useEffect, useRef } from 'react'
 import { usePathname } from 'wouter/use-browser-location'
+import { useLanguage, useWords } from '../i18n/language.ts'
 import { OfflineBanner } from '../kit/offline-banner.tsx'
 import { Toasts } from '../kit/toasts.tsx'
 import { findPage, notFoundTitle, pageRoutes } from '../page-routes.ts'
-import { useLanguage, useWords } from '../words/language.ts'
-import { shellWords } from '../words/shell.ts'
 import { CabinetFrame } from './cabinet-frame.tsx'
 import { Failing } from './failing.tsx'
+import { shellWords } from './messages.ts'
 import { NotFoundPage } from './not-found-page.tsx'
 import { pageOf } from './pages.tsx'
 import { SiteFrame } from './site-frame.tsx'
@@ -51,13 +51,13 @@ export function App() {
   )
 }
 
-/** Drawn anew, it is the page as it was loaded last. */
+/** Remounting shows the page as it was first loaded. */
 function RoutePage({ path, params }: NonNullable<ReturnType<typeof findPage>>) {
   const Page = pageOf(path)
   return <Page params={params} />
 }
 
-/** Whoever goes on by keyboard or hears the page begins at its content; the first page is read from its top. */
+/** Keyboard and screen reader users continue at the content of a new page; the first page is read from its top. */
 function useFocusOnMove(pathname: string, main: RefObject<HTMLElement | null>): void {
   const shown = useRef(pathname)
   useEffect(() => {

@@ -5,21 +5,21 @@ import { useDayEnd } from '../api/day-end.ts'
 import { useLive } from '../api/live.ts'
 import { useRead } from '../api/queries.ts'
 import { useChange } from '../api/use-change.ts'
+import { useWords } from '../i18n/language.ts'
 import { Button } from '../kit/button.tsx'
 import { classNames } from '../kit/class-names.ts'
 import { Icon, type IconName } from '../kit/icon.tsx'
 import { Money } from '../kit/money.tsx'
 import { ProblemNote } from '../kit/problem-note.tsx'
 import type { PagePath } from '../page-routes.ts'
-import { useWords } from '../words/language.ts'
-import { shellWords } from '../words/shell.ts'
 import { Brand } from './brand.tsx'
 import { type Right, signOut, useMay, useMe, useReloadForSomebodyElse } from './me.ts'
 import { Menu } from './menu.tsx'
+import { shellWords } from './messages.ts'
 import { preloadPage } from './pages.tsx'
 import { Preferences } from './preferences-menu.tsx'
 
-/** Around the pages of those who have signed in: what they have, and where they can go. */
+/** The frame around pages for signed-in users: their balance and the navigation. */
 export function CabinetFrame({
   banner,
   children,
@@ -83,7 +83,7 @@ function Balance() {
     >
       <span className="max-sm:sr-only">{words.balance}</span>
       <span className="min-w-16 text-end font-semibold text-ink">
-        {data && <Money roubles={data.balance_rub} />}
+        {data && <Money rubles={data.balance_rub} />}
       </span>
     </Link>
   )
@@ -93,7 +93,7 @@ type Place = {
   readonly path: PagePath
   readonly icon: IconName
   readonly word: keyof typeof shellWords.ru
-  /** Who does not have it would be refused there. */
+  /** Users without this permission would be rejected there. */
   readonly right?: Right
 }
 
@@ -108,7 +108,7 @@ const allPlaces: readonly Place[] = [
   { path: '/app/settings', icon: 'settings', word: 'settings' },
 ]
 
-/** Where whoever is signed in may go. */
+/** The navigation entries that the signed-in user may open. */
 function usePlaces(): readonly Place[] {
   const rights = useMe().data?.organization?.rights
   return allPlaces.filter(
@@ -148,7 +148,7 @@ function SideNavigation() {
   )
 }
 
-/** How many have a place of their own at the bottom of a narrow screen; the others are one touch further. */
+/** How many entries fit into the bottom bar of a narrow screen; the others are one tap away. */
 const shownBelow = 4
 
 function BottomNavigation() {

@@ -1,14 +1,14 @@
 import { Component, type ReactNode } from 'react'
+import { useWords } from '../i18n/language.ts'
 import { Button } from '../kit/button.tsx'
 import type { PagePath } from '../page-routes.ts'
-import { useWords } from '../words/language.ts'
-import { shellWords } from '../words/shell.ts'
+import { shellWords } from './messages.ts'
 import { NotLoaded } from './not-loaded.tsx'
 import { PageNotLoaded } from './pages.tsx'
 
 type FailingProps = { readonly path: PagePath | undefined; readonly children: ReactNode }
 
-/** A page that could not be drawn, or whose chunk could not be loaded, takes nothing else with it. */
+/** Contains the failure of a page that could not be rendered, or whose chunk could not be loaded. */
 export class Failing extends Component<FailingProps, { readonly error: unknown }> {
   override state = { error: undefined }
 

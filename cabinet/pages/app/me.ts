@@ -6,31 +6,31 @@ import type { Answer } from '../api/calls.ts'
 import { asProblem } from '../api/problem.ts'
 import { useRead } from '../api/queries.ts'
 import { queryClient } from '../api/query-client.ts'
-import { leaveOnceAllowed } from '../kit/stay-here.ts'
+import { setLanguage } from '../i18n/language.ts'
+import { leaveOnceAllowed } from '../navigation/stay-here.ts'
 import type { Language } from '../preferences.ts'
-import { setLanguage } from '../words/language.ts'
 
 export type Me = Answer<'GET /me'>
 
-/** Who is signed in; where that is nobody a page of the cabinet leads to the sign-in. */
+/** The signed-in user. Without one, a page of the cabinet leads to the sign-in. */
 export function useMe(): UseQueryResult<Me> {
   return useRead('/me')
 }
 
 export type Right = NonNullable<Me['organization']>['rights'][number]
 
-/** Whether somebody may do this in their organization; taken for granted until that is known. */
+/** Whether the user has this permission in their organization; assumed until known. */
 export function useMay(right: Right): boolean {
   const me = useMe().data
   return me === undefined || me.organization?.rights.includes(right) === true
 }
 
-/** Whether they have confirmed their address, as whatever costs something asks for; taken for granted in the same way. */
+/** Whether the user's address is confirmed, which everything that costs money requires; assumed until known. */
 export function useIsConfirmed(): boolean {
   return useMe().data?.is_confirmed ?? true
 }
 
-/** Begins anew once somebody else has signed in, in another tab: nothing read or typed here is theirs. */
+/** Reloads the page when another user has signed in, in another tab: nothing read or typed here is theirs. */
 export function useReloadForSomebodyElse(): void {
   const id = useMe().data?.id
   const first = useRef(id)
@@ -44,7 +44,7 @@ export function useReloadForSomebodyElse(): void {
   }, [id])
 }
 
-/** Ends the session, and forgets everything that it has read. @throws ApiProblem while it goes on */
+/** Ends the session and forgets everything read in it. @throws ApiProblem if the session continues */
 export async function signOut(): Promise<void> {
   try {
     await call('POST /auth/logout')
@@ -55,12 +55,12 @@ export async function signOut(): Promise<void> {
   queryClient.clear()
 }
 
-/** Of the pages at once; of letters too, for whoever is signed in. */
+/** Changes the language of the pages at once, and of emails if the user is signed in. */
 export function chooseLanguage(language: Language): void {
   setLanguage(language)
   if (queryClient.getQueryData(['/me', {}]) === undefined) return
   void call('PATCH /me', { body: { locale: language } }).then(
     (me) => queryClient.setQueryData(['/me', {}], me),
-    () => undefined, // the pages have it, and the settings show what letters have
+    () => undefined, // the pages show it already, and the settings show the language of emails
   )
 }

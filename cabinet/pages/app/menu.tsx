@@ -2,7 +2,7 @@ import { type ReactNode, useEffect, useId, useRef } from 'react'
 import { usePathname } from 'wouter/use-browser-location'
 import { Icon, type IconName } from '../kit/icon.tsx'
 
-/** A button that opens a small panel under itself; Escape, a click elsewhere and a move to another page close it. */
+/** A button that opens a small panel below it; Escape, a click elsewhere and navigation close it. */
 export function Menu({
   label,
   icon,
@@ -15,7 +15,7 @@ export function Menu({
   const id = useId()
   const panel = useRef<HTMLDivElement>(null)
   const pathname = usePathname()
-  // biome-ignore lint/correctness/useExhaustiveDependencies: a move is what closes it
+  // biome-ignore lint/correctness/useExhaustiveDependencies: navigation closes the menu
   useEffect(() => panel.current?.hidePopover(), [pathname])
   return (
     <div className="relative">

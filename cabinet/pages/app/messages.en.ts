@@ -1,4 +1,4 @@
-import type { ru } from './shell.ru.ts'
+import type { ru } from './messages.ru.ts'
 
 export const en: typeof ru = {
   skip: 'Skip to content',
@@ -23,14 +23,14 @@ export const en: typeof ru = {
   more: 'More',
   language: 'Language',
   theme: 'Appearance',
-  themeSystem: 'As on this device',
+  themeSystem: 'Same as on this device',
   themeLight: 'Light',
   themeDark: 'Dark',
-  confirmFirst: 'Confirm your email address first: the link is in the letter that we have sent.',
-  notFound: 'There is no such page',
+  confirmFirst: 'Confirm your email address first: open the link in the email that we sent.',
+  notFound: 'Page not found',
   notFoundDetail: 'It may have moved, or there is a typo in the address.',
-  toStart: 'To the start page',
-  pageFailed: 'The page did not open',
-  pageFailedDetail: 'Try to load it again. If that does not help, contact support.',
-  reload: 'Load it again',
+  toStart: 'Go to the start page',
+  pageFailed: 'The page could not be opened',
+  pageFailedDetail: 'Reload the page. If that does not help, contact support.',
+  reload: 'Reload',
 }

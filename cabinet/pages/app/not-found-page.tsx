@@ -1,6 +1,6 @@
+import { useWords } from '../i18n/language.ts'
 import { ButtonLink } from '../kit/button.tsx'
-import { useWords } from '../words/language.ts'
-import { shellWords } from '../words/shell.ts'
+import { shellWords } from './messages.ts'
 
 export function NotFoundPage() {
   const words = useWords(shellWords)

@@ -2,17 +2,17 @@ import { useCallback, useEffect, useRef, useState } from 'react'
 import { call } from '../api/call.ts'
 import { asProblem } from '../api/problem.ts'
 import { useReachability } from '../api/reachability.ts'
+import { useWords } from '../i18n/language.ts'
 import { Button } from '../kit/button.tsx'
-import { leaveOnceAllowed } from '../kit/stay-here.ts'
+import { kitWords } from '../kit/messages.ts'
+import { leaveOnceAllowed } from '../navigation/stay-here.ts'
 import type { PagePath } from '../page-routes.ts'
-import { kitWords } from '../words/kit.ts'
-import { useWords } from '../words/language.ts'
-import { shellWords } from '../words/shell.ts'
+import { shellWords } from './messages.ts'
 import { loadPageAgain } from './pages.tsx'
 
 const tryEveryMs = 3_000
 
-/** In place of a page whose chunk could not be had: it is asked for again until it is there. */
+/** Replaces a page whose chunk could not be loaded; retries until it is available. */
 export function NotLoaded({ path, onLoaded }: { readonly path: PagePath; readonly onLoaded: () => void }) {
   const words = useWords(shellWords)
   const kit = useWords(kitWords)
@@ -29,7 +29,7 @@ export function NotLoaded({ path, onLoaded }: { readonly path: PagePath; readonl
   )
 }
 
-/** At once, when the browser has a network again, and every 3 s while somebody looks; and whenever somebody asks for it. */
+/** Retries when the browser is online again, every 3 s while the tab is visible, and on request. */
 function useTries(path: PagePath, onLoaded: () => void) {
   const [isTrying, setTrying] = useState(false)
   const isAtWork = useRef(false)
@@ -63,7 +63,9 @@ function useTries(path: PagePath, onLoaded: () => void) {
   return { isTrying, tryAgain: () => void tryOnce(true) }
 }
 
-/** @returns whether it is there now. A server that answers, and a chunk that does not come: a new document is needed. */
+/**
+ * @returns whether the chunk is loaded. If the server responds and the chunk does not load, a new document is needed.
+ */
 async function findPageAgain(path: PagePath, isAskedFor: boolean): Promise<boolean> {
   if (!(await isServerThere())) return false
   try {
@@ -85,15 +87,16 @@ async function isServerThere(): Promise<boolean> {
 }
 
 /**
- * After a deploy the chunk has another name, which a new document knows; and some browsers keep for as long as a document
- * lives that a chunk did not come. It is noted in the entry of the history, which a reload keeps: once is enough.
+ * After a deploy the chunk has another name, which only a new document knows. Some browsers also remember a failed
+ * import for as long as the document exists. The history entry, which survives a reload, records the attempt: once is
+ * enough.
  */
 function beginAnew(): void {
   history.replaceState({ begunAnew: import.meta.url }, '')
   leaveOnceAllowed(() => location.reload())
 }
 
-/** Whether this document was loaded anew for the same reason, with the same files. */
+/** Whether this document was already reloaded for the same reason, with the same files. */
 function isBegunAnew(): boolean {
   const state: unknown = history.state
   return (

@@ -2,19 +2,19 @@ import { type ComponentType, lazy } from 'react'
 import type { PagePath } from '../page-routes.ts'
 import type { PageGroup, PageProps } from './page-group.ts'
 
-/** Which group has which pages, and how it is loaded. */
+/** The pages of each group, and how to load it. */
 const groups = {
-  site: () => import('../pages/site/site-pages.ts').then((module) => module.sitePages),
-  models: () => import('../pages/models/model-pages.ts').then((module) => module.modelPages),
-  legal: () => import('../pages/legal/legal-pages.ts').then((module) => module.legalPages),
-  entry: () => import('../pages/entry/entry-pages.ts').then((module) => module.entryPages),
-  overview: () => import('../pages/overview/overview-pages.ts').then((module) => module.overviewPages),
-  keys: () => import('../pages/keys/key-pages.ts').then((module) => module.keyPages),
-  usage: () => import('../pages/usage/usage-pages.ts').then((module) => module.usagePages),
-  billing: () => import('../pages/billing/billing-pages.ts').then((module) => module.billingPages),
+  site: () => import('../features/site/site-pages.ts').then((module) => module.sitePages),
+  models: () => import('../features/models/model-pages.ts').then((module) => module.modelPages),
+  legal: () => import('../features/legal/legal-pages.ts').then((module) => module.legalPages),
+  entry: () => import('../features/entry/entry-pages.ts').then((module) => module.entryPages),
+  overview: () => import('../features/overview/overview-pages.ts').then((module) => module.overviewPages),
+  keys: () => import('../features/keys/key-pages.ts').then((module) => module.keyPages),
+  usage: () => import('../features/usage/usage-pages.ts').then((module) => module.usagePages),
+  billing: () => import('../features/billing/billing-pages.ts').then((module) => module.billingPages),
   playground: () =>
-    import('../pages/playground/playground-pages.ts').then((module) => module.playgroundPages),
-  settings: () => import('../pages/settings/settings-pages.ts').then((module) => module.settingsPages),
+    import('../features/playground/playground-pages.ts').then((module) => module.playgroundPages),
+  settings: () => import('../features/settings/settings-pages.ts').then((module) => module.settingsPages),
 }
 
 type Group = keyof typeof groups
@@ -45,7 +45,7 @@ const groupOf: Readonly<Record<PagePath, Group>> = {
 
 const pages = new Map<PagePath, ComponentType<PageProps>>()
 
-/** What is thrown where a page is drawn whose chunk could not be had. */
+/** Thrown when a page is rendered whose chunk could not be loaded. */
 export class PageNotLoaded extends Error {
   override readonly name = 'PageNotLoaded'
 }
@@ -54,7 +54,7 @@ function notLoaded(cause: unknown): never {
   throw new PageNotLoaded('the page could not be loaded', { cause })
 }
 
-/** The page of a route, which loads itself when it is drawn. */
+/** The page of a route, loaded when it is first rendered. */
 export function pageOf(path: PagePath): ComponentType<PageProps> {
   const known = pages.get(path)
   if (known !== undefined) return known
@@ -68,13 +68,13 @@ export function pageOf(path: PagePath): ComponentType<PageProps> {
   return page
 }
 
-/** Loads what could not be loaded: drawn anew, it is there. Rejects if it cannot be had now either. */
+/** Loads a failed chunk again; then the page can be rendered. Rejects if it is still unavailable. */
 export async function loadPageAgain(path: PagePath): Promise<void> {
   await groups[groupOf[path]]()
-  pages.delete(path) // React keeps what a `lazy` was rejected with
+  pages.delete(path) // React keeps the rejection of a `lazy`
 }
 
-/** Begins to load what a link leads to, before it is followed. */
+/** Starts loading the target of a link before the link is followed. */
 export function preloadPage(path: PagePath): void {
   void groups[groupOf[path]]().catch(() => undefined)
 }

@@ -1,17 +1,17 @@
 import { type ReactNode, useId } from 'react'
+import { useLanguage, useWords } from '../i18n/language.ts'
 import { classNames } from '../kit/class-names.ts'
 import { Icon, type IconName } from '../kit/icon.tsx'
 import { type Language, languages, type Theme, themes } from '../preferences.ts'
-import { useLanguage, useWords } from '../words/language.ts'
-import { shellWords } from '../words/shell.ts'
-import { setTheme, useTheme } from '../words/theme.ts'
 import { chooseLanguage } from './me.ts'
+import { shellWords } from './messages.ts'
+import { setTheme, useTheme } from './theme.ts'
 
-/** Each in itself, for those who read no other. */
+/** Each language in that language, for users who read no other. */
 const languageNames: Readonly<Record<Language, string>> = { ru: 'Русский', en: 'English' }
 const themeIcons: Readonly<Record<Theme, IconName>> = { system: 'device', light: 'sun', dark: 'moon' }
 
-/** Language and theme: both change at once, without a reload. */
+/** Language and theme; both change at once, without a reload. */
 export function Preferences() {
   const words = useWords(shellWords)
   const [language, theme] = [useLanguage(), useTheme()]
@@ -39,7 +39,7 @@ export function Preferences() {
 function Choice({ legend, children }: { readonly legend: string; readonly children: ReactNode }) {
   const id = useId()
   return (
-    // biome-ignore lint/a11y/useSemanticElements: a fieldset is for what is sent
+    // biome-ignore lint/a11y/useSemanticElements: a fieldset is for form input
     <div role="group" aria-labelledby={id} className="grid gap-1">
       <p id={id} className="px-2 text-xs font-medium text-muted">
         {legend}

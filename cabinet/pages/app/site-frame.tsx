@@ -1,16 +1,16 @@
 import type { ReactNode } from 'react'
 import { Link } from 'wouter'
+import { useWords } from '../i18n/language.ts'
 import { ButtonLink } from '../kit/button.tsx'
-import { useWords } from '../words/language.ts'
-import { shellWords } from '../words/shell.ts'
 import { Brand } from './brand.tsx'
 import { Menu } from './menu.tsx'
+import { shellWords } from './messages.ts'
 import { Preferences } from './preferences-menu.tsx'
 
 const link =
   'inline-flex min-h-9 items-center rounded-md px-3 text-sm font-medium text-muted no-underline hover:bg-hover hover:text-ink'
 
-/** Around the pages that everybody sees. */
+/** The frame around public pages. */
 export function SiteFrame({
   banner,
   children,

@@ -2,7 +2,7 @@ import { QueryClientProvider } from '@tanstack/react-query'
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
 import { queryClient } from '../api/query-client.ts'
-import { listenBeforeRouter } from '../kit/stay-here.ts'
+import { listenBeforeRouter } from '../navigation/stay-here.ts'
 import { App } from './app.tsx'
 import './look.css'
 

@@ -1,10 +1,10 @@
 import { useSyncExternalStore } from 'react'
+import { keepPreference } from '../i18n/kept-preference.ts'
 import { findTheme, type Theme, themeCookie } from '../preferences.ts'
-import { keepPreference } from './kept-preference.ts'
 
 const listeners = new Set<() => void>()
 
-/** Changes how everything looks, at once, and keeps it in this browser. */
+/** Changes the theme at once and keeps it in this browser. */
 export function setTheme(theme: Theme): void {
   keepPreference(themeCookie, theme)
   document.documentElement.dataset.theme = theme

@@ -1,18 +1,18 @@
 import { useEffect, useLayoutEffect } from 'react'
+import { useLanguage } from '../i18n/language.ts'
 import { pageTitle } from '../page-routes.ts'
-import { useLanguage } from '../words/language.ts'
 
-/** What the browser's tab says of a route: before the page's own name, even where that is known at once. */
+/** The title of a route in the browser's tab, before the page's own name. */
 export function useRouteTitle(name: string): void {
   useLayoutEffect(() => {
     document.title = pageTitle(name)
   }, [name])
 }
 
-/** What it says of a page whose name is known only later. */
+/** Sets the title of a page whose name is known only after loading. */
 export function useTitle(name: string | undefined): void {
   const language = useLanguage()
-  // biome-ignore lint/correctness/useExhaustiveDependencies: in another language the route says its own name again
+  // biome-ignore lint/correctness/useExhaustiveDependencies: in another language the route has another title
   useEffect(() => {
     if (name !== undefined) document.title = pageTitle(name)
   }, [name, language])

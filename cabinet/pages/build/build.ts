@@ -10,18 +10,21 @@ import { refuseWeight } from './weights.ts'
 
 const folder = join(import.meta.dirname, '..')
 
-/** Features that we use as they are, such as `light-dark()`: nothing is rewritten for browsers before these. */
+/** Features that we use unchanged, such as `light-dark()`: nothing is rewritten for older browsers. */
 const oldestBrowsers = ['chrome123', 'edge123', 'firefox121', 'safari17.5']
 
-/** What only some pages need: the rest comes with the entry, or each page would load a dozen files of a kilobyte. */
+/**
+ * Packages that only some pages need. All others are in the entry: otherwise each page would load a dozen files of a
+ * kilobyte.
+ */
 const ofSomePages =
-  /[\\/]cabinet[\\/]ui[\\/](?:pages|words)[\\/]|[\\/]node_modules[\\/](?:markdown-to-jsx|uqr)[\\/]/
+  /[\\/]cabinet[\\/]pages[\\/]features[\\/]|[\\/]node_modules[\\/](?:markdown-to-jsx|uqr)[\\/]/
 const sharedByPages = { name: 'index', test: (id: string) => !ofSomePages.test(id) }
 
 /**
- * Builds the pages into `pagesFolder`. Whoever serves them meanwhile serves the old or the new ones.
+ * Builds the pages into `pagesFolder`. During the build the server serves either the old or the new pages.
  *
- * @throws Error for wrong code, a bundle that is too heavy, or one that holds code of the server.
+ * @throws Error for wrong code, a bundle that is too heavy, or a bundle that contains server code.
  */
 export async function buildPages(): Promise<void> {
   const outDir = mkdtempSync(join(folder, 'dist.new-'))
@@ -32,15 +35,18 @@ export async function buildPages(): Promise<void> {
       logLevel: 'error',
       plugins: [react(), tailwind(), refuseWeight(), refuseForeignCode(folder)],
       build: {
-        ...{ outDir, target: oldestBrowsers, cssTarget: oldestBrowsers, reportCompressedSize: false },
+        outDir,
+        target: oldestBrowsers,
+        cssTarget: oldestBrowsers,
+        reportCompressedSize: false,
         cssCodeSplit: false,
-        assetsInlineLimit: 0, // the policy of the pages allows no script within a page
+        assetsInlineLimit: 0, // the content security policy allows no inline script
         modulePreload: { polyfill: false },
         rolldownOptions: { output: { codeSplitting: { groups: [sharedByPages] } } },
       },
     })
     compressFiles(join(outDir, 'assets'))
-    chmodSync(outDir, 0o755) // whoever serves them may be another user
+    chmodSync(outDir, 0o755) // the server may run as another user
     replaceBy(outDir)
   } finally {
     rmSync(outDir, { recursive: true, force: true })
@@ -57,7 +63,7 @@ function replaceBy(outDir: string): void {
   }
 }
 
-/** Another process may build at the same moment: the same pages, so that it does not matter whose stay. */
+/** Another process may build at the same moment. Both results are the same, so either may stay. */
 function moveIfThere(from: string, to: string): void {
   try {
     renameSync(from, to)

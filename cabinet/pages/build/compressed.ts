@@ -2,7 +2,7 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
 
-/** Puts a `.br` and a `.gz` beside each file of a folder, as small as they get: the server compresses nothing. */
+/** Writes a `.br` and a `.gz` next to each file of a folder, at maximum compression: the server compresses nothing. */
 export function compressFiles(folder: string): void {
   for (const name of readdirSync(folder)) {
     const path = join(folder, name)

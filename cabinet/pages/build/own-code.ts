@@ -1,13 +1,23 @@
 import { relative, sep } from 'node:path'
 import type { Plugin } from 'vite'
 
-/** What the pages are made of. Whatever else is bundled came by accident: code of the server above all. */
+/** What the pages may contain. Anything else was bundled by accident, most likely server code. */
 const packages: ReadonlySet<string> = new Set([
-  ...['react', 'react-dom', 'scheduler', 'wouter', 'regexparam', 'mitt', 'use-sync-external-store'],
-  ...['@tanstack/react-query', '@tanstack/query-core', 'markdown-to-jsx', 'uqr', 'altcha-lib'],
+  'react',
+  'react-dom',
+  'scheduler',
+  'wouter',
+  'regexparam',
+  'mitt',
+  'use-sync-external-store',
+  '@tanstack/react-query',
+  '@tanstack/query-core',
+  'markdown-to-jsx',
+  'uqr',
+  'altcha-lib',
 ])
 
-/** Fails a build that holds a module from outside of the pages' folder, or a package that is not theirs. */
+/** Fails a build with a module from outside the pages' folder, or with a package that is not listed. */
 export function refuseForeignCode(folder: string): Plugin {
   return {
     name: 'refuse-foreign-code',
@@ -15,13 +25,15 @@ export function refuseForeignCode(folder: string): Plugin {
       const modules = Object.values(bundle).flatMap((file) => (file.type === 'chunk' ? file.moduleIds : []))
       const foreign = modules.filter((id) => !isOurs(id, folder))
       if (foreign.length > 0)
-        this.error(`the pages would hold code that is not theirs: ${foreign.join(', ')}`)
+        this.error(
+          `the bundle contains foreign code: ${foreign.join(', ')}; use "import type", or list the package in cabinet/pages/build/own-code.ts`,
+        )
     },
   }
 }
 
 function isOurs(id: string, folder: string): boolean {
-  if (id.startsWith('\0')) return true // what the bundler itself adds
+  if (id.startsWith('\0')) return true // added by the bundler
   const [path = ''] = id.split('?')
   const [, inPackages] = /.*[\\/]node_modules[\\/](.+)$/.exec(path) ?? []
   if (inPackages === undefined) return !relative(folder, path).startsWith('..')

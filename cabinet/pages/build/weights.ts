@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib'
 import type { Plugin, Rolldown } from 'vite'
 
-/** Gzipped, in bytes: what a telephone on a bad network still opens quickly. */
+/** Gzipped, in bytes: small enough to open quickly on a phone with a bad network. */
 const initialScriptBytesMax = 150_000
 const styleBytesMax = 15_000
 const lazyChunkBytesMax = 60_000
@@ -9,7 +9,7 @@ const lazyChunkBytesMax = 60_000
 type Bundle = Rolldown.OutputBundle
 type Chunk = Rolldown.OutputChunk
 
-/** Fails a build whose scripts or styles are heavier than they may be. */
+/** Fails a build whose scripts or styles exceed these sizes. */
 export function refuseWeight(): Plugin {
   return {
     name: 'refuse-weight',
@@ -33,7 +33,7 @@ function findTooHeavy(bundle: Bundle): readonly string[] {
   ]
 }
 
-/** What the first page loads before it can show anything: the entry and whatever that imports at once. */
+/** What the first page loads before it can show anything: the entry and its static imports. */
 function initialChunksOf(chunks: readonly Chunk[]): ReadonlySet<Chunk> {
   const byName = new Map(chunks.map((chunk) => [chunk.fileName, chunk]))
   const initial = new Set<Chunk>()

@@ -1,30 +1,30 @@
-import { readdirSync } from 'node:fs'
+import { globSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
 
 type Said = {
   readonly path: string
   readonly kind: string
   readonly texts: readonly string[]
-  /** Of a function: what it says of 1, 2, 5 and 21, for each of its arguments that may be a count. */
+  /** Of a function: its texts for 1, 2, 5 and 21, for each argument that may be a count. */
   readonly counts: readonly (readonly string[])[]
 }
 
-/** Latin words of Russian texts: names, and what nobody says otherwise. */
+/** Latin words allowed in Russian texts: names, and terms without a Russian form. */
 const latin = new Set(
   `Model Gateway API SDK ID URL CSV IP JSON QR TOTP curl Python Node js JavaScript TypeScript OpenAI kubectl Kubernetes
    ApiKey English NAMESPACE Secure Money Enter Shift`.split(/\s+/),
 )
 
-/** Spelt as they are elsewhere. */
+/** Spelled the same in every language. */
 const quoted = ['name@example.ru', 'base_url', 'x-gateway-request-id']
 
-const groups = readdirSync(import.meta.dirname)
-  .filter((name) => name.endsWith('.ru.ts'))
-  .map((name) => name.replace('.ru.ts', ''))
+const pages = join(import.meta.dirname, '..')
+const groups = globSync('**/*messages.ru.ts', { cwd: pages }).map((name) => name.replace('.ru.ts', ''))
 
 async function read(group: string, language: 'ru' | 'en'): Promise<readonly Said[]> {
-  const module = (await import(`./${group}.${language}.ts`)) as Readonly<Record<string, unknown>>
-  return flatten(module[language], group)
+  const module = (await import(join(pages, `${group}.${language}.ts`))) as Readonly<Record<string, unknown>>
+  return flatten(module[language], group.split('/').at(-2) ?? '')
 }
 
 function flatten(value: unknown, path: string): readonly Said[] {
@@ -43,10 +43,10 @@ function flatten(value: unknown, path: string): readonly Said[] {
 
 type Write = (...given: never[]) => unknown
 
-/** What stands for any other argument: plural forms know it as a number, and names are texts. */
+/** The value of all other arguments: plural forms accept it as a number, and names are texts. */
 const name = '7'
 
-/** None where the function takes something else. */
+/** Empty if the function takes another type. */
 function textOf(write: Write, givenAt: (place: number) => number | string): readonly string[] {
   try {
     const text = write(...(Array.from({ length: write.length }, (_, place) => givenAt(place)) as never[]))
@@ -58,7 +58,7 @@ function textOf(write: Write, givenAt: (place: number) => number | string): read
 
 const bracesIn = ({ texts: [text = ''] }: Said) => (text.match(/[{}]/g) ?? []).join('')
 
-test('both languages say the same things: keys, what texts are made of, and links within sentences', async () => {
+test('both languages have the same keys, argument counts and links within sentences', async () => {
   expect(groups.length).toBeGreaterThan(3)
   for (const group of groups) {
     const [ru, en] = await Promise.all([read(group, 'ru'), read(group, 'en')])
@@ -69,7 +69,7 @@ test('both languages say the same things: keys, what texts are made of, and link
   }
 })
 
-test('Russian texts hold no Latin word but names, English ones no Cyrillic letter', async () => {
+test('Russian texts contain no Latin words except names, and English ones no Cyrillic letters', async () => {
   const strange: string[] = []
   for (const group of groups) {
     const [ru, en] = await Promise.all([read(group, 'ru'), read(group, 'en')])
@@ -86,13 +86,16 @@ test('Russian texts hold no Latin word but names, English ones no Cyrillic lette
   expect([...new Set(strange)]).toEqual([])
 })
 
-/** Told with names, sums, sizes that are never a few, or shortened: nothing there agrees with a count. */
+/** Called with names, sums, shortened nouns or sizes that are never small: no word agrees with a count. */
 const uncounted = new Set([
-  ...['billing.credited', 'billing.creditedWithBonus', 'entry.resetSent', 'keys.requestsShort'],
+  'billing.credited',
+  'billing.creditedWithBonus',
+  'entry.resetSent',
+  'keys.requestsShort',
   'models.contextFrom',
 ])
 
-test('a count has its noun: after 1 and 21 the same, after 2 and 5 others, in no text "1 ключей"', async () => {
+test('a count agrees with its noun: 1 and 21 alike, 2 and 5 different, never "1 ключей"', async () => {
   const counted: string[] = []
   for (const group of groups)
     for (const { path, counts } of await read(group, 'ru'))

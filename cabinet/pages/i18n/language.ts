@@ -4,12 +4,12 @@ import { keepPreference } from './kept-preference.ts'
 
 const listeners = new Set<() => void>()
 
-/** What the server wrote into `<html>`, or what was chosen since. */
+/** The language that the server wrote into `<html>`, or the one chosen since. */
 export function currentLanguage(): Language {
   return findLanguage(document.documentElement.lang) ?? 'ru'
 }
 
-/** Changes the language of everything that is shown, at once, and keeps it in this browser. */
+/** Changes the language of everything shown, at once, and keeps it in this browser. */
 export function setLanguage(language: Language): void {
   keepPreference(languageCookie, language)
   document.documentElement.lang = language
@@ -23,7 +23,7 @@ export function useLanguage(): Language {
   }, currentLanguage)
 }
 
-/** The words of a group in the present language: `useWords({ ru, en })`. */
+/** The messages of a group in the present language: `useWords({ ru, en })`. */
 export function useWords<Words>(words: Readonly<Record<Language, Words>>): Words {
   return words[useLanguage()]
 }

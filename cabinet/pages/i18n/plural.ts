@@ -13,7 +13,7 @@ export function plural(language: Language, count: number, forms: Forms): string 
   return `${new Intl.NumberFormat(language).format(count)}\u00a0${pluralForm(language, count, forms)}`
 }
 
-/** A word beside the count alone: `Остался 21 код`, `Осталось 5 кодов`. Pure. */
+/** A word that agrees with the count: `Остался 21 код`, `Осталось 5 кодов`. Pure. */
 export function pluralForm(language: Language, count: number, forms: Forms): string {
   const form = rules[language].select(count)
   return (

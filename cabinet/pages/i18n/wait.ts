@@ -1,4 +1,4 @@
-/** How long to wait as people say it, never less than it is: `9000` is 3 hours, `90` is 2 minutes. Pure. */
+/** A wait in readable units, never rounded down: `9000` is 3 hours, `90` is 2 minutes. Pure. */
 export function roundWait(seconds: number): {
   readonly count: number
   readonly unit: 'second' | 'minute' | 'hour'

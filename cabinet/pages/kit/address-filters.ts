@@ -4,8 +4,8 @@ import { navigate, useSearch } from 'wouter/use-browser-location'
 type Values<Name extends string> = { readonly [Each in Name]?: string }
 
 /**
- * Filters that live in the address, so that a link, a reload and "back" keep them. Setting one to `undefined` or an empty
- * text takes it away; others stay.
+ * Filters in the address, so that a link, a reload and "back" keep them. `undefined` or an empty text removes a filter;
+ * others stay.
  */
 export function useAddressFilters<const Name extends string>(
   names: readonly Name[],

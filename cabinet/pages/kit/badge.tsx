@@ -11,7 +11,7 @@ const tones: Readonly<Record<Tone, string>> = {
   danger: 'bg-danger-soft text-danger border-transparent',
 }
 
-/** A state in one or two words: the words say it, the colour only helps. */
+/** A state in one or two words: the text carries the meaning, color only helps. */
 export function Badge({
   tone = 'neutral',
   children,
@@ -31,7 +31,7 @@ export function Badge({
   )
 }
 
-/** A sentence that stands out of a page. */
+/** A highlighted sentence on a page. */
 export function Notice({
   tone = 'neutral',
   children,

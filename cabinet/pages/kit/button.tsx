@@ -3,7 +3,7 @@ import { Link } from 'wouter'
 import { classNames } from './class-names.ts'
 import { Icon, type IconName } from './icon.tsx'
 
-/** One `primary` per view: what most people came for. `danger`: what cannot be undone. `quiet`: beside other things. */
+/** One `primary` per view: the main action. `danger`: cannot be undone. `quiet`: next to other controls. */
 export type ButtonVariant = 'primary' | 'secondary' | 'quiet' | 'danger'
 
 type Looks = {
@@ -20,7 +20,7 @@ const variants: Readonly<Record<ButtonVariant, string>> = {
   danger: 'border-transparent bg-danger text-on-danger hover:bg-danger-strong shadow-raised',
 }
 
-/** For what is no button, and looks like one. */
+/** For elements that only look like a button. */
 export function looksOf({ variant = 'secondary', size = 'medium' }: Pick<Looks, 'variant' | 'size'>): string {
   return classNames(
     'inline-flex max-w-full items-center justify-center gap-2 rounded-md border font-medium no-underline transition-colors',
@@ -31,7 +31,7 @@ export function looksOf({ variant = 'secondary', size = 'medium' }: Pick<Looks, 
 }
 
 type ButtonProps = Looks & {
-  /** At work: it keeps its size and the focus, and does nothing more when pressed. */
+  /** In progress: it keeps its size and focus, and further clicks do nothing. */
   readonly isPending?: boolean
 } & Omit<ButtonHTMLAttributes<HTMLButtonElement>, 'className'>
 
@@ -53,7 +53,7 @@ export function Button({
       aria-disabled={isPending || undefined}
       className={looksOf({ ...(variant && { variant }), ...(size && { size }) })}
       onClick={(event) => {
-        // The second press of a double click means nothing: by then the button may do the opposite.
+        // The second click of a double click is ignored: by then the button may do the opposite.
         if (isPending || event.detail > 1) event.preventDefault()
         else onClick?.(event)
       }}
@@ -64,7 +64,7 @@ export function Button({
   )
 }
 
-/** A link that looks like a button: it goes somewhere, and does nothing else. */
+/** A link that looks like a button; it only navigates. */
 export function ButtonLink({ href, icon, children, ...looks }: Looks & { readonly href: string }) {
   return (
     <Link href={href} className={looksOf(looks)}>
@@ -74,7 +74,7 @@ export function ButtonLink({ href, icon, children, ...looks }: Looks & { readonl
   )
 }
 
-/** A button that is a sign alone; `label` is what it is called. */
+/** A button that is only an icon; `label` is its accessible name. */
 export function IconButton({
   label,
   icon,

@@ -1,8 +1,8 @@
-import { kitWords } from '../words/kit.ts'
-import { useWords } from '../words/language.ts'
+import { useWords } from '../i18n/language.ts'
 import { CopyButton } from './copy-button.tsx'
+import { kitWords } from './messages.ts'
 
-/** Code to copy and run; long lines are broken, so that nothing of it is hidden. `label`: what it is, shown above it. */
+/** Code to copy and run; long lines wrap, so that all of it is visible. `label`: the heading above it. */
 export function CodeBlock({
   code,
   label,

@@ -1,10 +1,10 @@
-import { kitWords } from '../words/kit.ts'
-import { useWords } from '../words/language.ts'
+import { useWords } from '../i18n/language.ts'
 import { CodeBlock } from './code-block.tsx'
+import { kitWords } from './messages.ts'
 import { curlOf, javaScriptOf, pythonOf, type SampleRequest } from './sample-code.ts'
 import { Tabs } from './tabs.tsx'
 
-/** The same request in each language, to copy; in place of the key is the name of a variable. */
+/** The same request in each language, ready to copy; a variable name replaces the key. */
 export function CodeSamples({
   baseUrl,
   request,

@@ -1,12 +1,12 @@
 import { useState } from 'react'
-import { kitWords } from '../words/kit.ts'
-import { useWords } from '../words/language.ts'
+import { useWords } from '../i18n/language.ts'
 import { Button, IconButton } from './button.tsx'
+import { kitWords } from './messages.ts'
 import { announce } from './toasts.tsx'
 
 const copiedForMs = 2_000
 
-/** Copies a text. `label` says what is copied, for those who do not see beside what it stands. `isCompact`: a sign alone, in rows. */
+/** Copies a text. `label` names what is copied, for screen readers. `isCompact`: only an icon, for table rows. */
 export function CopyButton({
   text,
   label,
@@ -52,7 +52,7 @@ export function CopyButton({
   )
 }
 
-/** Beside what was to be copied: toasts lie below an open dialog, where nobody hears them. */
+/** Next to the copied text: a toast would be behind an open dialog, where screen readers do not read it. */
 export function NotCopied() {
   const words = useWords(kitWords)
   return (
@@ -62,7 +62,7 @@ export function NotCopied() {
   )
 }
 
-/** @returns whether the browser allowed it: it does not where a page was opened by an address over plain HTTP. */
+/** @returns whether the browser allowed it; on pages opened over plain HTTP it does not. */
 export async function copyText(text: string): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text)

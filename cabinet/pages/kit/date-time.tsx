@@ -1,12 +1,10 @@
+import { useLanguage } from '../i18n/language.ts'
 import type { Language } from '../preferences.ts'
-import { useLanguage } from '../words/language.ts'
-
-/** That of the balance's days unless an organization has chosen another. */
-export const defaultTimeZone = 'Europe/Moscow'
+import { defaultTimeZone } from '../time/days.ts'
 
 type Parts = 'date' | 'time' | 'both'
 
-/** When something was, in a zone that is named beside it: `22 нояб. 2026 г., 23:31 МСК`. */
+/** A time with its zone: `22 нояб. 2026 г., 23:31 МСК`. */
 export function DateTime({
   at,
   timeZone = defaultTimeZone,
@@ -24,7 +22,7 @@ export function DateTime({
   )
 }
 
-/** The same as a text. Pure. */
+/** The same as text. Pure. */
 export function formatTime(at: string, language: Language, timeZone: string, parts: Parts): string {
   const format = new Intl.DateTimeFormat(language === 'ru' ? 'ru-RU' : 'en-GB', {
     timeZone,
@@ -35,7 +33,7 @@ export function formatTime(at: string, language: Language, timeZone: string, par
   return `${format.format(new Date(at))}${zone}`
 }
 
-/** How people call a zone: `МСК`, else its distance from UTC. Pure. */
+/** The usual name of a zone: `МСК`, else its offset from UTC. Pure. */
 export function nameOfZone(timeZone: string, language: Language, at = new Date().toISOString()): string {
   if (timeZone === 'Europe/Moscow') return language === 'ru' ? 'МСК' : 'MSK'
   const format = new Intl.DateTimeFormat(language, { timeZone, timeZoneName: 'shortOffset' })

@@ -1,12 +1,12 @@
 import { type ReactNode, useEffect, useId, useRef } from 'react'
-import { kitWords } from '../words/kit.ts'
-import { useWords } from '../words/language.ts'
+import { useWords } from '../i18n/language.ts'
+import { useStayingHere } from '../navigation/stay-here.ts'
 import { IconButton } from './button.tsx'
-import { useStayingHere } from './stay-here.ts'
+import { kitWords } from './messages.ts'
 
 /**
- * A dialog above the page: the browser keeps the focus in it, and gives it back to what had it. It is there while it is
- * drawn: `{isOpen && <Dialog …/>}`.
+ * A modal dialog: the browser keeps the focus in it, and it returns the focus when it closes. Render it while it is open:
+ * `{isOpen && <Dialog …/>}`.
  */
 export function Dialog({
   title,
@@ -16,7 +16,7 @@ export function Dialog({
 }: {
   readonly title: string
   readonly onClose: () => void
-  /** `false`: only what is in it closes it. Escape and a click beside it do nothing, nor does Back; a reload is asked about. */
+  /** `false`: only its content closes it. Escape, Back and a click outside do nothing; a reload needs confirmation. */
   readonly isDismissible?: boolean
   readonly children: ReactNode
 }) {
@@ -43,14 +43,14 @@ export function Dialog({
       className="w-[min(34rem,calc(100vw-2rem))] max-h-[calc(100dvh-2rem)] scroll-py-20 overflow-auto rounded-lg border border-line bg-raised p-0 text-ink shadow-floating"
       closedby={isDismissible ? 'closerequest' : 'none'}
       onCancel={(event) => {
-        event.preventDefault() // what is drawn decides whether it is open
+        event.preventDefault() // the parent decides whether it is open
         if (isDismissible) onClose()
       }}
       onKeyDown={(event) => {
         if (event.key === 'Escape' && !isDismissible) event.preventDefault()
       }}
       onClose={() => {
-        // Browsers without `closedby` close it at a second Escape or Back in a row, whatever they were told.
+        // Browsers without `closedby` close it at a second Escape or Back in a row, even if the first was prevented.
         if (dialog.current?.open !== false) return
         if (isDismissible) onClose()
         else dialog.current.showModal()
@@ -59,7 +59,7 @@ export function Dialog({
         isPressedBeside.current = event.target === dialog.current
       }}
       onClick={(event) => {
-        // Whoever selects text may let go of it beside the dialog, and whoever opened it by a double click presses there.
+        // A text selection may end outside the dialog, and the second click of a double click that opened it may be there.
         const isMeant = isPressedBeside.current && event.detail === 1
         if (isDismissible && isMeant && event.target === dialog.current) onClose()
       }}
@@ -77,7 +77,7 @@ export function Dialog({
   )
 }
 
-/** What can be done in a dialog or a form, the main thing first. */
+/** The actions of a dialog or a form, the main one first. */
 export function Actions({ children }: { readonly children: ReactNode }) {
   return <div className="flex flex-wrap items-center gap-3">{children}</div>
 }

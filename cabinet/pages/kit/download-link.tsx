@@ -2,16 +2,16 @@ import { useMutation } from '@tanstack/react-query'
 import type { MouseEvent, ReactNode } from 'react'
 import { readFile } from '../api/call.ts'
 import { asProblem } from '../api/problem.ts'
-import { goToLogin } from '../app/sign-in-again.ts'
-import { kitWords } from '../words/kit.ts'
-import { useWords } from '../words/language.ts'
+import { useWords } from '../i18n/language.ts'
+import { goToLogin } from '../navigation/sign-in-again.ts'
 import { looksOf } from './button.tsx'
 import { classNames } from './class-names.ts'
 import { Icon } from './icon.tsx'
+import { kitWords } from './messages.ts'
 import { ProblemNote } from './problem-note.tsx'
 import { saveFile } from './save-file.ts'
 
-/** A link that looks like a button and saves a file of our server; what keeps it from that is said below. */
+/** A link that looks like a button and downloads a file from our server; errors appear below it. */
 export function DownloadLink({ href, children }: { readonly href: string; readonly children: ReactNode }) {
   const words = useWords(kitWords)
   const download = useMutation({
@@ -23,7 +23,7 @@ export function DownloadLink({ href, children }: { readonly href: string; readon
   })
 
   function start(event: MouseEvent): void {
-    if (event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return // the browser knows what is meant
+    if (event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return // leave shortcuts to the browser
     event.preventDefault()
     if (!download.isPending) download.mutate()
   }

@@ -1,20 +1,20 @@
 import { useId, useState } from 'react'
-import { formatRoubles } from '../money/roubles.ts'
-import { kitWords } from '../words/kit.ts'
-import { useLanguage, useWords } from '../words/language.ts'
+import { useLanguage, useWords } from '../i18n/language.ts'
+import { formatRoubles } from '../money/rubles.ts'
+import { kitWords } from './messages.ts'
 import { Money } from './money.tsx'
 
 /**
- * A sum that people look at closely, as a balance: kopecks, and where there is more to it, a press shows every digit below,
- * over what stands there, so that nothing moves. Escape or another press takes that away.
+ * A prominent sum, such as a balance: shown to the kopeck. If there are more digits, a click shows all of them over the
+ * content below, so that nothing moves. Escape or another click hides them.
  */
-export function ExpandableMoney({ roubles }: { readonly roubles: string }) {
+export function ExpandableMoney({ rubles }: { readonly rubles: string }) {
   const language = useLanguage()
   const words = useWords(kitWords)
   const id = useId()
   const [isOpen, setOpen] = useState(false)
-  const exact = formatRoubles(roubles, language, 'exact')
-  if (formatRoubles(roubles, language) === exact) return <Money roubles={roubles} />
+  const exact = formatRoubles(rubles, language, 'exact')
+  if (formatRoubles(rubles, language) === exact) return <Money rubles={rubles} />
   return (
     <span className="relative inline-block">
       <button
@@ -27,7 +27,7 @@ export function ExpandableMoney({ roubles }: { readonly roubles: string }) {
           if (key === 'Escape') setOpen(false)
         }}
       >
-        <Money roubles={roubles} />
+        <Money rubles={rubles} />
         <span className="sr-only"> {words.showExactly}</span>
       </button>
       <span id={id} role="status">

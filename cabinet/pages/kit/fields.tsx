@@ -1,10 +1,10 @@
 import type { InputHTMLAttributes, ReactNode, Ref, SelectHTMLAttributes, TextareaHTMLAttributes } from 'react'
 import { useState } from 'react'
-import { kitWords } from '../words/kit.ts'
-import { useWords } from '../words/language.ts'
+import { useWords } from '../i18n/language.ts'
 import { classNames } from './class-names.ts'
 import { useFieldIds } from './form.tsx'
 import { Icon } from './icon.tsx'
+import { kitWords } from './messages.ts'
 
 type Labelled = {
   /** In the form's values, and in the server's errors. */
@@ -44,7 +44,7 @@ function FieldFrame({
   )
 }
 
-/** What is wrong with the field of this id. */
+/** The error of the field with this id. */
 export function FieldError({ id, error }: { readonly id: string; readonly error: string | undefined }) {
   if (error === undefined) return null
   return (
@@ -63,13 +63,13 @@ type InputProps = Omit<InputHTMLAttributes<HTMLInputElement>, 'className' | 'id'
 export function DateField({ name, label, hint, ...input }: Labelled & Omit<InputProps, 'type'>) {
   const { id, error, attributes } = useFieldIds(name, hint)
   return (
-    <FieldFrame {...{ id, label, hint, error }}>
+    <FieldFrame id={id} label={label} hint={hint} error={error}>
       <input {...input} {...attributes} type="date" className={box} />
     </FieldFrame>
   )
 }
 
-/** `error`: what is wrong with it where no form is around it to say so. */
+/** `error`: for fields outside a form. */
 export function TextField({
   name,
   label,
@@ -79,7 +79,7 @@ export function TextField({
 }: Labelled & InputProps & { readonly error?: string | undefined }) {
   const { id, error, attributes } = useFieldIds(name, hint, ownError)
   return (
-    <FieldFrame {...{ id, label, hint, error }}>
+    <FieldFrame id={id} label={label} hint={hint} error={error}>
       <input type="text" {...input} {...attributes} className={box} />
     </FieldFrame>
   )
@@ -93,13 +93,13 @@ export function TextArea({
 }: Labelled & Omit<TextareaHTMLAttributes<HTMLTextAreaElement>, 'className' | 'id' | 'name'>) {
   const { id, error, attributes } = useFieldIds(name, hint)
   return (
-    <FieldFrame {...{ id, label, hint, error }}>
+    <FieldFrame id={id} label={label} hint={hint} error={error}>
       <textarea rows={4} {...input} {...attributes} className={box} />
     </FieldFrame>
   )
 }
 
-/** A password that can be looked at. */
+/** A password that the user can reveal. */
 export function PasswordField({
   name,
   label,
@@ -110,7 +110,7 @@ export function PasswordField({
   const [isShown, setShown] = useState(false)
   const words = useWords(kitWords)
   return (
-    <FieldFrame {...{ id, label, hint, error }}>
+    <FieldFrame id={id} label={label} hint={hint} error={error}>
       <div className="relative">
         <input
           {...attributes}
@@ -134,12 +134,12 @@ export function PasswordField({
   )
 }
 
-/** A sum of roubles, as people type it; `findTypedRoubles` reads it. */
+/** A sum of rubles as users type it; `findTypedRubles` reads it. */
 export function AmountField(props: Labelled & Omit<InputProps, 'type' | 'inputMode'>) {
   const { name, label, hint, ...input } = props
   const { id, error, attributes } = useFieldIds(name, hint)
   return (
-    <FieldFrame {...{ id, label, hint, error }}>
+    <FieldFrame id={id} label={label} hint={hint} error={error}>
       <div className="relative">
         <input
           {...input}
@@ -158,7 +158,7 @@ export function AmountField(props: Labelled & Omit<InputProps, 'type' | 'inputMo
   )
 }
 
-/** A native list to choose one of; `children` are its options. */
+/** A native select; `children` are its options. */
 export function SelectField({
   name,
   label,
@@ -168,7 +168,7 @@ export function SelectField({
 }: Labelled & Omit<SelectHTMLAttributes<HTMLSelectElement>, 'className' | 'id' | 'name'>) {
   const { id, error, attributes } = useFieldIds(name, hint)
   return (
-    <FieldFrame {...{ id, label, hint, error }}>
+    <FieldFrame id={id} label={label} hint={hint} error={error}>
       <select {...select} {...attributes} className={box}>
         {children}
       </select>
@@ -176,7 +176,7 @@ export function SelectField({
   )
 }
 
-/** Never ticked beforehand for a consent. `children`: what is agreed to, with its link. */
+/** Never preselected for a consent. `children`: what the user agrees to, with its link. */
 export function CheckboxField({
   name,
   children,

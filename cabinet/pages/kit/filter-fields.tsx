@@ -1,18 +1,18 @@
 import { type ReactNode, type RefObject, useEffect, useRef } from 'react'
-import { kitWords } from '../words/kit.ts'
-import { useWords } from '../words/language.ts'
-import { isDay } from './days.ts'
+import { useWords } from '../i18n/language.ts'
+import { isDay } from '../time/days.ts'
 import { DateField, TextField } from './fields.tsx'
 import { Fold } from './fold.tsx'
+import { kitWords } from './messages.ts'
 
-/** Beside each other above a list; where it is narrow they are folded, and it is said how many of them are set. */
+/** A row of filters above a list; on narrow screens they are folded, and the button shows how many are set. */
 export function FilterBar({
   setCount,
   isWrong = false,
   children,
 }: {
   readonly setCount: number
-  /** What is wrong stays in sight. */
+  /** Errors stay visible. */
   readonly isWrong?: boolean
   readonly children: ReactNode
 }) {
@@ -30,16 +30,19 @@ type FilterProps = {
   readonly name: string
   readonly label: string
   readonly value: string | undefined
-  /** A value that makes sense, or `undefined` when the field was emptied. */
+  /** A valid value, or `undefined` after the field was cleared. */
   readonly onChange: (value: string | undefined) => void
 }
 
-/** A day to filter by: half-typed years change nothing. */
+/** A filter by day; a half-typed year changes nothing. */
 export function DayFilter({ name, label, value, onChange }: FilterProps) {
   const input = useFollowing(value)
   return (
     <DateField
-      {...{ name, label, ref: input, defaultValue: value }}
+      name={name}
+      label={label}
+      ref={input}
+      defaultValue={value}
       onChange={({ target }) => {
         if (isDay(target.value)) onChange(target.value)
         else if (target.value === '' && !target.validity.badInput) onChange(undefined)
@@ -48,7 +51,7 @@ export function DayFilter({ name, label, value, onChange }: FilterProps) {
   )
 }
 
-/** A text to filter by, once it is left or sent by Enter. `suggestions`: an id of a `<datalist>`. */
+/** A filter by text, applied on blur or Enter. `suggestions`: the id of a `<datalist>`. */
 export function TextFilter({
   name,
   label,
@@ -63,7 +66,12 @@ export function TextFilter({
   }
   return (
     <TextField
-      {...{ name, label, ref: input, defaultValue: value, autoComplete: 'off', spellCheck: false }}
+      name={name}
+      label={label}
+      ref={input}
+      defaultValue={value}
+      autoComplete="off"
+      spellCheck={false}
       {...(suggestions !== undefined && { list: suggestions })}
       onBlur={({ target }) => commit(target.value)}
       onKeyDown={({ key, currentTarget }) => {
@@ -73,7 +81,7 @@ export function TextFilter({
   )
 }
 
-/** A field that says what the address says, but never takes away what somebody is typing. */
+/** A field that follows the address, but never overwrites what the user is typing. */
 function useFollowing(value: string | undefined): RefObject<HTMLInputElement | null> {
   const input = useRef<HTMLInputElement>(null)
   useEffect(() => {

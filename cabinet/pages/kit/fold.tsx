@@ -3,17 +3,17 @@ import { classNames } from './class-names.ts'
 import { Icon } from './icon.tsx'
 
 /**
- * What stands beside the main thing where there is room, and is folded behind a button where it is narrow, so that people see
- * first what they came for.
+ * Secondary content: next to the main content where there is room, folded behind a button on narrow screens, so that
+ * users see the main content first.
  */
 export function Fold({
   label,
   isNeeded = false,
   children,
 }: {
-  /** What is in it, and how much of that is set. */
+  /** The label, with the number of values set. */
   readonly label: string
-  /** Something in it is wrong: it cannot be hidden. */
+  /** It contains an error, so it cannot be hidden. */
   readonly isNeeded?: boolean
   readonly children: ReactNode
 }) {

@@ -1,21 +1,21 @@
 import { createContext, type ReactNode, useContext, useEffect, useId, useRef, useState } from 'react'
 import { newIdempotencyKey } from '../api/call.ts'
 import { type ApiProblem, asProblem } from '../api/problem.ts'
-import { goToLogin } from '../app/sign-in-again.ts'
-import { kitWords } from '../words/kit.ts'
-import { useLanguage, useWords } from '../words/language.ts'
+import { useLanguage, useWords } from '../i18n/language.ts'
+import { goToLogin } from '../navigation/sign-in-again.ts'
 import { Button, type ButtonVariant } from './button.tsx'
 import { Actions } from './dialog.tsx'
+import { kitWords } from './messages.ts'
 import { ProblemNote } from './problem-note.tsx'
 
-/** By the name of a field, what is wrong with it. */
+/** Errors by field name. */
 export type FieldErrors = Readonly<Record<string, string | undefined>>
 
 type FormState = { readonly errors: FieldErrors; readonly isPending: boolean }
 
 const FormContext = createContext<FormState>({ errors: {}, isPending: false })
 
-/** Errors of fields that are sent with no form, such as filters. */
+/** Errors of fields outside a form, such as filters. */
 export function WithErrors({
   errors,
   children,
@@ -31,23 +31,23 @@ function useFormState(): FormState {
 }
 
 type FormProps<Sent> = {
-  /** What is wrong before anything is sent, by field; nothing: it is sent. */
+  /** Errors by field before sending; if empty, the form is sent. */
   readonly check?: (values: FormData) => FieldErrors
-  /** `idempotencyKey` is the same for every try of the same content. */
+  /** `idempotencyKey` is the same for every retry of the same content. */
   readonly send: (values: FormData, idempotencyKey: string) => Promise<Sent>
   readonly onDone?: (sent: Sent, values: FormData) => void
-  /** Turns a problem into errors of fields, where its own `errors` do not say it. */
+  /** Maps a problem to errors of fields, if its `errors` do not. */
   readonly errorsOf?: (problem: ApiProblem) => FieldErrors | undefined
   readonly children: ReactNode
 }
 
 /**
- * A form that is sent once at a time, keeps what was typed, and puts the focus on the first field that is wrong. Fields are
- * uncontrolled and found by their `name`; a server's `errors[].path` names them too.
+ * A form that is sent once at a time, keeps what was typed, and focuses the first field with an error. Fields are
+ * uncontrolled and found by their `name`; a server's `errors[].path` uses the same names.
  */
 export function Form<Sent>({ check, send, onDone, errorsOf, children }: FormProps<Sent>) {
   const form = useRef<HTMLFormElement>(null)
-  const isSending = useRef(false) // at once, where a state is set a moment later
+  const isSending = useRef(false) // immediately, while a state is set a moment later
   const attempt = useRef({ content: '', key: '' })
   const [isPending, setPending] = useState(false)
   const [errors, setErrors] = useState<FieldErrors>({})
@@ -55,11 +55,11 @@ export function Form<Sent>({ check, send, onDone, errorsOf, children }: FormProp
   const words = useWords(kitWords)
   const language = useLanguage()
 
-  // biome-ignore lint/correctness/useExhaustiveDependencies: another language alone says the same in other words
+  // biome-ignore lint/correctness/useExhaustiveDependencies: only another language changes the texts
   useEffect(() => {
     if (form.current === null) return
     const found = check?.(new FormData(form.current)) ?? {}
-    setErrors((shown) => saidAnew(shown, found))
+    setErrors((shown) => recheck(shown, found))
   }, [language])
 
   async function submit(): Promise<void> {
@@ -87,20 +87,18 @@ export function Form<Sent>({ check, send, onDone, errorsOf, children }: FormProp
     return attempt.current.key
   }
 
-  function showProblem(told: ApiProblem): void {
-    if (told.code === 'unauthenticated') goToLogin()
+  function showProblem(failure: ApiProblem): void {
+    if (failure.code === 'unauthenticated') goToLogin()
     const fields =
-      errorsOf?.(told) ?? Object.fromEntries(told.errors.map(({ path, message }) => [path, message]))
+      errorsOf?.(failure) ?? Object.fromEntries(failure.errors.map(({ path, message }) => [path, message]))
     const isBesideFields = showErrors(fields)
-    if (!isBesideFields) setProblem(told)
+    if (!isBesideFields) setProblem(failure)
   }
 
-  /** @returns whether there is a field to show one at. */
+  /** @returns whether a field exists that can show an error. */
   function showErrors(found: FieldErrors): boolean {
     setErrors(found)
-    const wrong = [...(form.current?.elements ?? [])].find(
-      (element) => 'name' in element && found[String(element.name)] !== undefined,
-    )
+    const wrong = findWrong(form.current, found)
     if (wrong instanceof HTMLElement) wrong.focus()
     return wrong !== undefined
   }
@@ -124,12 +122,19 @@ export function Form<Sent>({ check, send, onDone, errorsOf, children }: FormProp
   )
 }
 
-/** What is shown, as it is found now: what only the server could say is not said in a language that nobody reads. Pure. */
-function saidAnew(shown: FieldErrors, found: FieldErrors): FieldErrors {
+/** The first field with an error. */
+function findWrong(form: HTMLFormElement | null, found: FieldErrors): Element | undefined {
+  return [...(form?.elements ?? [])].find(
+    (element) => 'name' in element && found[String(element.name)] !== undefined,
+  )
+}
+
+/** The errors as the present check finds them; the server's own errors are dropped after a change of language. Pure. */
+function recheck(shown: FieldErrors, found: FieldErrors): FieldErrors {
   return Object.fromEntries(Object.keys(shown).map((name) => [name, found[name]]))
 }
 
-/** Sends the form around it; while that is at work, no second time. */
+/** Submits its form; while that is in progress, not again. */
 export function SubmitButton({
   variant = 'primary',
   children,
@@ -145,14 +150,14 @@ export function SubmitButton({
   )
 }
 
-/** How a form that was opened ends: it is sent, or closed as if it had not been. */
+/** The buttons of a form that was opened: submit or cancel. */
 export function FormEnd({
   variant,
   send,
   onCancel,
 }: {
   readonly variant?: ButtonVariant
-  /** What the button says that sends it. */
+  /** The label of the submit button. */
   readonly send: ReactNode
   readonly onCancel: () => void
 }) {
@@ -167,15 +172,17 @@ export function FormEnd({
   )
 }
 
-/** Ids that tie a field to its hint and its error. */
+/** Ids that connect a field with its hint and its error. */
 export function useFieldIds(name: string, hint: ReactNode, ownError?: string) {
   const id = useId()
   const error = useFormState().errors[name] ?? ownError
   const described = [hint !== undefined && `${id}-hint`, error !== undefined && `${id}-error`].filter(Boolean)
   return {
-    ...{ id, error },
+    id,
+    error,
     attributes: {
-      ...{ id, name },
+      id,
+      name,
       ...(error !== undefined && { 'aria-invalid': true }),
       ...(described.length > 0 && { 'aria-describedby': described.join(' ') }),
     },

@@ -27,7 +27,7 @@ const paths = {
 
 export type IconName = keyof typeof paths
 
-/** A sign beside words that say the same: it has no name of its own. */
+/** An icon next to a text with the same meaning: it has no accessible name. */
 export function Icon({ name, size = 20 }: { readonly name: IconName; readonly size?: 16 | 20 | 24 }) {
   return (
     <svg

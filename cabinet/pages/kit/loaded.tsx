@@ -1,9 +1,9 @@
 import type { ReactNode } from 'react'
 import { asProblem } from '../api/problem.ts'
-import { kitWords } from '../words/kit.ts'
-import { useWords } from '../words/language.ts'
+import { useWords } from '../i18n/language.ts'
 import { Button } from './button.tsx'
 import { Icon } from './icon.tsx'
+import { kitWords } from './messages.ts'
 import { RequestId, useProblemWords } from './problem-note.tsx'
 import { PageHead } from './section.tsx'
 
@@ -15,8 +15,8 @@ type Query<Data> = {
 }
 
 /**
- * Shows what a query has read; before, `skeleton`, or what went wrong with a way to try again. What was read stays while it
- * is read again, and when that fails. `heading`: of a page that gets its own from what is read.
+ * Shows the result of a query; before that, `skeleton`, or the error with a retry. Data stays visible while it is read
+ * again, and when that fails. `heading`: for a page whose heading comes with the data.
  */
 export function Loaded<Data>({
   query,
@@ -39,19 +39,21 @@ export function Loaded<Data>({
   )
 }
 
-/** In place of what could not be read. What passes by itself heals by itself; whoever cannot wait asks again. */
+/**
+ * Replaces data that could not be read. Temporary failures are retried automatically; the user can also retry at once.
+ */
 export function ErrorState({
   problem,
   onRetry,
 }: {
   readonly problem: unknown
-  /** Left out where asking again cannot help. */
+  /** Omitted if a retry cannot help. */
   readonly onRetry?: () => unknown
 }) {
   const words = useWords(kitWords)
   const known = asProblem(problem)
-  const told = useProblemWords(known, words.readFailed)
-  const { title, detail } = wordsOf(known.status, told)
+  const texts = useProblemWords(known, words.readFailed)
+  const { title, detail } = wordsOf(known.status, texts)
   return (
     <div role="alert" className="grid justify-items-center gap-3 px-5 py-10 text-center">
       <span className="text-danger">
@@ -77,7 +79,7 @@ export function ErrorState({
   }
 }
 
-/** One sentence on why there is nothing, and the one thing to do about it. */
+/** One sentence on why there is nothing, and one action. */
 export function EmptyState({ text, action }: { readonly text: string; readonly action?: ReactNode }) {
   return (
     <div className="grid justify-items-center gap-4 px-5 py-8 text-center">
@@ -87,7 +89,7 @@ export function EmptyState({ text, action }: { readonly text: string; readonly a
   )
 }
 
-/** The rest of a list, a page at a time. */
+/** Loads the rest of a list, a page at a time. */
 export function LoadMore({
   list,
 }: {

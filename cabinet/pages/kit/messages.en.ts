@@ -1,6 +1,6 @@
-import type { ru } from './kit.ru.ts'
-import { plural } from './plural.ts'
-import { roundWait } from './wait.ts'
+import { plural } from '../i18n/plural.ts'
+import { roundWait } from '../i18n/wait.ts'
+import type { ru } from './messages.ru.ts'
 
 const waitForms = {
   second: { one: 'second', other: 'seconds' },
@@ -13,7 +13,7 @@ export const en: typeof ru = {
   hidePassword: 'Hide',
   copy: 'Copy',
   copied: 'Copied',
-  notCopied: 'The browser did not allow copying: select the text and copy it yourself.',
+  notCopied: 'The browser did not allow copying. Select the text and copy it manually.',
   copyRequestId: 'Copy the request id',
   copyCode: 'Copy the code',
   codeLanguage: 'Language of the example',
@@ -24,16 +24,16 @@ export const en: typeof ru = {
   cancel: 'Cancel',
   more: 'Show more',
   loading: 'Loading…',
-  formFailed: 'It could not be sent',
+  formFailed: 'The form could not be sent',
   downloadFailed: 'The file could not be downloaded',
-  readFailed: 'It could not be loaded',
+  readFailed: 'The data could not be loaded',
   unreachable: 'The server cannot be reached',
-  unreachableDetail: 'Check your connection. Everything refreshes by itself once it is back.',
-  unavailable: 'The service is unavailable for a moment',
-  unavailableDetail: 'We are already on it. This page refreshes by itself.',
-  forbidden: 'You have no access to this part',
-  forbiddenDetail: 'The owner of the organization can grant it.',
-  notFound: 'There is nothing like this here',
+  unreachableDetail: 'Check your connection. The data refreshes automatically once it is back.',
+  unavailable: 'The service is temporarily unavailable',
+  unavailableDetail: 'We are already working on it. The page refreshes automatically.',
+  forbidden: 'You do not have access to this section',
+  forbiddenDetail: 'The owner of the organization can grant access.',
+  notFound: 'Not found',
   notFoundDetail: 'It may have been removed, or the link is wrong.',
   retryAfter: (seconds: number) => {
     const { count, unit } = roundWait(seconds)

@@ -1,5 +1,5 @@
-import { plural } from './plural.ts'
-import { roundWait } from './wait.ts'
+import { plural } from '../i18n/plural.ts'
+import { roundWait } from '../i18n/wait.ts'
 
 const waitForms = {
   second: { one: 'секунду', few: 'секунды', many: 'секунд' },
@@ -12,7 +12,7 @@ export const ru = {
   hidePassword: 'Скрыть',
   copy: 'Копировать',
   copied: 'Скопировано',
-  notCopied: 'Браузер не разрешил копировать: выделите текст и скопируйте его сами.',
+  notCopied: 'Браузер запретил копирование. Выделите текст и скопируйте его вручную.',
   copyRequestId: 'Копировать номер запроса',
   copyCode: 'Копировать код',
   codeLanguage: 'Язык примера',
@@ -22,18 +22,19 @@ export const ru = {
   close: 'Закрыть',
   cancel: 'Отмена',
   more: 'Показать ещё',
-  loading: 'Загружается…',
-  formFailed: 'Не получилось отправить',
-  downloadFailed: 'Не получилось скачать файл',
-  readFailed: 'Не получилось загрузить',
+  loading: 'Загрузка…',
+  formFailed: 'Не удалось отправить форму',
+  downloadFailed: 'Не удалось скачать файл',
+  readFailed: 'Не удалось загрузить данные',
   unreachable: 'Нет связи с сервером',
-  unreachableDetail: 'Проверьте подключение к интернету. Как только связь появится, всё обновится само.',
-  unavailable: 'Сервис ненадолго недоступен',
-  unavailableDetail: 'Мы уже восстанавливаем работу. Страница обновится сама.',
+  unreachableDetail:
+    'Проверьте подключение к интернету. Как только связь восстановится, данные обновятся автоматически.',
+  unavailable: 'Сервис временно недоступен',
+  unavailableDetail: 'Мы уже восстанавливаем работу. Страница обновится автоматически.',
   forbidden: 'У вас нет доступа к этому разделу',
   forbiddenDetail: 'Доступ может дать владелец организации.',
-  notFound: 'Такого здесь нет',
-  notFoundDetail: 'Возможно, это удалили или ссылка неверна.',
+  notFound: 'Не найдено',
+  notFoundDetail: 'Возможно, объект удалён или ссылка неверна.',
   retryAfter: (seconds: number) => {
     const { count, unit } = roundWait(seconds)
     return `Повторите через ${plural('ru', count, waitForms[unit])}.`

@@ -1,9 +1,9 @@
 import { useReachability } from '../api/reachability.ts'
-import { kitWords } from '../words/kit.ts'
-import { useWords } from '../words/language.ts'
+import { useWords } from '../i18n/language.ts'
 import { Icon } from './icon.tsx'
+import { kitWords } from './messages.ts'
 
-/** Says that nothing new comes, for as long as it is so. */
+/** Shown as long as no new data arrives. */
 export function OfflineBanner() {
   const words = useWords(kitWords)
   const reachability = useReachability()

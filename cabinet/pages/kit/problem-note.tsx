@@ -1,10 +1,10 @@
 import type { ApiProblem } from '../api/problem.ts'
-import { kitWords } from '../words/kit.ts'
-import { useWords } from '../words/language.ts'
+import { useWords } from '../i18n/language.ts'
 import { CopyButton } from './copy-button.tsx'
 import { Icon } from './icon.tsx'
+import { kitWords } from './messages.ts'
 
-/** What went wrong with something that somebody did, beside where it was done. */
+/** The error of an action, next to its control. */
 export function ProblemNote({
   problem,
   fallback,
@@ -25,7 +25,7 @@ export function ProblemNote({
   )
 }
 
-/** The number that support asks for. */
+/** The id that support asks for. */
 export function RequestId({ id }: { readonly id: string | undefined }) {
   const words = useWords(kitWords)
   if (id === undefined) return null
@@ -39,12 +39,12 @@ export function RequestId({ id }: { readonly id: string | undefined }) {
   )
 }
 
-/** A wrong password needs no support; what is our fault does. */
+/** A wrong password needs no support; a failure on our side does. */
 function isWorthAnId({ status }: ApiProblem): boolean {
   return status >= 500 || status === 403 || status === 404 || status === 409
 }
 
-/** Title and explanation, in the words of the server where it said something. */
+/** Title and explanation; the server's text if it sent one. */
 export function useProblemWords(
   problem: ApiProblem,
   fallback: string,

@@ -1,6 +1,6 @@
 import { classNames } from './class-names.ts'
 
-/** How much of something is used up, from 0 to 1. `label` says it in words and figures, for those who do not see it. */
+/** How much is used up, from 0 to 1. `label` is the text for screen readers. */
 export function ProgressBar({
   share,
   label,
@@ -8,7 +8,7 @@ export function ProgressBar({
 }: {
   readonly share: number
   readonly label: string
-  /** Of a part that warns of nothing, however large it is. */
+  /** For a share that is no warning, however large. */
   readonly tone?: 'accent'
 }) {
   const percent = Math.round(Math.min(1, Math.max(0, share)) * 100)

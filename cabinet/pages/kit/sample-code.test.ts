@@ -17,7 +17,7 @@ const request: SampleRequest = {
   },
 }
 
-test('a shell sends exactly the body, whatever was typed into it', () => {
+test('a shell sends exactly the body, whatever it contains', () => {
   const command = curlOf('https://x.example/v1', request)
   const said = execFileSync('sh', ['-c', `curl() { printf '%s\\0' "$@"; }\n${command}`], {
     env: { MODEL_GATEWAY_API_KEY: 'the-key' },
@@ -28,12 +28,12 @@ test('a shell sends exactly the body, whatever was typed into it', () => {
   expect(JSON.parse(body)).toEqual(request.body)
 })
 
-test('the code of JavaScript holds the same body', () => {
+test('the JavaScript sample contains the same body', () => {
   const [, literal = ''] = /create\((\{.*\})\)\n/s.exec(javaScriptOf('https://x.example/v1', request)) ?? []
   expect(JSON.parse(literal)).toEqual(request.body)
 })
 
-test('Python has words of its own for true, and the texts as they are', () => {
+test('Python has its own literals for true, and texts stay unchanged', () => {
   const code = pythonOf('https://x.example/v1', request)
   expect(code).toContain('    stream=True,')
   expect(code).toContain(`{"role": "user", "content": ${JSON.stringify(content)}}`)

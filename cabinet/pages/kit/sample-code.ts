@@ -1,4 +1,4 @@
-/** A request to the gateway, as its body says it. */
+/** The body of a request to the gateway. */
 export type SampleRequest =
   | {
       readonly path: '/chat/completions'
@@ -13,10 +13,10 @@ export type SampleRequest =
     }
   | { readonly path: '/embeddings'; readonly body: { readonly model: string; readonly input: string } }
 
-/** Where programs find their key: never in the code itself. */
+/** The variable from which programs read their key: it is never in the code. */
 const keyVariable = 'MODEL_GATEWAY_API_KEY'
 
-/** For a shell of POSIX. Pure. */
+/** For a POSIX shell. Pure. */
 export function curlOf(baseUrl: string, { path, body }: SampleRequest): string {
   const json = JSON.stringify(body, undefined, 2).replaceAll("'", `'\\''`).replaceAll('\n', '\n  ')
   return `curl ${'stream' in body ? '-N ' : ''}${baseUrl}${path} \\
@@ -75,7 +75,7 @@ function pythonUse(path: SampleRequest['path'], isStream: boolean): string {
         print(chunk.choices[0].delta.content or "", end="", flush=True)`
 }
 
-/** A literal of Python: that of JSON but for three words. */
+/** A Python literal: JSON except for three words. */
 function pythonValue(value: unknown, indent: string): string {
   const deeper = `${indent}    `
   if (value === true) return 'True'

@@ -1,4 +1,4 @@
-/** As the browser saves any file: where people have told it to. */
+/** Saves a file through the browser, wherever the user has set. */
 export function saveFile(file: File): void {
   const href = URL.createObjectURL(file)
   Object.assign(document.createElement('a'), { href, download: file.name }).click()

@@ -2,7 +2,7 @@ import type { ReactNode } from 'react'
 import { useId } from 'react'
 import { classNames } from './class-names.ts'
 
-/** The head of a page: its one `h1`, a sentence, and what can be done. */
+/** The head of a page: its one `h1`, a sentence, and its actions. */
 export function PageHead({
   title,
   lead,
@@ -25,7 +25,7 @@ export function PageHead({
   )
 }
 
-/** A part of a page with a heading, on a surface of its own. `isFlush`: a table reaches its edges. */
+/** A part of a page with a heading, on its own surface. `isFlush`: a table reaches its edges. */
 export function Section({
   title,
   lead,
@@ -59,7 +59,7 @@ export function Section({
   )
 }
 
-/** One figure with what it is, as on the overview. */
+/** One figure with its label, as on the overview. */
 export function Figure({
   label,
   value,

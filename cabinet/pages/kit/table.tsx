@@ -5,14 +5,14 @@ export type Column<Row> = {
   /** Stable, for React. */
   readonly id: string
   readonly head: string
-  /** `null`: nothing to say; a dash. An empty text: there is nothing to be said here. Neither is a line of a card. */
+  /** `null`: no value, shown as a dash. An empty text: not applicable. A card has no line for either. */
   readonly cell: (row: Row) => ReactNode
-  /** Numbers and sums: to the right, in figures of one width, so that points stand below each other. */
+  /** Numbers and sums: right-aligned with tabular digits, so that decimal points align. */
   readonly isNumber?: boolean
 }
 
 /**
- * Rows below each other; where there is little room each row is a card, in which every cell says its column. The first column names
+ * A table whose rows become cards on narrow screens; each cell of a card has its column's label. The first column names
  * the row.
  */
 export function Table<Row>({
@@ -21,7 +21,7 @@ export function Table<Row>({
   rows,
   keyOf,
 }: {
-  /** What the table shows, for those who hear it. */
+  /** What the table shows, for screen readers. */
   readonly caption: string
   readonly columns: readonly Column<Row>[]
   readonly rows: readonly Row[]
@@ -73,12 +73,12 @@ function Cell<Row>({
   readonly row: Row
   readonly isName: boolean
 }) {
-  const told = cell(row)
-  const isTold = told !== null && told !== ''
+  const given = cell(row)
+  const isGiven = given !== null && given !== ''
   const looks = classNames(
-    !isTold && '@max-3xl:hidden',
+    !isGiven && '@max-3xl:hidden',
     'px-3 py-3 align-top first:ps-5 last:pe-5 @max-3xl:justify-between @max-3xl:gap-4 @max-3xl:p-0 @max-3xl:py-0.5 @max-3xl:first:ps-0 @max-3xl:last:pe-0',
-    isTold && '@max-3xl:flex',
+    isGiven && '@max-3xl:flex',
     isNumber && 'text-end whitespace-nowrap',
   )
   const content = (
@@ -95,7 +95,7 @@ function Cell<Row>({
       <span
         className={classNames(isNumber ? 'shrink-0' : 'min-w-0 break-words', !isName && '@max-3xl:text-end')}
       >
-        {told ?? <span className="text-muted">—</span>}
+        {given ?? <span className="text-muted">—</span>}
       </span>
     </>
   )

@@ -3,17 +3,17 @@ import { classNames } from './class-names.ts'
 
 type Tab = { readonly id: string; readonly name: string; readonly content: ReactNode }
 
-/** One of several views of the same thing; arrows go from one to the next. */
+/** Several views of the same thing. The tab list is one Tab stop: arrows, Home and End choose a tab in it. */
 export function Tabs({ label, tabs }: { readonly label: string; readonly tabs: readonly Tab[] }) {
   const prefix = useId()
   const [chosen, setChosen] = useState(tabs[0]?.id)
   const list = useRef<HTMLDivElement>(null)
 
-  function onKeyDown({ key }: KeyboardEvent): void {
-    const step = key === 'ArrowRight' ? 1 : key === 'ArrowLeft' ? -1 : 0
-    if (step === 0) return
+  function onKeyDown(event: KeyboardEvent): void {
     const index = tabs.findIndex(({ id }) => id === chosen)
-    const next = (index + step + tabs.length) % tabs.length
+    const next = tabByKey(event, index, tabs.length)
+    if (next === undefined) return
+    event.preventDefault() // the page would scroll
     setChosen(tabs[next]?.id)
     list.current?.querySelectorAll<HTMLElement>('[role=tab]')[next]?.focus()
   }
@@ -62,4 +62,14 @@ export function Tabs({ label, tabs }: { readonly label: string; readonly tabs: r
       ))}
     </div>
   )
+}
+
+/** The tab that a key chooses. Keys with a modifier belong to the browser: Alt and an arrow is Back. */
+function tabByKey(event: KeyboardEvent, index: number, count: number): number | undefined {
+  if (event.altKey || event.ctrlKey || event.metaKey || event.shiftKey) return undefined
+  if (event.key === 'ArrowRight') return (index + 1) % count
+  if (event.key === 'ArrowLeft') return (index - 1 + count) % count
+  if (event.key === 'Home') return 0
+  if (event.key === 'End') return count - 1
+  return undefined
 }

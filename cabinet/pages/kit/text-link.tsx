@@ -3,7 +3,7 @@ import { Link } from 'wouter'
 
 const looks = 'font-medium text-accent underline decoration-1 underline-offset-3 hover:text-accent-strong'
 
-/** A link within a text. `isNewTab`: where leaving would lose what was typed. */
+/** A link within a text. `isNewTab`: if leaving would lose typed text. */
 export function TextLink({
   href,
   isNewTab = false,
@@ -26,7 +26,7 @@ export function TextLink({
   )
 }
 
-/** A sentence whose part in braces is a link: `Принимаю {условия оферты}`. */
+/** A sentence with a link in braces: `Принимаю {условия оферты}`. */
 export function LinkedText({
   text,
   href,

@@ -6,14 +6,14 @@ let shown: readonly { readonly id: number; readonly text: string }[] = []
 let nextId = 0
 const listeners = new Set<() => void>()
 
-/** Says in passing that something is done, also to those who cannot see it. Never the only word on an error. */
+/** Briefly confirms an action, also to screen readers. Never the only report of an error. */
 export function announce(text: string): void {
   const id = nextId++
   show([...shown, { id, text }].slice(-3))
   setTimeout(() => show(shown.filter((toast) => toast.id !== id)), shownForMs)
 }
 
-/** Where it is said; once per page. */
+/** The place of the toasts; once per page. */
 export function Toasts() {
   const toasts = useSyncExternalStore(
     (listener) => {

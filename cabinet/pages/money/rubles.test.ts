@@ -1,26 +1,26 @@
 import { expect, test } from 'vitest'
 import {
-  addRoubles,
-  compareRoubles,
+  addRubles,
+  compareRubles,
   digitsOf,
-  findTypedRoubles,
+  findTypedRubles,
   formatRoubles,
   isFinerThanKopecks,
   shareOf,
-  typedRoubles,
-} from './roubles.ts'
+  typedRubles,
+} from './rubles.ts'
 
-/** As people see them: the blanks of `Intl` do not break a line. */
+/** As rendered: the blanks of `Intl` do not break a line. */
 const plain = (text: string) => text.replace(/\s/g, ' ')
 
-test('a sum that no float can hold is added, compared and formatted to its last digit', () => {
-  expect(addRoubles('9007199254.740993123', '0.000000001', '-0.5')).toBe('9007199254.240993124')
-  expect(compareRoubles('9007199254.740993123', '9007199254.740993124')).toBeLessThan(0)
+test('a sum that no float can represent is added, compared and formatted to its last digit', () => {
+  expect(addRubles('9007199254.740993123', '0.000000001', '-0.5')).toBe('9007199254.240993124')
+  expect(compareRubles('9007199254.740993123', '9007199254.740993124')).toBeLessThan(0)
   expect(plain(formatRoubles('9007199254.740993123', 'ru', 'exact'))).toBe('9 007 199 254,740993123 ₽')
   expect(plain(formatRoubles('9007199254.740993123', 'en', 'exact'))).toBe('₽9,007,199,254.740993123')
 })
 
-test('kopecks are rounded down, also below zero: nobody is shown more than there is', () => {
+test('kopecks are rounded down, below zero too: never more than there is', () => {
   const shown = ['0.999999999', '-0.000000001', '100', '0.1'].map((sum) => plain(formatRoubles(sum, 'ru')))
   expect(shown).toEqual(['0,99 ₽', '-0,01 ₽', '100,00 ₽', '0,10 ₽'])
 })
@@ -32,34 +32,34 @@ test('the sums of a column have as many digits as the finest of them', () => {
   expect(digitsOf([])).toBe(2)
 })
 
-test('an amount is read however people type or paste it, and anything else is none', () => {
+test('an amount is read in any typed or pasted form, and anything else is rejected', () => {
   const typed = ['1 000,50', '1\u00a0000.5', '１０００', '00100', '500 ₽', '500 руб.', '0,10']
-  expect(typed.map(findTypedRoubles)).toEqual(['1000.5', '1000.5', '1000', '100', '500', '500', '0.1'])
+  expect(typed.map(findTypedRubles)).toEqual(['1000.5', '1000.5', '1000', '100', '500', '500', '0.1'])
   for (const text of ['', '-5', '1e3', '1,000.50', '12345678901', '1.0000000001', 'сто'])
-    expect(findTypedRoubles(text)).toBeUndefined()
+    expect(findTypedRubles(text)).toBeUndefined()
 })
 
-test('a comma that may part thousands is not guessed at', () => {
+test('a comma that may separate thousands is not guessed at', () => {
   for (const text of ['150,000', '1,000', '1 000,500', '１５０,０００', '001,250 ₽'])
-    expect(findTypedRoubles(text), text).toBeUndefined()
-  expect(['0,005', '1,2500', '150.000', '1,5'].map(findTypedRoubles)).toEqual(['0.005', '1.25', '150', '1.5'])
+    expect(findTypedRubles(text), text).toBeUndefined()
+  expect(['0,005', '1,2500', '150.000', '1,5'].map(findTypedRubles)).toEqual(['0.005', '1.25', '150', '1.5'])
 })
 
-test('three digits behind a point or a comma are more than kopecks, zeros too', () => {
+test('three digits after a point or a comma are more than kopecks, zeros too', () => {
   for (const text of ['150.000 ₽', '150,000', '0,005', '１.０００'])
     expect(isFinerThanKopecks(text), text).toBe(true)
   for (const text of ['150', '150,', '150,5', '150.00', 'x', ''])
     expect(isFinerThanKopecks(text), text).toBe(false)
 })
 
-test('what stands in a field at first is read as the same sum again', () => {
+test('the initial value of a field is read as the same sum again', () => {
   for (const sum of ['150', '0.5', '1.125', '0.125', '999999999.999999999'])
     for (const language of ['ru', 'en'] as const)
-      expect(findTypedRoubles(typedRoubles(sum, language)), `${sum} ${language}`).toBe(sum)
-  expect(typedRoubles('99.5', 'ru')).toBe('99,5')
+      expect(findTypedRubles(typedRubles(sum, language)), `${sum} ${language}`).toBe(sum)
+  expect(typedRubles('99.5', 'ru')).toBe('99,5')
 })
 
-test('a share stays between nothing and all', () => {
+test('a share stays between zero and one', () => {
   expect([shareOf('0.5', '2'), shareOf('3', '2'), shareOf('1', '0'), shareOf('-1', '2')]).toEqual([
     0.25, 1, 0, 0,
   ])

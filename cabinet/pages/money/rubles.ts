@@ -1,38 +1,38 @@
 import type { Language } from '../preferences.ts'
 
 /**
- * Sums are decimal texts of roubles with at most 9 digits behind the point, as the server writes them. They never
- * become a `number`: whole nano-roubles are added and compared, and `Intl` formats the text itself.
+ * Sums are decimal texts of rubles with at most 9 decimal places, as the server writes them. They never become a
+ * `number`: code adds and compares whole nano-rubles, and `Intl` formats the text itself.
  */
 const nanoDigits = 9
 const shape = /^(-?)(\d+)(?:\.(\d{1,9}))?$/
 
-/** How many nano-roubles a sum is. @throws Error for what is no sum, which no server of ours writes. */
-export function nanoOf(roubles: string): bigint {
-  const [, sign = '', whole, fraction = ''] = shape.exec(roubles) ?? []
-  if (whole === undefined) throw new Error('not a sum of roubles')
+/** A sum as nano-rubles. @throws Error if the text is not a sum; our servers never send one. */
+export function nanoOf(rubles: string): bigint {
+  const [, sign = '', whole, fraction = ''] = shape.exec(rubles) ?? []
+  if (whole === undefined) throw new Error('not a sum of rubles')
   const nano = BigInt(whole + fraction.padEnd(nanoDigits, '0'))
   return sign === '-' ? -nano : nano
 }
 
-/** The sum that so many nano-roubles are. */
-export function roublesOf(nano: bigint): string {
+/** Nano-rubles as a sum. */
+export function rublesOf(nano: bigint): string {
   const digits = String(nano < 0n ? -nano : nano).padStart(nanoDigits + 1, '0')
   const fraction = digits.slice(-nanoDigits).replace(/0+$/, '')
   return `${nano < 0n ? '-' : ''}${digits.slice(0, -nanoDigits)}${fraction === '' ? '' : `.${fraction}`}`
 }
 
-export function addRoubles(...sums: readonly string[]): string {
-  return roublesOf(sums.reduce((total, sum) => total + nanoOf(sum), 0n))
+export function addRubles(...sums: readonly string[]): string {
+  return rublesOf(sums.reduce((total, sum) => total + nanoOf(sum), 0n))
 }
 
 /** Below 0, 0 or above 0, as for sorting. */
-export function compareRoubles(a: string, b: string): number {
+export function compareRubles(a: string, b: string): number {
   const difference = nanoOf(a) - nanoOf(b)
   return difference === 0n ? 0 : difference < 0n ? -1 : 1
 }
 
-/** How much of a whole a sum is, from 0 to 1, for a bar: a length on a screen, no money. */
+/** A sum's share of a whole, from 0 to 1, for a bar: a length on the screen, not money. */
 export function shareOf(part: string, whole: string): number {
   const all = nanoOf(whole)
   if (all <= 0n) return 0
@@ -41,13 +41,17 @@ export function shareOf(part: string, whole: string): number {
 
 const formatOf = (language: Language, digitsMin: number, digitsMax: number) =>
   new Intl.NumberFormat(language === 'ru' ? 'ru-RU' : 'en', {
-    ...{ style: 'currency', currency: 'RUB', currencyDisplay: 'narrowSymbol' },
-    ...{ minimumFractionDigits: digitsMin, maximumFractionDigits: digitsMax, roundingMode: 'floor' },
+    style: 'currency',
+    currency: 'RUB',
+    currencyDisplay: 'narrowSymbol',
+    minimumFractionDigits: digitsMin,
+    maximumFractionDigits: digitsMax,
+    roundingMode: 'floor',
   })
 
 const kopeckDigits = 2
 
-/** One for each count of digits that is padded to; making one takes longer than using it. */
+/** One formatter per number of padded digits: creating one takes longer than using it. */
 const exactFormats = (language: Language) =>
   Array.from({ length: nanoDigits + 1 }, (_, digits) =>
     formatOf(language, Math.max(kopeckDigits, digits), nanoDigits),
@@ -59,29 +63,29 @@ const formats = {
 } as const
 
 /**
- * For people: kopecks, rounded down, so that nobody is shown more than there is; or every digit, and with a number at least
- * so many, so that the points of a column stand below each other. Pure.
+ * A sum for display: to the kopeck, rounded down, so that it never exceeds the real amount; or every digit. A number
+ * means at least that many digits, so that the points of a column align. Pure.
  */
 export function formatRoubles(
-  roubles: string,
+  rubles: string,
   language: Language,
   digits: 'kopecks' | 'exact' | number = 'kopecks',
 ): string {
   const { kopecks, exact } = formats[language]
   const format = digits === 'kopecks' ? kopecks : (exact[digits === 'exact' ? 0 : digits] ?? kopecks)
-  return format.format(roubles as `${number}`)
+  return format.format(rubles as `${number}`)
 }
 
-/** As many digits as the finest of these sums has behind its point. Pure. */
+/** The largest number of decimal places among these sums. Pure. */
 export function digitsOf(sums: readonly string[]): number {
   return Math.max(kopeckDigits, ...sums.map((sum) => sum.split('.')[1]?.length ?? 0))
 }
 
 /**
- * An amount as people type or paste it: blanks, a comma, full-width digits, a rouble sign. `undefined`: none. `150,000` is none
- * either: it is 150 roubles to some and 150 thousand to others. Pure.
+ * An amount as users type or paste it: blanks, a comma, full-width digits, a ruble sign. `undefined`: not an amount.
+ * `150,000` is rejected too: it can mean 150 rubles or 150 thousand. Pure.
  */
-export function findTypedRoubles(text: string): string | undefined {
+export function findTypedRubles(text: string): string | undefined {
   const { whole, mark, fraction } = findTypedParts(text) ?? {}
   const isAmbiguous = mark === ',' && fraction?.length === 3 && whole !== '0'
   if (whole === undefined || isAmbiguous) return undefined
@@ -89,19 +93,16 @@ export function findTypedRoubles(text: string): string | undefined {
   return cut === '' ? whole : `${whole}.${cut}`
 }
 
-/**
- * Whether more than kopecks was typed behind the point or comma, zeros too: whoever types `150.000` means 150 thousand as
- * often as 150. Pure.
- */
+/** Whether more than two decimal places were typed, zeros too: `150.000` means 150 thousand as often as 150. Pure. */
 export function isFinerThanKopecks(text: string): boolean {
   return (findTypedParts(text)?.fraction.length ?? 0) > kopeckDigits
 }
 
-/** A sum as it stands in a field at first, for `findTypedRoubles` to read the same again. Pure. */
-export function typedRoubles(roubles: string, language: Language): string {
-  if (language === 'en') return roubles
-  const [whole, fraction] = roubles.split('.')
-  if (fraction === undefined) return roubles
+/** The initial text of a field; `findTypedRubles` reads it as the same sum. Pure. */
+export function typedRubles(rubles: string, language: Language): string {
+  if (language === 'en') return rubles
+  const [whole, fraction] = rubles.split('.')
+  if (fraction === undefined) return rubles
   return `${whole},${fraction.length === 3 ? `${fraction}0` : fraction}`
 }
 

@@ -1,10 +1,10 @@
 import { navigate } from 'wouter/use-browser-location'
-import { leaveOnceAllowed } from '../kit/stay-here.ts'
 import { findPage, pageRoutes } from '../page-routes.ts'
+import { leaveOnceAllowed } from './stay-here.ts'
 
 /**
- * Goes to the sign-in page, which comes back to this one: once a secret that is shown here has been closed. Where nobody
- * needs to have signed in it does nothing.
+ * Goes to the sign-in page, which returns to this one. If a secret is shown, waits until it is closed. Does nothing on
+ * public pages.
  */
 export function goToLogin(): void {
   leaveOnceAllowed(leaveForLogin)
@@ -17,7 +17,7 @@ function leaveForLogin(): void {
   navigate(`/login?${new URLSearchParams({ next })}`, { replace: true })
 }
 
-/** Where to go after signing in: the page that was asked for if it is one of ours, else the overview. Pure. */
+/** The address after signing in: the requested page if it is ours, else the overview. Pure. */
 export function nextPage(search: string): string {
   const next = new URLSearchParams(search).get('next') ?? ''
   const [pathname = ''] = next.split(/[?#]/)

@@ -1,29 +1,29 @@
 import { useEffect } from 'react'
 
-/** The address to stay at, while what is shown there is nowhere else. */
+/** The address to stay at while it shows something that exists nowhere else. */
 let keptAt: string | undefined
-/** What takes the page away once it may. */
+/** Navigates away once that is allowed. */
 let leave: (() => void) | undefined
 
 /**
- * Lets a page undo Back. Called once, before the router listens: browsers tell the listeners of a window in their order, and
- * the router draws another page at once.
+ * Lets a page undo Back. Called once, before the router listens: browsers call the listeners of a window in order, and
+ * the router renders another page at once.
  */
 export function listenBeforeRouter(): void {
   addEventListener('popstate', (event) => {
     if (keptAt === undefined) return
     event.stopImmediatePropagation()
-    if (location.href !== keptAt) history.pushState(null, '', keptAt) // the entry that was left, made again
+    if (location.href !== keptAt) history.pushState(null, '', keptAt) // creates the entry that was left again
   })
 }
 
-/** Does what takes this page away: at once, or when what is shown and is nowhere else has been closed. */
+/** Navigates away: at once, or after content that exists nowhere else has been closed. */
 export function leaveOnceAllowed(how: () => void): void {
   if (keptAt === undefined) how()
   else leave = how
 }
 
-/** While it is needed, Back does nothing, a reload is asked about, and whatever else leads away from here waits. */
+/** While it is needed, Back does nothing, a reload needs confirmation, and any other navigation waits. */
 export function useStayingHere(isNeeded: boolean): void {
   useEffect(() => {
     if (!isNeeded) return

@@ -1,18 +1,21 @@
 import type { Language } from '../preferences.ts'
 
-/** A day of the calendar, as `2026-11-22`: of whichever time zone is told beside it. */
+/** The default zone of an organization's days. */
+export const defaultTimeZone = 'Europe/Moscow'
+
+/** A calendar day, such as `2026-11-22`, in the time zone given with it. */
 const shape = /^20\d\d-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])$/
 
 export function isDay(text: string): boolean {
   return shape.test(text) && addDays(text, 0) === text
 }
 
-/** The day that an instant belongs to in a zone. Pure. */
+/** The day of an instant in a zone. Pure. */
 export function dayOf(at: string, timeZone: string): string {
   return new Intl.DateTimeFormat('sv-SE', { timeZone, dateStyle: 'short' }).format(new Date(at))
 }
 
-/** The first instant after now that belongs to another day of a zone: days of 23 and 25 hours are. Unix milliseconds. Pure. */
+/** The first instant after now on another day of a zone; days may have 23 or 25 hours. Unix milliseconds. Pure. */
 export function findDayEndMs(nowMs: number, timeZone: string): number {
   const format = new Intl.DateTimeFormat('sv-SE', { timeZone, dateStyle: 'short' })
   const today = format.format(nowMs)
@@ -25,7 +28,7 @@ export function findDayEndMs(nowMs: number, timeZone: string): number {
   return laterMs
 }
 
-/** More than any: clocks have been put back by a few hours at most. */
+/** More than any shift: clocks have been set back by a few hours at most. */
 const longestDayMs = 30 * 3_600_000
 
 export function addDays(day: string, count: number): string {
@@ -34,21 +37,23 @@ export function addDays(day: string, count: number): string {
   return date.toISOString().slice(0, 10)
 }
 
-/** Whole days from one to another; negative where that is earlier. */
+/** Whole days from one to another; negative if the second is earlier. */
 export function daysBetween(from: string, to: string): number {
   return Math.round((Date.parse(`${to}T00:00:00Z`) - Date.parse(`${from}T00:00:00Z`)) / 86_400_000)
 }
 
-/** For people: `22 нояб.`; with its year where that is asked for. Pure. */
+/** A day for display: `22 нояб.`, with its year on request. Pure. */
 export function formatDay(day: string, language: Language, withYear = false): string {
   const format = new Intl.DateTimeFormat(language === 'ru' ? 'ru-RU' : 'en-GB', {
-    ...{ timeZone: 'UTC', day: 'numeric', month: 'short' },
+    timeZone: 'UTC',
+    day: 'numeric',
+    month: 'short',
     ...(withYear && { year: 'numeric' }),
   })
   return format.format(new Date(`${day}T00:00:00Z`))
 }
 
-/** A version of a document is called by its day. Pure. */
+/** The name of a document's version: its day. Pure. */
 export function nameOfVersion(version: string, language: Language): string {
   return isDay(version) ? formatDay(version, language, true) : version
 }

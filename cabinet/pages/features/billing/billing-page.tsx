@@ -1,22 +1,22 @@
 import type { Answer } from '../../api/calls.ts'
 import { asProblem } from '../../api/problem.ts'
 import { useRead } from '../../api/queries.ts'
+import { useLanguage, useWords } from '../../i18n/language.ts'
 import { ExpandableMoney } from '../../kit/expandable-money.tsx'
 import { ErrorState, Loaded } from '../../kit/loaded.tsx'
 import { Figure, PageHead } from '../../kit/section.tsx'
 import { Skeleton } from '../../kit/skeleton.tsx'
-import { compareRoubles } from '../../money/roubles.ts'
+import { compareRubles } from '../../money/rubles.ts'
 import { pageRoutes } from '../../page-routes.ts'
-import { billingWords } from '../../words/billing.ts'
-import { useLanguage, useWords } from '../../words/language.ts'
 import { BonusesSection } from './bonuses-section.tsx'
 import { KubernetesSection } from './kubernetes-section.tsx'
 import { LedgerSection } from './ledger-section.tsx'
+import { billingWords } from './messages.ts'
 import { PaymentsSection } from './payments-section.tsx'
 import { ThresholdSection } from './threshold-section.tsx'
 import { TopUpSection } from './top-up-section.tsx'
 
-/** What there is, how more gets there, and where it went. */
+/** The balance, ways to top it up, and its history. */
 export function BillingPage() {
   const words = useWords(billingWords)
   const language = useLanguage()
@@ -50,38 +50,38 @@ export function BillingPage() {
 
 function Figures({ balance_rub, pending_rub, held_rub, available_rub }: Answer<'GET /balance'>) {
   const words = useWords(billingWords)
-  const hasUnbooked = pending_rub !== null && compareRoubles(pending_rub, '0') !== 0
+  const hasUnbooked = pending_rub !== null && compareRubles(pending_rub, '0') !== 0
   return (
     <div className="grid gap-4 lg:grid-cols-3">
       <Figure
         label={words.balance}
-        value={<ExpandableMoney roubles={balance_rub} />}
+        value={<ExpandableMoney rubles={balance_rub} />}
         {...(hasUnbooked && {
           note: (
             <>
-              {words.unbooked} <ExpandableMoney roubles={pending_rub} />
+              {words.unbooked} <ExpandableMoney rubles={pending_rub} />
             </>
           ),
         })}
       />
-      <LiveFigure label={words.held} roubles={held_rub} note={words.heldNote} />
-      <LiveFigure label={words.available} roubles={available_rub} note={words.availableNote} />
+      <LiveFigure label={words.held} rubles={held_rub} note={words.heldNote} />
+      <LiveFigure label={words.available} rubles={available_rub} note={words.availableNote} />
     </div>
   )
 }
 
-/** What only Redis knows: not known where that is away. */
+/** Figures that only Redis has; unknown while Redis is unavailable. */
 function LiveFigure({
   label,
-  roubles,
+  rubles,
   note,
 }: {
   readonly label: string
-  readonly roubles: string | null
+  readonly rubles: string | null
   readonly note: string
 }) {
   const words = useWords(billingWords)
-  if (roubles === null)
+  if (rubles === null)
     return (
       <Figure
         label={label}
@@ -89,5 +89,5 @@ function LiveFigure({
         note={words.unknownNote}
       />
     )
-  return <Figure label={label} value={<ExpandableMoney roubles={roubles} />} note={note} />
+  return <Figure label={label} value={<ExpandableMoney rubles={rubles} />} note={note} />
 }

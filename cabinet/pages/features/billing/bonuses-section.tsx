@@ -1,6 +1,7 @@
 import type { Answer } from '../../api/calls.ts'
 import { useRead } from '../../api/queries.ts'
 import { useTimeZone } from '../../api/time-zone.ts'
+import { useLanguage, useWords } from '../../i18n/language.ts'
 import { Badge } from '../../kit/badge.tsx'
 import { DateTime, formatTime } from '../../kit/date-time.tsx'
 import { EmptyState, Loaded } from '../../kit/loaded.tsx'
@@ -9,8 +10,7 @@ import { Section } from '../../kit/section.tsx'
 import { SkeletonRows } from '../../kit/skeleton.tsx'
 import { type Column, Table } from '../../kit/table.tsx'
 import { TextLink } from '../../kit/text-link.tsx'
-import { billingWords } from '../../words/billing.ts'
-import { useLanguage, useWords } from '../../words/language.ts'
+import { billingWords } from './messages.ts'
 
 type Bonus = Answer<'GET /bonuses'>['data'][number]
 
@@ -60,7 +60,7 @@ function BonusRows({ bonuses }: { readonly bonuses: readonly Bonus[] }) {
       id: 'amount',
       head: words.amount,
       isNumber: true,
-      cell: ({ amount_rub }) => <Money roubles={amount_rub} />,
+      cell: ({ amount_rub }) => <Money rubles={amount_rub} />,
     },
   ]
   return <Table caption={words.bonuses} columns={columns} rows={bonuses} keyOf={({ id }) => id} />

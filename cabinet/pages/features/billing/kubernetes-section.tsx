@@ -1,13 +1,13 @@
 import { useRead } from '../../api/queries.ts'
+import { useWords } from '../../i18n/language.ts'
 import { CodeBlock } from '../../kit/code-block.tsx'
 import { CopyButton } from '../../kit/copy-button.tsx'
 import { Loaded } from '../../kit/loaded.tsx'
 import { Section } from '../../kit/section.tsx'
 import { Skeleton } from '../../kit/skeleton.tsx'
-import { billingWords } from '../../words/billing.ts'
-import { useWords } from '../../words/language.ts'
+import { billingWords } from './messages.ts'
 
-/** What the label of a namespace says, ready to be run. */
+/** The command that sets a namespace's label, ready to run. */
 export function KubernetesSection() {
   const words = useWords(billingWords)
   const organization = useRead('/organization')

@@ -2,10 +2,10 @@ import { addressOf } from '../../api/call.ts'
 import type { Answer } from '../../api/calls.ts'
 import { rowsOf, useReadList } from '../../api/queries.ts'
 import { useTimeZone } from '../../api/time-zone.ts'
+import { useLanguage, useWords } from '../../i18n/language.ts'
 import { useAddressFilters } from '../../kit/address-filters.ts'
 import { Button } from '../../kit/button.tsx'
 import { DateTime, nameOfZone } from '../../kit/date-time.tsx'
-import { addDays, isDay } from '../../kit/days.ts'
 import { DownloadLink } from '../../kit/download-link.tsx'
 import { SelectField } from '../../kit/fields.tsx'
 import { DayFilter, FilterBar } from '../../kit/filter-fields.tsx'
@@ -16,16 +16,16 @@ import { Section } from '../../kit/section.tsx'
 import { SkeletonRows } from '../../kit/skeleton.tsx'
 import { type Column, Table } from '../../kit/table.tsx'
 import { TextLink } from '../../kit/text-link.tsx'
-import { compareRoubles, digitsOf } from '../../money/roubles.ts'
-import { billingWords } from '../../words/billing.ts'
-import { useLanguage, useWords } from '../../words/language.ts'
+import { compareRubles, digitsOf } from '../../money/rubles.ts'
+import { addDays, isDay } from '../../time/days.ts'
+import { billingWords } from './messages.ts'
 
 type Row = Answer<'GET /ledger'>['data'][number]
 
 const filterNames = ['kind', 'from', 'to'] as const
 const pageSize = 25
 
-/** Every movement with the balance after it, as filtered by the address. */
+/** Every ledger entry with the balance after it, filtered by the address. */
 export function LedgerSection() {
   const words = useWords(billingWords)
   const language = useLanguage()
@@ -132,19 +132,19 @@ function LedgerRows({ rows, empty }: { readonly rows: readonly Row[]; readonly e
       id: 'amount',
       head: words.amount,
       isNumber: true,
-      cell: ({ amount_rub }) => <Movement roubles={amount_rub} digits={digits} />,
+      cell: ({ amount_rub }) => <Movement rubles={amount_rub} digits={digits} />,
     },
     {
       id: 'after',
       head: words.after,
       isNumber: true,
-      cell: ({ balance_after_rub }) => <Money roubles={balance_after_rub} />,
+      cell: ({ balance_after_rub }) => <Money rubles={balance_after_rub} />,
     },
   ]
   return <Table caption={words.ledger} columns={columns} rows={rows} keyOf={({ seq }) => seq} />
 }
 
-/** What it was, with the way to what it was for. */
+/** The kind of entry, with a link to its request or payment. */
 function Operation({ kind, ref_id, model, api_key_name }: Row) {
   const words = useWords(billingWords)
   const href = {
@@ -164,26 +164,26 @@ function Operation({ kind, ref_id, model, api_key_name }: Row) {
 
 const paymentAt = (id: string) => `/app/billing/return?payment=${id}`
 
-/** Out as it is, in with a plus. */
-function Movement({ roubles, digits }: { readonly roubles: string; readonly digits: number }) {
-  const isIn = compareRoubles(roubles, '0') > 0
+/** Outgoing amounts unchanged, incoming ones with a plus sign. */
+function Movement({ rubles, digits }: { readonly rubles: string; readonly digits: number }) {
+  const isIn = compareRubles(rubles, '0') > 0
   return (
     <span className={isIn ? 'font-medium text-success' : undefined}>
       {isIn && '+'}
-      <Money roubles={roubles} digits={digits} />
+      <Money rubles={rubles} digits={digits} />
     </span>
   )
 }
 
 type Filters = { readonly [Name in (typeof filterNames)[number]]?: string }
 
-/** What the address asks for, in the server's words; what makes no sense in it is left out. */
+/** The filters of the address as query parameters; invalid ones are left out. */
 function readFilters({ kind, from, to }: Filters) {
   const [first, last] = [from, to].map((day) => (day !== undefined && isDay(day) ? day : undefined))
   const query = {
     ...(kind !== undefined && kind in billingWords.ru.kinds && { kind: kind as Row['kind'] }),
     ...(first !== undefined && { from: first }),
-    ...(last !== undefined && { to: addDays(last, 1) }), // up to and with that day
+    ...(last !== undefined && { to: addDays(last, 1) }), // through the end of that day
   }
   return { query, error: first !== undefined && last !== undefined && first > last }
 }

@@ -1,7 +1,7 @@
 import type { Answer } from '../../api/calls.ts'
+import { useWords } from '../../i18n/language.ts'
 import type { Tone } from '../../kit/badge.tsx'
-import { billingWords } from '../../words/billing.ts'
-import { useWords } from '../../words/language.ts'
+import { billingWords } from './messages.ts'
 
 export type Payment = Answer<'GET /payments/:payment_id'>
 
@@ -14,7 +14,7 @@ export const paymentTones: Readonly<Record<Payment['status'], Tone>> = {
   refunded: 'neutral',
 }
 
-/** Why a payment came to nothing, in words: the codes are the provider's, and it may have new ones. */
+/** Why a payment was canceled, as a message. The codes are the provider's, and it may add new ones. */
 export function useReason(): (code: string | null) => string {
   const words = useWords(billingWords)
   return (code) => (code === null ? undefined : words.reasons[code]) ?? words.otherReason

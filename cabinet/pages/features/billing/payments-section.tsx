@@ -1,5 +1,6 @@
 import { rowsOf, useReadList } from '../../api/queries.ts'
 import { useTimeZone } from '../../api/time-zone.ts'
+import { useWords } from '../../i18n/language.ts'
 import { Badge } from '../../kit/badge.tsx'
 import { DateTime } from '../../kit/date-time.tsx'
 import { EmptyState, Loaded, LoadMore } from '../../kit/loaded.tsx'
@@ -8,9 +9,8 @@ import { Section } from '../../kit/section.tsx'
 import { SkeletonRows } from '../../kit/skeleton.tsx'
 import { type Column, Table } from '../../kit/table.tsx'
 import { TextLink } from '../../kit/text-link.tsx'
-import { compareRoubles } from '../../money/roubles.ts'
-import { billingWords } from '../../words/billing.ts'
-import { useWords } from '../../words/language.ts'
+import { compareRubles } from '../../money/rubles.ts'
+import { billingWords } from './messages.ts'
 import { type Payment, paymentTones, useReason } from './payment-words.ts'
 
 const pageSize = 10
@@ -56,13 +56,13 @@ function PaymentRows({ payments }: { readonly payments: readonly Payment[] }) {
       head: words.refunded,
       isNumber: true,
       cell: ({ refunded_rub }) =>
-        compareRoubles(refunded_rub, '0') === 0 ? '—' : <Money roubles={refunded_rub} />,
+        compareRubles(refunded_rub, '0') === 0 ? '—' : <Money rubles={refunded_rub} />,
     },
     {
       id: 'amount',
       head: words.amount,
       isNumber: true,
-      cell: ({ amount_rub }) => <Money roubles={amount_rub} />,
+      cell: ({ amount_rub }) => <Money rubles={amount_rub} />,
     },
   ]
   return <Table caption={words.payments} columns={columns} rows={payments} keyOf={({ id }) => id} />

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { findPauseMs } from './refresh-plan.ts'
 
-test('a payment is asked about at once, then slower and slower, for a minute', () => {
+test('a payment is checked at once, then ever more slowly, for a minute', () => {
   const pauses: number[] = []
   for (let elapsedMs = 0; ; ) {
     const pauseMs = findPauseMs(pauses.length, elapsedMs, undefined)
@@ -11,10 +11,10 @@ test('a payment is asked about at once, then slower and slower, for a minute', (
   }
   expect(pauses.slice(0, 7)).toEqual([0, 1, 1, 2, 3, 5, 5])
   expect(pauses.reduce((sum, pause) => sum + pause)).toBeLessThanOrEqual(60)
-  expect(pauses.length).toBeLessThan(20) // what the server allows in a minute
+  expect(pauses.length).toBeLessThan(20) // the server's limit per minute
 })
 
-test('a server that wants more time is given it', () => {
+test('a longer wait demanded by the server is respected', () => {
   expect(findPauseMs(1, 0, 30)).toBe(30_000)
   expect(findPauseMs(1, 40_000, 30)).toBeUndefined()
 })

@@ -1,13 +1,13 @@
-/** Pauses between questions about a payment, in seconds: at once, then slower and slower. */
+/** Pauses between checks of a payment, in seconds: short at first, then longer. */
 const pausesS = [0, 1, 1, 2, 3]
 const lastPauseS = 5
 const patienceMs = 60_000
 
 /**
- * How long to wait before a question, in ms; `undefined`: the page has asked long enough. Pure.
+ * How long to wait before the next check, in ms; `undefined`: the page has checked long enough. Pure.
  *
- * @param asked how many questions there were
- * @param retryAfterS what the server has said of the next one
+ * @param asked how many checks were made
+ * @param retryAfterS the server's `Retry-After` for the next one
  */
 export function findPauseMs(
   asked: number,

@@ -1,6 +1,7 @@
 import { useSearch } from 'wouter/use-browser-location'
 import { useRead } from '../../api/queries.ts'
 import { useTimeZone } from '../../api/time-zone.ts'
+import { useLanguage, useWords } from '../../i18n/language.ts'
 import { Badge } from '../../kit/badge.tsx'
 import { Button, ButtonLink } from '../../kit/button.tsx'
 import { CopyButton } from '../../kit/copy-button.tsx'
@@ -8,19 +9,18 @@ import { DateTime } from '../../kit/date-time.tsx'
 import { Actions } from '../../kit/dialog.tsx'
 import { Icon, type IconName } from '../../kit/icon.tsx'
 import { EmptyState, Loaded } from '../../kit/loaded.tsx'
+import { kitWords } from '../../kit/messages.ts'
 import { Money } from '../../kit/money.tsx'
 import { PageHead } from '../../kit/section.tsx'
 import { Skeleton } from '../../kit/skeleton.tsx'
 import { TextLink } from '../../kit/text-link.tsx'
-import { formatRoubles } from '../../money/roubles.ts'
+import { formatRoubles } from '../../money/rubles.ts'
 import { pageRoutes } from '../../page-routes.ts'
-import { billingWords } from '../../words/billing.ts'
-import { kitWords } from '../../words/kit.ts'
-import { useLanguage, useWords } from '../../words/language.ts'
+import { billingWords } from './messages.ts'
 import { type Payment, paymentTones, useReason } from './payment-words.ts'
 import { type Asking, useSettledPayment } from './settled-payment.ts'
 
-/** Where payers come back to, and what became of a payment at any later time. */
+/** The page to which users return after paying; it also shows the status of a payment at any later time. */
 export function ReturnPage() {
   const words = useWords(billingWords)
   const language = useLanguage()
@@ -61,7 +61,7 @@ function OnePayment({ paymentId }: { readonly paymentId: string }) {
 
 type Stage = keyof (typeof billingWords)['ru']['returnTitle']
 
-/** What to tell of a payment: while it is open, that depends on how long it was asked about. Pure. */
+/** The message about a payment; while the payment is open, it depends on how long the page has checked. Pure. */
 function stageOf({ status }: Payment, asking: Asking): Stage {
   if (status !== 'pending' && status !== 'waiting_for_capture') return status
   if (asking === 'slow' || asking === 'failed') return asking
@@ -160,7 +160,7 @@ function Explanation({ payment, stage }: { readonly payment: Payment; readonly s
   }
 }
 
-/** The bonus that came with a payment: the books have it right after the top-up. */
+/** The bonus that came with a payment: its ledger entry follows that of the top-up. */
 function useBonusOf({ id, created_at }: Payment) {
   const topUps = useRead('/ledger', { query: { kind: 'top_up', from: created_at, limit: 200 } })
   const welcomes = useRead('/ledger', { query: { kind: 'welcome', limit: 1 } })
@@ -182,7 +182,7 @@ function Facts({ id, amount_rub, status, created_at, succeeded_at }: Payment) {
       <div>
         <dt>{words.paymentAmount}</dt>
         <dd className="font-medium">
-          <Money roubles={amount_rub} />
+          <Money rubles={amount_rub} />
         </dd>
       </div>
       <div>
@@ -210,7 +210,7 @@ function Facts({ id, amount_rub, status, created_at, succeeded_at }: Payment) {
           <dt>{words.balance}</dt>
           <dd>
             <TextLink href="/app/billing">
-              <Money roubles={balance.balance_rub} />
+              <Money rubles={balance.balance_rub} />
             </TextLink>
           </dd>
         </div>

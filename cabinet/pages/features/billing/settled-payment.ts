@@ -3,18 +3,18 @@ import { call } from '../../api/call.ts'
 import { asProblem } from '../../api/problem.ts'
 import { readAgain, useRead } from '../../api/queries.ts'
 import { queryClient } from '../../api/query-client.ts'
-import { goToLogin } from '../../app/sign-in-again.ts'
+import { goToLogin } from '../../navigation/sign-in-again.ts'
 import type { Payment } from './payment-words.ts'
 import { findPauseMs } from './refresh-plan.ts'
 
-/** Whether the page still asks, has asked for so long that people may go, or was answered nothing that helps. */
+/** Whether the page is still checking, has checked so long that the user may leave, or got no useful response. */
 export type Asking = 'asking' | 'asked' | 'slow' | 'failed'
 
 const isOpen = ({ status }: Payment) => status === 'pending' || status === 'waiting_for_capture'
 
 /**
- * A payment, about which the provider is asked until it has ended or a minute is over: no notification is needed. Live
- * hints change it afterwards too.
+ * A payment, checked with the provider until it has ended or a minute is over; no notification is needed. Live hints
+ * update it afterwards too.
  */
 export function useSettledPayment(paymentId: string) {
   const params = { payment_id: paymentId }
@@ -23,7 +23,7 @@ export function useSettledPayment(paymentId: string) {
   const [round, setRound] = useState(0)
   const isEnded = payment.data !== undefined && !isOpen(payment.data)
 
-  // biome-ignore lint/correctness/useExhaustiveDependencies: another round asks anew
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another round checks again
   useEffect(() => {
     if (isEnded) {
       void readAgain('/balance', '/ledger', '/bonuses', '/payments')
@@ -62,7 +62,7 @@ async function askUntilEnded(
   }
 }
 
-/** One question; `gone`: another would be answered no better. */
+/** One check; `gone`: further checks would return the same. */
 async function ask(
   payment_id: string,
   signal: AbortSignal,

@@ -4,6 +4,7 @@ import type { Answer } from '../../api/calls.ts'
 import { asProblem } from '../../api/problem.ts'
 import { readAgain, useReadVersioned } from '../../api/queries.ts'
 import { useMay } from '../../app/me.ts'
+import { useLanguage, useWords } from '../../i18n/language.ts'
 import { Notice } from '../../kit/badge.tsx'
 import { AmountField } from '../../kit/fields.tsx'
 import { Form, SubmitButton } from '../../kit/form.tsx'
@@ -13,23 +14,22 @@ import { Section } from '../../kit/section.tsx'
 import { Skeleton } from '../../kit/skeleton.tsx'
 import { announce } from '../../kit/toasts.tsx'
 import {
-  compareRoubles,
-  findTypedRoubles,
+  compareRubles,
+  findTypedRubles,
   formatRoubles,
   isFinerThanKopecks,
-  typedRoubles,
-} from '../../money/roubles.ts'
-import { billingWords } from '../../words/billing.ts'
-import { useLanguage, useWords } from '../../words/language.ts'
+  typedRubles,
+} from '../../money/rubles.ts'
+import { billingWords } from './messages.ts'
 
 type Organization = Answer<'GET /organization'>
 
-/** What a form that somebody has typed into goes by, whatever is read meanwhile. */
+/** The version that an edited form is based on, whatever is read in the meantime. */
 type Basis = {
   readonly versioned: Versioned<Organization>
-  /** What stood in the field at first. */
+  /** The initial value of the field. */
   readonly first: string
-  /** Somebody else changed the organization meanwhile. */
+  /** Another user has changed the organization since. */
   readonly isConflict: boolean
 }
 
@@ -37,7 +37,7 @@ type Saved = { readonly versioned: Versioned<Organization>; readonly isConflict:
 
 const thresholdMax = '1000000000'
 
-/** When to write that the balance is low. */
+/** The balance below which to send an email. */
 export function ThresholdSection() {
   const words = useWords(billingWords)
   const organization = useReadVersioned('/organization')
@@ -57,12 +57,12 @@ export function ThresholdSection() {
   )
 }
 
-/** For those who may not change it. */
+/** For users without permission to change it. */
 function PresentThreshold({ threshold }: { readonly threshold: string | null }) {
   const words = useWords(billingWords)
   return (
     <p>
-      {words.thresholdField}: {threshold === null ? words.thresholdNone : <Money roubles={threshold} />}
+      {words.thresholdField}: {threshold === null ? words.thresholdNone : <Money rubles={threshold} />}
     </p>
   )
 }
@@ -72,10 +72,10 @@ function ThresholdForm({ versioned }: { readonly versioned: Versioned<Organizati
   const language = useLanguage()
   const [basis, setBasis] = useState<Basis>()
   const shown = basis?.versioned ?? versioned
-  const first = basis?.first ?? typedRoubles(shown.body.low_balance_threshold_rub ?? '', language)
+  const first = basis?.first ?? typedRubles(shown.body.low_balance_threshold_rub ?? '', language)
 
   async function save(values: FormData): Promise<Saved> {
-    const low_balance_threshold_rub = findTypedRoubles(typedIn(values)) ?? null
+    const low_balance_threshold_rub = findTypedRubles(typedIn(values)) ?? null
     const change = { body: { low_balance_threshold_rub }, ifMatch: shown.etag ?? '' }
     try {
       return { versioned: await callVersioned('PATCH /organization', change), isConflict: false }
@@ -116,11 +116,11 @@ function ThresholdForm({ versioned }: { readonly versioned: Versioned<Organizati
   )
 
   function errorOf(typed: string): string | undefined {
-    if (typed === '' || typed === first) return undefined // what stands there may be finer, by the API
+    if (typed === '' || typed === first) return undefined // the API may have set a finer value
     if (isFinerThanKopecks(typed)) return words.amountDecimals
-    const threshold = findTypedRoubles(typed)
+    const threshold = findTypedRubles(typed)
     if (threshold === undefined) return words.amountWrong
-    return compareRoubles(threshold, thresholdMax) > 0 ? words.thresholdLarge : undefined
+    return compareRubles(threshold, thresholdMax) > 0 ? words.thresholdLarge : undefined
   }
 }
 

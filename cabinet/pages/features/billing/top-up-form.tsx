@@ -3,25 +3,25 @@ import { call } from '../../api/call.ts'
 import type { Answer } from '../../api/calls.ts'
 import { ApiProblem } from '../../api/problem.ts'
 import { readAgain, useRead } from '../../api/queries.ts'
+import { useLanguage, useWords } from '../../i18n/language.ts'
 import { Button } from '../../kit/button.tsx'
-import { nameOfVersion } from '../../kit/days.ts'
 import { AmountField, CheckboxField } from '../../kit/fields.tsx'
 import { Form, SubmitButton } from '../../kit/form.tsx'
 import { LinkedText } from '../../kit/text-link.tsx'
-import { compareRoubles, findTypedRoubles, formatRoubles } from '../../money/roubles.ts'
+import { compareRubles, findTypedRubles, formatRoubles } from '../../money/rubles.ts'
 import type { Language } from '../../preferences.ts'
-import { billingWords } from '../../words/billing.ts'
-import { useLanguage, useWords } from '../../words/language.ts'
+import { nameOfVersion } from '../../time/days.ts'
+import { billingWords } from './messages.ts'
 import { topUpError } from './top-up-amount.ts'
 
 type Config = Answer<'GET /config'>
 type Payment = Answer<'POST /payments'>
 
 const chips = ['500', '1000', '5000']
-/** For the provider's page to take this one's place. */
+/** How long the browser may take to open the provider's page. */
 const leavingMsMax = 10_000
 
-/** Leads to the provider's page; `onUnready`: that is not known yet. */
+/** Navigates to the provider's page; `onUnready` is called if its address is not known yet. */
 export function TopUpForm({
   bounds,
   documents,
@@ -40,7 +40,7 @@ export function TopUpForm({
   async function send(values: FormData, idempotencyKey: string): Promise<Payment> {
     if (isOfferOutdated && offer !== undefined)
       await call('POST /me/consents', { body: { kind: 'offer', version: offer.version } })
-    const amount_rub = findTypedRoubles(String(values.get('amount_rub'))) ?? ''
+    const amount_rub = findTypedRubles(String(values.get('amount_rub'))) ?? ''
     const payment = await call('POST /payments', { body: { amount_rub }, idempotencyKey })
     if (payment.confirmation_url !== null) await leaveFor(payment.confirmation_url, words)
     return payment
@@ -94,19 +94,19 @@ function Chips({ onChoose }: { readonly onChoose: (amount: string) => void }) {
       <legend className="sr-only">{words.chips}</legend>
       {chips.map((amount) => (
         <Button key={amount} size="small" onClick={() => onChoose(amount)}>
-          {inWholeRoubles(amount, language)}
+          {inWholeRubles(amount, language)}
         </Button>
       ))}
     </fieldset>
   )
 }
 
-/** Without kopecks where there are none. */
-function inWholeRoubles(amount: string, language: Language): string {
+/** Without kopecks if there are none. */
+function inWholeRubles(amount: string, language: Language): string {
   return formatRoubles(amount, language).replace(/[.,]00(?=\D*$)/, '')
 }
 
-/** What comes onto the balance for what is typed, with the bonus while it is still to be had. */
+/** The amount that will be added to the balance, with the bonus while it is available. */
 function WhatArrives({
   typed,
   bounds,
@@ -118,34 +118,33 @@ function WhatArrives({
   const language = useLanguage()
   const bonuses = useRead('/bonuses')
   const hasWelcome = bonuses.data?.data.every(({ kind }) => kind !== 'welcome') ?? false
-  const amount =
-    topUpError(typed, bounds, words, language) === undefined ? findTypedRoubles(typed) : undefined
+  const amount = topUpError(typed, bounds, words, language) === undefined ? findTypedRubles(typed) : undefined
   const { from_rub, bonus_rub } = bounds.welcome
-  const isEarned = hasWelcome && amount !== undefined && compareRoubles(amount, from_rub) >= 0
+  const isEarned = hasWelcome && amount !== undefined && compareRubles(amount, from_rub) >= 0
   return (
     <div className="grid gap-1 text-sm" aria-live="polite">
-      <Line>{amount !== undefined && told(amount)}</Line>
+      <Line>{amount !== undefined && arrival(amount)}</Line>
       {hasWelcome && !isEarned && (
         <p className="text-accent">
-          {words.welcomeOffer(inWholeRoubles(from_rub, language), inWholeRoubles(bonus_rub, language))}
+          {words.welcomeOffer(inWholeRubles(from_rub, language), inWholeRubles(bonus_rub, language))}
         </p>
       )}
     </div>
   )
 
-  function told(sum: string): string {
+  function arrival(sum: string): string {
     const shown = formatRoubles(sum, language)
     if (!isEarned) return words.willGet(shown)
     return words.willGetWithBonus(shown, formatRoubles(bonus_rub, language))
   }
 }
 
-/** Keeps its height while it says nothing. */
+/** Keeps its height while it is empty. */
 function Line({ children }: { readonly children: ReactNode }) {
   return <p className="min-h-5 font-medium">{children}</p>
 }
 
-/** Unticked, with its text behind a link; whoever is sent back here begins at it. */
+/** Never preselected, with a link to the document; receives focus when it appears. */
 function NewOffer({ version }: { readonly version: string }) {
   const words = useWords(billingWords)
   const place = useRef<HTMLDivElement>(null)
@@ -164,8 +163,9 @@ function NewOffer({ version }: { readonly version: string }) {
 }
 
 /**
- * Ends when somebody comes back to this very page: until then the form is at work, and is not sent again. Who has not left
- * after a while, for they called it off or the provider is silent, is told so: the next press leads to the same payment.
+ * Ends when the user comes back to this page: until then the form is pending and cannot be sent again. If the user is
+ * still here after a while (the navigation was canceled, or the provider is silent), a message appears: the next click
+ * leads to the same payment.
  */
 function leaveFor(url: string, words: (typeof billingWords)['ru']): Promise<void> {
   return new Promise((resolve, reject) => {

@@ -3,15 +3,15 @@ import type { Answer } from '../../api/calls.ts'
 import { useRead } from '../../api/queries.ts'
 import { ConfirmFirst } from '../../app/confirm-first.tsx'
 import { useIsConfirmed } from '../../app/me.ts'
+import { useWords } from '../../i18n/language.ts'
 import { Loaded } from '../../kit/loaded.tsx'
 import { Section } from '../../kit/section.tsx'
 import { Skeleton } from '../../kit/skeleton.tsx'
-import { billingWords } from '../../words/billing.ts'
-import { useWords } from '../../words/language.ts'
+import { billingWords } from './messages.ts'
 import { TopUpForm } from './top-up-form.tsx'
 import { WaitingForProvider } from './waiting-for-provider.tsx'
 
-/** From an amount to the page where it is paid. */
+/** From an amount to the provider's page. */
 export function TopUpSection() {
   const words = useWords(billingWords)
   const config = useRead('/config')

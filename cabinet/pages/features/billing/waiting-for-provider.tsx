@@ -1,16 +1,16 @@
 import { useEffect } from 'react'
 import type { Answer } from '../../api/calls.ts'
 import { useRead } from '../../api/queries.ts'
+import { useWords } from '../../i18n/language.ts'
 import { Button, ButtonLink } from '../../kit/button.tsx'
 import { Actions } from '../../kit/dialog.tsx'
 import { TextLink } from '../../kit/text-link.tsx'
-import { billingWords } from '../../words/billing.ts'
-import { useWords } from '../../words/language.ts'
+import { billingWords } from './messages.ts'
 import { useReason } from './payment-words.ts'
 
 const askAgainMs = 2_000
 
-/** Until the provider has said where to pay; then the browser goes there. */
+/** Shown until the payment page's address is known; then the browser goes there. */
 export function WaitingForProvider({
   payment,
   onEnd,

@@ -1,18 +1,18 @@
-import type { entryWords } from '../../words/entry.ts'
+import type { entryWords } from './messages.ts'
 
 type Words = (typeof entryWords)['ru']
 
 const passwordLengthMin = 12
 const passwordLengthMax = 128
 
-/** What a form says of an address before it is sent; the server has the last word. */
+/** Checks an address before it is sent; the server checks it again. */
 export function emailError(values: FormData, words: Words): string | undefined {
   const email = textOf(values, 'email').trim()
   if (email === '') return words.emailMissing
   return /^[^\s@]+@[^\s@]+$/.test(email) ? undefined : words.emailWrong
 }
 
-/** Counted as people count characters. */
+/** Counts characters as users do. */
 export function newPasswordError(values: FormData, words: Words, name = 'password'): string | undefined {
   const { length } = [...textOf(values, name).normalize('NFKC')]
   if (length === 0) return words.passwordMissing
@@ -24,7 +24,7 @@ export function textOf(values: FormData, name: string): string {
   return String(values.get(name) ?? '')
 }
 
-/** Only those that are wrong. */
+/** Only fields with errors. */
 export function onlyErrors(
   errors: Readonly<Record<string, string | undefined>>,
 ): Readonly<Record<string, string>> {

@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react'
 
-/** One thing to do, in the middle of the page; `below` leads to what else one may have come for. */
+/** One task in the middle of the page; `below` links to alternatives. */
 export function EntryCard({
   title,
   lead,

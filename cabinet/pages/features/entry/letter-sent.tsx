@@ -1,15 +1,15 @@
 import { useEffect, useState } from 'react'
 import { call } from '../../api/call.ts'
+import { useWords } from '../../i18n/language.ts'
 import { Form, SubmitButton } from '../../kit/form.tsx'
 import { TextLink } from '../../kit/text-link.tsx'
 import { announce } from '../../kit/toasts.tsx'
-import { entryWords } from '../../words/entry.ts'
-import { useWords } from '../../words/language.ts'
 import { EntryCard } from './entry-card.tsx'
+import { entryWords } from './messages.ts'
 
 const pauseS = 60
 
-/** After a registration: the same for an address that is known already. */
+/** After a registration; the same for an address that is already registered. */
 export function LetterSent({ email }: { readonly email: string }) {
   const words = useWords(entryWords)
   const [waitS, setWaitS] = useState(pauseS)

@@ -1,8 +1,8 @@
 import { useSyncExternalStore } from 'react'
 
 /**
- * The token of a letter's link; empty where there is none. It stands behind `#`, so that no server, log or other site ever
- * sees it. A link that is opened in the tab that has asked for it loads nothing: it is read again.
+ * The token of an email's link; empty if there is none. It is behind `#`, so that no server, log or other site ever
+ * sees it. A link opened in the same tab loads no document, so the token is read again.
  */
 export function useLetterToken(): string {
   return useSyncExternalStore(subscribe, readToken)
@@ -17,7 +17,7 @@ function readToken(): string {
   return new URLSearchParams(location.hash.slice(1)).get('token') ?? ''
 }
 
-/** Once a token has served it must not stay in the browser's history; the page that is shown stays as it is. */
+/** A used token must not stay in the browser's history; the page itself does not change. */
 export function forgetLetterToken(): void {
   history.replaceState(history.state, '', location.pathname + location.search)
 }

@@ -1,14 +1,14 @@
 import { navigate, useSearch } from 'wouter/use-browser-location'
 import { call } from '../../api/call.ts'
 import { queryClient } from '../../api/query-client.ts'
-import { nextPage } from '../../app/sign-in-again.ts'
+import { useWords } from '../../i18n/language.ts'
 import { PasswordField, TextField } from '../../kit/fields.tsx'
 import { Form, SubmitButton } from '../../kit/form.tsx'
 import { LinkedText, TextLink } from '../../kit/text-link.tsx'
-import { entryWords } from '../../words/entry.ts'
-import { useWords } from '../../words/language.ts'
+import { nextPage } from '../../navigation/sign-in-again.ts'
 import { emailError, onlyErrors, textOf } from './checks.ts'
 import { EntryCard } from './entry-card.tsx'
+import { entryWords } from './messages.ts'
 
 export function LoginPage() {
   const words = useWords(entryWords)

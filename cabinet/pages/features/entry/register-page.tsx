@@ -1,13 +1,13 @@
 import { useState } from 'react'
 import { call } from '../../api/call.ts'
+import { useLanguage, useWords } from '../../i18n/language.ts'
 import { CheckboxField, PasswordField, TextField } from '../../kit/fields.tsx'
 import { Form, SubmitButton } from '../../kit/form.tsx'
 import { LinkedText } from '../../kit/text-link.tsx'
-import { entryWords } from '../../words/entry.ts'
-import { useLanguage, useWords } from '../../words/language.ts'
 import { emailError, newPasswordError, onlyErrors, textOf } from './checks.ts'
 import { EntryCard } from './entry-card.tsx'
 import { LetterSent } from './letter-sent.tsx'
+import { entryWords } from './messages.ts'
 
 export function RegisterPage() {
   const words = useWords(entryWords)
@@ -32,8 +32,10 @@ export function RegisterPage() {
         send={(values) =>
           call('POST /auth/register', {
             body: {
-              ...{ email: textOf(values, 'email').trim(), password: textOf(values, 'password') },
-              ...{ accept_offer: values.has('accept_offer'), accept_pdn: values.has('accept_pdn') },
+              email: textOf(values, 'email').trim(),
+              password: textOf(values, 'password'),
+              accept_offer: values.has('accept_offer'),
+              accept_pdn: values.has('accept_pdn'),
               locale: language,
             },
           })

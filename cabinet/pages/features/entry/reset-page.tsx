@@ -1,17 +1,17 @@
 import { useState } from 'react'
 import { navigate } from 'wouter/use-browser-location'
 import { call } from '../../api/call.ts'
+import { useWords } from '../../i18n/language.ts'
 import { PasswordField, TextField } from '../../kit/fields.tsx'
 import { Form, SubmitButton } from '../../kit/form.tsx'
 import { TextLink } from '../../kit/text-link.tsx'
 import { announce } from '../../kit/toasts.tsx'
-import { entryWords } from '../../words/entry.ts'
-import { useWords } from '../../words/language.ts'
 import { emailError, newPasswordError, onlyErrors, textOf } from './checks.ts'
 import { EntryCard } from './entry-card.tsx'
 import { forgetLetterToken, useLetterToken } from './letter-token.ts'
+import { entryWords } from './messages.ts'
 
-/** Without the token of a letter it asks for one; with it, for a new password. */
+/** Without the token of an email it offers to send one; with it, it sets a new password. */
 export function ResetPage() {
   const token = useLetterToken()
   return token === '' ? <AskForLetter /> : <SetPassword key={token} token={token} />

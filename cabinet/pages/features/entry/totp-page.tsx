@@ -3,17 +3,17 @@ import { navigate, useSearch } from 'wouter/use-browser-location'
 import { call } from '../../api/call.ts'
 import type { ApiProblem } from '../../api/problem.ts'
 import { queryClient } from '../../api/query-client.ts'
-import { nextPage } from '../../app/sign-in-again.ts'
+import { useWords } from '../../i18n/language.ts'
 import { Button } from '../../kit/button.tsx'
 import { TextField } from '../../kit/fields.tsx'
 import { Form, SubmitButton } from '../../kit/form.tsx'
 import { LinkedText } from '../../kit/text-link.tsx'
-import { entryWords } from '../../words/entry.ts'
-import { useWords } from '../../words/language.ts'
+import { nextPage } from '../../navigation/sign-in-again.ts'
 import { onlyErrors, textOf } from './checks.ts'
 import { EntryCard } from './entry-card.tsx'
+import { entryWords } from './messages.ts'
 
-/** For those whose password was right, and who have a second factor. */
+/** For users whose password was right and who have a second factor. */
 export function TotpPage() {
   const words = useWords(entryWords)
   const search = useSearch()

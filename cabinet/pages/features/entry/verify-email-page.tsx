@@ -3,19 +3,19 @@ import { navigate } from 'wouter/use-browser-location'
 import { call } from '../../api/call.ts'
 import { asProblem } from '../../api/problem.ts'
 import { queryClient } from '../../api/query-client.ts'
+import { useWords } from '../../i18n/language.ts'
 import { ButtonLink } from '../../kit/button.tsx'
 import { Actions } from '../../kit/dialog.tsx'
 import { TextField } from '../../kit/fields.tsx'
 import { Form, SubmitButton } from '../../kit/form.tsx'
 import { TextLink } from '../../kit/text-link.tsx'
-import { entryWords } from '../../words/entry.ts'
-import { useWords } from '../../words/language.ts'
 import { emailError, onlyErrors, textOf } from './checks.ts'
 import { EntryCard } from './entry-card.tsx'
 import { LetterSent } from './letter-sent.tsx'
 import { forgetLetterToken, useLetterToken } from './letter-token.ts'
+import { entryWords } from './messages.ts'
 
-/** Where a letter's link leads. */
+/** The page that an email's link opens. */
 export function VerifyEmailPage() {
   const [isConfirmed, setConfirmed] = useState(false)
   const token = useLetterToken()
@@ -24,13 +24,13 @@ export function VerifyEmailPage() {
   return <Confirm key={token} token={token} onSignedOut={() => setConfirmed(true)} />
 }
 
-/** A button confirms, for programs that look at mail open links too. */
+/** Confirmation needs a click: mail scanners open links too. */
 function Confirm({ token, onSignedOut }: { readonly token: string; readonly onSignedOut: () => void }) {
   const words = useWords(entryWords)
   const [isUsed, setUsed] = useState(false)
   if (isUsed) return <AskAgain isUsed />
 
-  /** @returns whether that has signed somebody in, as the first time does. */
+  /** @returns whether this signed the user in, as the first use of a link does. */
   async function confirm(): Promise<boolean> {
     await call('POST /auth/verify-email', { body: { token } })
     const problem = await call('GET /me').then(() => undefined, asProblem)
@@ -58,7 +58,7 @@ function Confirm({ token, onSignedOut }: { readonly token: string; readonly onSi
   )
 }
 
-/** By a link that had served already. */
+/** The link had been used already. */
 function Confirmed() {
   const words = useWords(entryWords)
   return (

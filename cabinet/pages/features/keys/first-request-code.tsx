@@ -1,12 +1,12 @@
 import { useRead } from '../../api/queries.ts'
+import { useWords } from '../../i18n/language.ts'
 import { CodeBlock } from '../../kit/code-block.tsx'
 import { Loaded } from '../../kit/loaded.tsx'
 import { Skeleton } from '../../kit/skeleton.tsx'
-import { keyWords } from '../../words/keys.ts'
-import { useWords } from '../../words/language.ts'
 import { firstRequest } from './first-request.ts'
+import { keyWords } from './messages.ts'
 
-/** The command of a first request, ready to be copied. */
+/** The command of a first request, ready to copy. */
 export function FirstRequestCode({
   secret,
   allowed,

@@ -5,7 +5,7 @@ type PricedModel = Answer<'GET /models/models-with-pricing'>['data'][number]
 /**
  * A command that makes a first request with a key. Pure.
  *
- * @param allowed what the key may use; `null`: all.
+ * @param allowed models that the key may use; `null`: all.
  */
 export function firstRequest({
   baseUrl,

@@ -2,16 +2,16 @@ import { useState } from 'react'
 import { call } from '../../api/call.ts'
 import { readAgain } from '../../api/queries.ts'
 import { useChange } from '../../api/use-change.ts'
+import { useWords } from '../../i18n/language.ts'
 import { Button } from '../../kit/button.tsx'
 import { ProblemNote } from '../../kit/problem-note.tsx'
 import { announce } from '../../kit/toasts.tsx'
-import { keyWords } from '../../words/keys.ts'
-import { useWords } from '../../words/language.ts'
 import type { Key } from './key.ts'
+import { keyWords } from './messages.ts'
 import type { MadeKey } from './new-key-dialog.tsx'
 import { RotateDialog } from './rotate-dialog.tsx'
 
-/** Block and unblock any key; a new secret for those of the cabinet. */
+/** Blocks and unblocks any key; issues a new secret for keys created in the cabinet. */
 export function KeyActions({
   shown,
   onRotated,

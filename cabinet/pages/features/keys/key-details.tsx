@@ -1,14 +1,14 @@
 import type { ReactNode } from 'react'
+import { useWords } from '../../i18n/language.ts'
 import { DateTime } from '../../kit/date-time.tsx'
 import { Money } from '../../kit/money.tsx'
 import { Section } from '../../kit/section.tsx'
-import { nanoOf, roublesOf } from '../../money/roubles.ts'
-import { keyWords } from '../../words/keys.ts'
-import { useWords } from '../../words/language.ts'
+import { nanoOf, rublesOf } from '../../money/rubles.ts'
 import type { Key } from './key.ts'
 import { AllowedModels, LastUsed, Rates, TodayBar } from './key-signs.tsx'
+import { keyWords } from './messages.ts'
 
-/** What a key has spent today, and everything about it that its limits' form does not say where there is one. */
+/** Today's spending of a key, and all details that its limits form, if any, does not show. */
 export function KeyDetails({ shown, hasForm }: { readonly shown: Key; readonly hasForm: boolean }) {
   const words = useWords(keyWords)
   const isOurs = shown.managed_by === 'cabinet'
@@ -20,7 +20,7 @@ export function KeyDetails({ shown, hasForm }: { readonly shown: Key; readonly h
         </Detail>
         {shown.daily_budget_rub !== null && (
           <Detail name={words.budgetLeft} note={words.resetsAtMidnight}>
-            <Money roubles={leftOf(shown.daily_budget_rub, shown.spent_today_rub)} />
+            <Money rubles={leftOf(shown.daily_budget_rub, shown.spent_today_rub)} />
           </Detail>
         )}
         <Detail name={words.lastUsed}>
@@ -58,7 +58,7 @@ export function KeyDetails({ shown, hasForm }: { readonly shown: Key; readonly h
   )
 }
 
-/** Where the resource is that owns a key. */
+/** The cluster, namespace and name of the resource that owns a key. */
 function Origin({ shown: { kubernetes } }: { readonly shown: Key }) {
   const words = useWords(keyWords)
   if (kubernetes === null) return null
@@ -97,5 +97,5 @@ function Detail({
 
 function leftOf(budget: string, spent: string): string {
   const left = nanoOf(budget) - nanoOf(spent)
-  return roublesOf(left > 0n ? left : 0n)
+  return rublesOf(left > 0n ? left : 0n)
 }

@@ -1,8 +1,8 @@
 import { serverNowMs } from '../../api/server-clock.ts'
+import { useWords } from '../../i18n/language.ts'
 import { AmountField, TextField } from '../../kit/fields.tsx'
-import { keyWords } from '../../words/keys.ts'
-import { useWords } from '../../words/language.ts'
 import type { KeyValues } from './key-values.ts'
+import { keyWords } from './messages.ts'
 import { ModelsField } from './models-field.tsx'
 import { moscowDay } from './moscow-day.ts'
 

@@ -1,11 +1,11 @@
 import { serverNowMs } from '../../api/server-clock.ts'
+import { useLanguage, useWords } from '../../i18n/language.ts'
 import { Badge, type Tone } from '../../kit/badge.tsx'
 import { Money } from '../../kit/money.tsx'
 import { ProgressBar } from '../../kit/progress-bar.tsx'
-import { shareOf } from '../../money/roubles.ts'
-import { keyWords } from '../../words/keys.ts'
-import { useLanguage, useWords } from '../../words/language.ts'
+import { shareOf } from '../../money/rubles.ts'
 import { type Key, type KeyStanding, standingOf } from './key.ts'
+import { keyWords } from './messages.ts'
 import { moscowDay } from './moscow-day.ts'
 
 const tones: Readonly<Record<KeyStanding, Tone>> = {
@@ -24,7 +24,7 @@ export function StandingBadge({ shown }: { readonly shown: Key }) {
   return <Badge tone={tones[standing]}>{name}</Badge>
 }
 
-/** Whose key it is where that is a cluster. */
+/** The cluster that owns a key, if any. */
 export function ClusterBadge({ shown: { kubernetes } }: { readonly shown: Key }) {
   const words = useWords(keyWords)
   if (kubernetes === null) return null
@@ -42,17 +42,17 @@ export function ClusterBadge({ shown: { kubernetes } }: { readonly shown: Key })
   )
 }
 
-/** A cluster is named by a uid, whose beginning tells those of one organization apart. */
+/** A cluster's name is a uid; its beginning is unique within an organization. */
 const shortCluster = (id: string) => id.replace(/^([\da-f]{8})-[\da-f-]{27}$/, '$1…')
 
-/** What was spent in today's Moscow day, and how much of the budget that is. */
+/** The amount spent in the present Moscow day, and its share of the budget. */
 export function TodayBar({ shown }: { readonly shown: Key }) {
   const words = useWords(keyWords)
   const { name, spent_today_rub, daily_budget_rub } = shown
   if (daily_budget_rub === null)
     return (
       <span className="inline-grid @max-3xl:justify-items-end">
-        <Money roubles={spent_today_rub} />
+        <Money rubles={spent_today_rub} />
         <span className="text-xs text-muted">{words.noBudget}</span>
       </span>
     )
@@ -60,9 +60,9 @@ export function TodayBar({ shown }: { readonly shown: Key }) {
   return (
     <span className="inline-grid w-44 max-w-full gap-1.5">
       <span>
-        <Money roubles={spent_today_rub} />{' '}
+        <Money rubles={spent_today_rub} />{' '}
         <span className="text-muted">
-          {words.ofBudget} <Money roubles={daily_budget_rub} />
+          {words.ofBudget} <Money rubles={daily_budget_rub} />
         </span>
       </span>
       <ProgressBar share={share} label={words.usedOfBudget(name, Math.floor(share * 100))} />
@@ -77,7 +77,10 @@ export function LastUsed({ shown: { last_used_hour } }: { readonly shown: Key })
   if (last_used_hour === null) return <span className="whitespace-nowrap text-muted">{words.never}</span>
   const usedMs = Date.parse(last_used_hour)
   const format = new Intl.DateTimeFormat(language === 'ru' ? 'ru-RU' : 'en-GB', {
-    ...{ timeZone: 'Europe/Moscow', day: 'numeric', month: 'short', year: 'numeric' },
+    timeZone: 'Europe/Moscow',
+    day: 'numeric',
+    month: 'short',
+    year: 'numeric',
   })
   const today = moscowDay(serverNowMs())
   const yesterday = moscowDay(serverNowMs() - 86_400_000)
@@ -108,7 +111,7 @@ export function Rates({ shown: { rpm, tpm } }: { readonly shown: Key }) {
   )
 }
 
-/** One is named, several are counted. */
+/** A single model by name, several as a count. */
 export function AllowedModels({ shown: { allowed_models } }: { readonly shown: Key }) {
   const words = useWords(keyWords)
   if (allowed_models === null) return words.allModels

@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest'
-import { keyWords } from '../../words/keys.ts'
 import { bodyOf, changesOf, checkValues, findTypedCount, mergeValues, noValues } from './key-values.ts'
+import { keyWords } from './messages.ts'
 
 const nowMs = Date.parse('2026-11-22T22:00:00Z') // the 23rd in Moscow
 const checked = (values: Partial<typeof noValues>) =>
   Object.keys(checkValues({ ...noValues, name: 'a', ...values }, keyWords.en, nowMs))
 
-test('numbers are read however people type or paste them, and nothing else is one', () => {
+test('numbers are read in any typed or pasted form, and nothing else is a number', () => {
   expect(['1 000', '１０', '1\u00a0000', '2147483647'].map(findTypedCount)).toEqual([
     1000, 10, 1000, 2_147_483_647,
   ])
@@ -14,7 +14,7 @@ test('numbers are read however people type or paste them, and nothing else is on
     expect(findTypedCount(text)).toBeUndefined()
 })
 
-test('each field that the server would refuse has its error', () => {
+test('each field that the server would reject has its error', () => {
   expect(checked({})).toEqual([])
   expect(checked({ name: '' })).toEqual(['name'])
   expect(checked({ name: 'x'.repeat(253) })).toEqual([])
@@ -28,10 +28,10 @@ test('each field that the server would refuse has its error', () => {
   expect(checked({ expires_at: '2026-11-23' })).toEqual([])
 })
 
-test('a budget whose point may part thousands is asked about, and one that stood there may stay', () => {
+test('a budget whose point may separate thousands is rejected, and a stored one is kept', () => {
   for (const daily_budget_rub of ['150.000', '150,000', '0.005'])
     expect(checkValues({ ...noValues, name: 'a', daily_budget_rub }, keyWords.en, nowMs)).toEqual({
-      daily_budget_rub: expect.stringContaining('without a point'),
+      daily_budget_rub: expect.stringContaining('without separators'),
     })
   const fine = { ...noValues, name: 'a', daily_budget_rub: '0.005' }
   expect(checkValues({ ...fine, name: 'b' }, keyWords.en, nowMs, fine)).toEqual({})
@@ -41,15 +41,16 @@ test('the last day of a key ends at midnight in Moscow', () => {
   expect(bodyOf({ ...noValues, expires_at: '2026-11-23' }).expires_at).toBe('2026-11-23T21:00:00.000Z')
 })
 
-test('only what means something else is a change', () => {
+test('only a different meaning is a change', () => {
   const origin = { ...noValues, name: 'a', rpm: '1000', daily_budget_rub: '0,5' }
   expect(changesOf(origin, { ...origin, rpm: '1 000', daily_budget_rub: '0.50' })).toEqual({})
   expect(changesOf(origin, { ...origin, rpm: '', allowed_models: ['x/*'] })).toEqual({
-    ...{ rpm: null, allowed_models: ['x/*'] },
+    rpm: null,
+    allowed_models: ['x/*'],
   })
 })
 
-test('after a change by somebody else what was typed stays, and everything else is theirs', () => {
+test('after a change by another user, typed fields stay and all others are updated', () => {
   const origin = { ...noValues, name: 'a', rpm: '10' }
   const typed = { ...origin, tpm: '５００' }
   const newest = { ...origin, name: 'b', rpm: '20' }

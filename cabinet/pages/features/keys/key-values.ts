@@ -1,13 +1,13 @@
 import type { FieldErrors } from '../../kit/form.tsx'
-import { compareRoubles, findTypedRoubles, isFinerThanKopecks, typedRoubles } from '../../money/roubles.ts'
+import { compareRubles, findTypedRubles, isFinerThanKopecks, typedRubles } from '../../money/rubles.ts'
 import type { Language } from '../../preferences.ts'
-import type { keyWords } from '../../words/keys.ts'
 import type { Key } from './key.ts'
+import type { keyWords } from './messages.ts'
 import { endOfMoscowDay, moscowDay } from './moscow-day.ts'
 
 type Words = (typeof keyWords)['ru']
 
-/** A key's name and limits as they stand in a form. */
+/** A key's name and limits as field values. */
 export type KeyValues = {
   readonly name: string
   readonly daily_budget_rub: string
@@ -15,13 +15,17 @@ export type KeyValues = {
   readonly tpm: string
   /** `null`: all. */
   readonly allowed_models: readonly string[] | null
-  /** The last day, in Moscow; empty: no end. */
+  /** The last day, in Moscow; empty: no expiry. */
   readonly expires_at: string
 }
 
 export const noValues: KeyValues = {
-  ...{ name: '', daily_budget_rub: '', rpm: '', tpm: '' },
-  ...{ allowed_models: null, expires_at: '' },
+  name: '',
+  daily_budget_rub: '',
+  rpm: '',
+  tpm: '',
+  allowed_models: null,
+  expires_at: '',
 }
 
 const nameLengthMax = 253
@@ -29,11 +33,11 @@ const countMax = 2_147_483_647
 const budgetMax = '999999999.999999999'
 const modelsMax = 256
 
-/** Those of a key. Pure. */
+/** The field values of a key. Pure. */
 export function valuesOf(key: Key, language: Language): KeyValues {
   return {
     name: key.name,
-    daily_budget_rub: typedRoubles(key.daily_budget_rub ?? '', language),
+    daily_budget_rub: typedRubles(key.daily_budget_rub ?? '', language),
     rpm: key.rpm === null ? '' : String(key.rpm),
     tpm: key.tpm === null ? '' : String(key.tpm),
     allowed_models: key.allowed_models,
@@ -41,7 +45,7 @@ export function valuesOf(key: Key, language: Language): KeyValues {
   }
 }
 
-/** What somebody has typed. Pure. */
+/** The typed values. Pure. */
 export function typedValues(form: FormData): KeyValues {
   const text = (name: string) => String(form.get(name) ?? '')
   return {
@@ -55,7 +59,7 @@ export function typedValues(form: FormData): KeyValues {
 }
 
 /**
- * What is wrong, by field; an end that has passed may stay as it is, and so may a budget that is finer than kopecks. Pure.
+ * Errors by field. An expiry that has passed may stay unchanged, and so may a budget finer than kopecks. Pure.
  *
  * @param nowMs by the server's clock.
  */
@@ -77,11 +81,11 @@ export function checkValues(
   })
 }
 
-/** As the server takes them; they have been checked. Pure. */
+/** Checked values as request fields. Pure. */
 export function bodyOf(values: KeyValues) {
   return {
     name: values.name,
-    daily_budget_rub: findTypedRoubles(values.daily_budget_rub) ?? null,
+    daily_budget_rub: findTypedRubles(values.daily_budget_rub) ?? null,
     rpm: findTypedCount(values.rpm) ?? null,
     tpm: findTypedCount(values.tpm) ?? null,
     allowed_models: values.allowed_models === null ? null : [...values.allowed_models],
@@ -89,13 +93,13 @@ export function bodyOf(values: KeyValues) {
   }
 }
 
-/** Only what is different between two states of a form. Pure. */
+/** Only the differences between two states of a form. Pure. */
 export function changesOf(from: KeyValues, to: KeyValues): Partial<ReturnType<typeof bodyOf>> {
   const changed = changedNames(from, to)
   return Object.fromEntries(Object.entries(bodyOf(to)).filter(([name]) => changed.has(name)))
 }
 
-/** What was typed where somebody has typed, else what is newest. Pure. */
+/** Typed values where the user has typed, else the newest. Pure. */
 export function mergeValues(origin: KeyValues, typed: KeyValues, newest: KeyValues): KeyValues {
   const changed = changedNames(origin, typed)
   const kept = Object.entries(typed).filter(([name]) => changed.has(name))
@@ -108,7 +112,7 @@ function changedNames(from: KeyValues, to: KeyValues): ReadonlySet<string> {
   return new Set(names.filter((name) => JSON.stringify(before[name]) !== JSON.stringify(after[name])))
 }
 
-/** A whole number as people type or paste it: blanks, full-width digits. `undefined`: none. Pure. */
+/** A whole number as users type or paste it: blanks, full-width digits. `undefined`: none. Pure. */
 export function findTypedCount(text: string): number | undefined {
   const digits = text.normalize('NFKC').replace(/[\s_]/gu, '')
   if (!/^\d{1,10}$/.test(digits)) return undefined
@@ -124,9 +128,9 @@ function nameError(name: string, words: Words): string | undefined {
 function budgetError(typed: string, words: Words): string | undefined {
   if (typed === '') return undefined
   if (isFinerThanKopecks(typed)) return words.budgetDecimals
-  const roubles = findTypedRoubles(typed)
-  if (roubles === undefined) return words.budgetWrong
-  return compareRoubles(roubles, budgetMax) > 0 ? words.budgetLarge : undefined
+  const rubles = findTypedRubles(typed)
+  if (rubles === undefined) return words.budgetWrong
+  return compareRubles(rubles, budgetMax) > 0 ? words.budgetLarge : undefined
 }
 
 function countError(typed: string, words: Words): string | undefined {

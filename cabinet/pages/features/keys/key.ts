@@ -2,7 +2,7 @@ import type { Answer } from '../../api/calls.ts'
 
 export type Key = Answer<'GET /keys/:key_id'>
 
-/** What stands in the way of a key's requests, the last word first. */
+/** Whether a key works, or why not; of several reasons, the one that its owner can influence least. */
 export type KeyStanding = 'active' | 'expired' | Key['blocked_by'][number]
 
 const blockerOrder = ['admin', 'owner', 'kubernetes', 'balance'] as const

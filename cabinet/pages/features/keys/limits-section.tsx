@@ -3,42 +3,43 @@ import { callVersioned, type Versioned } from '../../api/call.ts'
 import { asProblem } from '../../api/problem.ts'
 import { readAgain } from '../../api/queries.ts'
 import { serverNowMs } from '../../api/server-clock.ts'
+import { useLanguage, useWords } from '../../i18n/language.ts'
 import { Notice } from '../../kit/badge.tsx'
 import { Button } from '../../kit/button.tsx'
 import { Actions } from '../../kit/dialog.tsx'
 import { Form, SubmitButton } from '../../kit/form.tsx'
 import { Section } from '../../kit/section.tsx'
 import { announce } from '../../kit/toasts.tsx'
-import { keyWords } from '../../words/keys.ts'
-import { useLanguage, useWords } from '../../words/language.ts'
+import type { Language } from '../../preferences.ts'
 import type { Key } from './key.ts'
 import { KeyFields } from './key-fields.tsx'
 import { changesOf, checkValues, type KeyValues, mergeValues, typedValues, valuesOf } from './key-values.ts'
+import { keyWords } from './messages.ts'
 
-/** The state of the key that the form shows, and changes. */
+/** The state of the key that the form shows and changes. */
 type Basis = {
   readonly versioned: Versioned<Key>
-  /** What stands in the fields at first. */
+  /** The initial values of the fields. */
   readonly values: KeyValues
-  /** Somebody else changed the key meanwhile. */
+  /** Another user has changed the key since. */
   readonly isConflict: boolean
 }
 
-/** What became of the key; `unchanged`: nothing was sent. `conflict`: somebody else was first, and the form shows their key. */
+/**
+ * The result of saving. `unchanged`: nothing was sent. `conflict`: another user was first, and the form shows their
+ * version.
+ */
 type Saved = Versioned<Key> | 'unchanged' | 'conflict'
 
-/** Changes name and limits, where nobody else has since they were shown. */
+/** Changes name and limits unless another user has changed them since they were shown. */
 export function LimitsSection({ versioned }: { readonly versioned: Versioned<Key> }) {
   const words = useWords(keyWords)
   const language = useLanguage()
-  const basisOf = (newest: Versioned<Key>): Basis => ({
-    ...{ versioned: newest, values: valuesOf(newest.body, language), isConflict: false },
-  })
-  const [basis, setBasis] = useState(() => basisOf(versioned))
+  const [basis, setBasis] = useState(() => basisOf(versioned, language))
   const [isTouched, setTouched] = useState(false)
   const [generation, setGeneration] = useState(0)
   const fields = useRef<HTMLDivElement>(null)
-  const shown = isTouched || basis.isConflict ? basis : basisOf(versioned)
+  const shown = isTouched || basis.isConflict ? basis : basisOf(versioned, language)
   const origin = valuesOf(shown.versioned.body, language)
 
   async function save(form: FormData): Promise<Saved> {
@@ -69,7 +70,7 @@ export function LimitsSection({ versioned }: { readonly versioned: Versioned<Key
     if (!isTypedSince(sent)) discard()
   }
 
-  /** What was typed while the rest was being saved stays, to be saved next. */
+  /** Text typed during a save stays, and is saved next. */
   function isTypedSince(sent: FormData): boolean {
     const now = typedNow()
     return now !== undefined && JSON.stringify([...now]) !== JSON.stringify([...sent])
@@ -83,7 +84,7 @@ export function LimitsSection({ versioned }: { readonly versioned: Versioned<Key
   function discard(): void {
     setBasis((known) => ({ ...known, isConflict: false }))
     setTouched(false)
-    setGeneration(generation + 1) // what was typed goes too
+    setGeneration(generation + 1) // discards what was typed too
   }
 
   return (
@@ -111,6 +112,10 @@ export function LimitsSection({ versioned }: { readonly versioned: Versioned<Key
       </div>
     </Section>
   )
+}
+
+function basisOf(newest: Versioned<Key>, language: Language): Basis {
+  return { versioned: newest, values: valuesOf(newest.body, language), isConflict: false }
 }
 
 function Conflict({ newest, onDiscard }: { readonly newest: Key; readonly onDiscard: () => void }) {

@@ -1,13 +1,13 @@
 import { useState } from 'react'
 import { useRead } from '../../api/queries.ts'
+import { useWords } from '../../i18n/language.ts'
 import { FieldError } from '../../kit/fields.tsx'
 import { useFieldIds } from '../../kit/form.tsx'
 import { Loaded } from '../../kit/loaded.tsx'
 import { Skeleton } from '../../kit/skeleton.tsx'
-import { keyWords } from '../../words/keys.ts'
-import { useWords } from '../../words/language.ts'
+import { keyWords } from './messages.ts'
 
-/** All models, or some of the catalogue: sent as `models` and `allowed_models`. */
+/** All models, or some of the catalog: sent as `models` and `allowed_models`. */
 export function ModelsField({ chosen }: { readonly chosen: readonly string[] | null }) {
   const words = useWords(keyWords)
   const [isChosen, setChosen] = useState(chosen !== null)
@@ -16,7 +16,7 @@ export function ModelsField({ chosen }: { readonly chosen: readonly string[] | n
       <legend className="mb-1.5 text-sm font-medium">{words.whichModels}</legend>
       <Choice value="all" label={words.anyModel} isOn={!isChosen} onChoose={() => setChosen(false)} />
       <Choice value="chosen" label={words.chosenModels} isOn={isChosen} onChoose={() => setChosen(true)} />
-      {isChosen && <ModelsOfCatalogue chosen={chosen ?? []} />}
+      {isChosen && <ModelsOfCatalog chosen={chosen ?? []} />}
     </fieldset>
   )
 }
@@ -47,7 +47,7 @@ function Choice({
   )
 }
 
-function ModelsOfCatalogue({ chosen }: { readonly chosen: readonly string[] }) {
+function ModelsOfCatalog({ chosen }: { readonly chosen: readonly string[] }) {
   const models = useRead('/models/models-with-pricing')
   return (
     <Loaded query={models} skeleton={<Skeleton heightRem={15} />}>
@@ -56,7 +56,7 @@ function ModelsOfCatalogue({ chosen }: { readonly chosen: readonly string[] }) {
   )
 }
 
-/** Hidden entries stay in the form: what was ticked is sent, whatever is searched for. */
+/** Hidden options stay in the form: the search does not change what is sent. */
 function ModelBoxes({
   chosen,
   entries,
@@ -85,7 +85,7 @@ function ModelBoxes({
         value={sought}
         onChange={({ target }) => setSought(target.value)}
         onKeyDown={(event) => {
-          if (event.key === 'Enter') event.preventDefault() // it searches, and sends nothing
+          if (event.key === 'Enter') event.preventDefault() // Enter searches; it does not submit
         }}
         className="block min-h-10 w-full rounded-md border border-edge bg-surface px-3 py-2 text-base text-ink"
       />
@@ -124,7 +124,7 @@ function EntryName({ entry }: { readonly entry: string }) {
   )
 }
 
-/** Each provider as a whole and its models, then what the key has and the catalogue has no more. Pure. */
+/** Each provider as a whole with its models, then models of the key that are no longer in the catalog. Pure. */
 function entriesOf(models: readonly { readonly id: string }[], chosen: readonly string[]): readonly string[] {
   const byProvider = Map.groupBy(models, ({ id }) => id.split('/', 1)[0] ?? '')
   const known = [...byProvider].flatMap(([provider, own]) => [`${provider}/*`, ...own.map(({ id }) => id)])

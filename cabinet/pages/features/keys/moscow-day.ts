@@ -6,7 +6,7 @@ export function moscowDay(ms: number): string {
   return new Date(ms + moscowMs).toISOString().slice(0, 10)
 }
 
-/** When a Moscow day ends, RFC 3339; `undefined`: there is no such day. Pure. */
+/** When a Moscow day ends, RFC 3339; `undefined`: no such day. Pure. */
 export function endOfMoscowDay(day: string): string | undefined {
   const startMs = Date.parse(`${day}T00:00:00+03:00`)
   return Number.isNaN(startMs) ? undefined : new Date(startMs + dayMs).toISOString()

@@ -2,12 +2,12 @@ import { call } from '../../api/call.ts'
 import type { Answer } from '../../api/calls.ts'
 import { readAgain } from '../../api/queries.ts'
 import { serverNowMs } from '../../api/server-clock.ts'
+import { useWords } from '../../i18n/language.ts'
 import { Dialog } from '../../kit/dialog.tsx'
 import { Form, FormEnd } from '../../kit/form.tsx'
-import { keyWords } from '../../words/keys.ts'
-import { useWords } from '../../words/language.ts'
 import { KeyFields } from './key-fields.tsx'
 import { bodyOf, checkValues, noValues, typedValues } from './key-values.ts'
+import { keyWords } from './messages.ts'
 
 export type MadeKey = Answer<'POST /keys'>
 

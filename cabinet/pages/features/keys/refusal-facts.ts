@@ -1,20 +1,23 @@
 import type { Answer } from '../../api/calls.ts'
-import { formatRoubles } from '../../money/roubles.ts'
+import { formatRoubles } from '../../money/rubles.ts'
 import type { Language } from '../../preferences.ts'
-import type { refusalWords } from '../../words/refusals.ts'
+import type { refusalWords } from './refusal-messages.ts'
 
 export type Refusal = Answer<'GET /keys/:key_id/refusals'>['data'][number]
 type Words = (typeof refusalWords)['ru']
 type Amount = Refusal['limit']
 
-/** Why a request was refused, in a few words. Pure. */
+/** A short reason for a rejection. Pure. */
 export function reasonOf({ code, scope }: Pick<Refusal, 'code' | 'scope'>, words: Words): string {
   if (code === 'rate_limit_exceeded' && scope === 'rpm') return words.tooManyRequests
   if (code === 'rate_limit_exceeded' && scope === 'tpm') return words.tooManyTokens
   return words.reasons[code] ?? words.other(code)
 }
 
-/** What the two numbers of a refusal are: of a request that is too large they are not what was used before it. Pure. */
+/**
+ * The labels of a rejection's two numbers; for a request that is too large they differ, since nothing was used before
+ * it. Pure.
+ */
 export function namesOfNumbers(
   code: string,
   words: Words,
@@ -25,7 +28,7 @@ export function namesOfNumbers(
   return { used: words.used, limit: words.limit }
 }
 
-/** Roubles to the last digit, as the error said them; requests and tokens as whole numbers. Pure. */
+/** Rubles to the last digit, as in the error; requests and tokens as whole numbers. Pure. */
 export function formatAmount(amount: Exclude<Amount, null>, language: Language): string {
   return typeof amount === 'string'
     ? formatRoubles(amount, language, 'exact')

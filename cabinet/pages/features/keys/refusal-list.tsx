@@ -1,14 +1,14 @@
 import type { ReactNode } from 'react'
+import { useLanguage, useWords } from '../../i18n/language.ts'
 import { DateTime } from '../../kit/date-time.tsx'
 import { Icon } from '../../kit/icon.tsx'
 import { TextLink } from '../../kit/text-link.tsx'
-import { useLanguage, useWords } from '../../words/language.ts'
-import { refusalWords } from '../../words/refusals.ts'
 import { formatAmount, namesOfNumbers, type Refusal, reasonOf } from './refusal-facts.ts'
+import { refusalWords } from './refusal-messages.ts'
 
 type OfKey = Refusal & { readonly api_key_id?: string; readonly api_key_name?: string | null }
 
-/** Refused requests, each with the numbers that its caller was told; those of several keys name theirs. */
+/** Rejected requests, each with the numbers that its client received; a list for several keys names the key. */
 export function RefusalList({ refusals }: { readonly refusals: readonly OfKey[] }) {
   return (
     <ul className="divide-y divide-line">

@@ -1,4 +1,4 @@
-import type { ru } from './refusals.ru.ts'
+import type { ru } from './refusal-messages.ru.ts'
 
 export const en: typeof ru = {
   scopes: {
@@ -15,25 +15,25 @@ export const en: typeof ru = {
     expired_api_key: 'The key has expired',
     api_key_blocked: 'The key is blocked',
     insufficient_balance: 'The balance is used up',
-    request_exceeds_balance: 'The request could have cost more than there is on the balance',
+    request_exceeds_balance: 'The request could cost more than the balance',
     balance_reserved: 'The whole balance is reserved for requests in progress',
     daily_budget_exceeded: 'The daily budget of the key is used up',
-    request_exceeds_budget: 'The request could have cost more than is left of the daily budget',
+    request_exceeds_budget: 'The request could cost more than the remaining daily budget',
     budget_reserved: 'The rest of the daily budget is reserved for requests in progress',
     rate_limit_exceeded: 'Too many requests or tokens in a minute',
-    request_too_large_for_tpm: 'The request is larger than the limit of tokens per minute',
-    model_not_allowed: 'The key may not use this model',
+    request_too_large_for_tpm: 'The request exceeds the limit of tokens per minute',
+    model_not_allowed: 'The key is not allowed to use this model',
   },
   tooManyRequests: 'Too many requests in a minute',
   tooManyTokens: 'Too many tokens in a minute',
-  other: (code) => `The request was refused: ${code}`,
+  other: (code) => `The request was rejected: ${code}`,
   limit: 'Limit',
   used: 'Used',
   needed: 'Needed',
   available: 'Available',
   resetsAt: 'Resets',
   key: 'Key',
-  removedKey: 'a removed key',
+  removedKey: 'a deleted key',
   requestId: 'request id',
-  notLive: 'The list of refusals is unavailable at the moment. It comes back by itself.',
+  notLive: 'The list of rejections is temporarily unavailable. It will reappear automatically.',
 }

@@ -1,4 +1,4 @@
-/** Why the gateway refused a request, by the code of its error; limits by their scope. */
+/** Why the gateway rejected a request, by error code; limits by scope. */
 export const ru = {
   scopes: {
     expiry: 'Срок действия',
@@ -15,13 +15,13 @@ export const ru = {
     api_key_blocked: 'Ключ заблокирован',
     insufficient_balance: 'На балансе закончились деньги',
     request_exceeds_balance: 'Запрос мог стоить больше, чем есть на балансе',
-    balance_reserved: 'Весь баланс зарезервирован под идущие запросы',
-    daily_budget_exceeded: 'Бюджет ключа на день израсходован',
-    request_exceeds_budget: 'Запрос мог стоить больше, чем осталось от бюджета на день',
-    budget_reserved: 'Остаток бюджета на день зарезервирован под идущие запросы',
+    balance_reserved: 'Весь баланс зарезервирован под выполняемые запросы',
+    daily_budget_exceeded: 'Дневной бюджет ключа израсходован',
+    request_exceeds_budget: 'Запрос мог стоить больше, чем осталось от дневного бюджета',
+    budget_reserved: 'Остаток дневного бюджета зарезервирован под выполняемые запросы',
     rate_limit_exceeded: 'Слишком много запросов или токенов за минуту',
-    request_too_large_for_tpm: 'Запрос больше, чем лимит токенов в минуту',
-    model_not_allowed: 'Модель не разрешена этому ключу',
+    request_too_large_for_tpm: 'Запрос превышает лимит токенов в минуту',
+    model_not_allowed: 'Ключу не разрешена эта модель',
   } as Readonly<Record<string, string>>,
   tooManyRequests: 'Слишком много запросов за минуту',
   tooManyTokens: 'Слишком много токенов за минуту',
@@ -34,5 +34,5 @@ export const ru = {
   key: 'Ключ',
   removedKey: 'ключ удалён',
   requestId: 'номер запроса',
-  notLive: 'Список отказов сейчас недоступен. Он появится сам, как только восстановится.',
+  notLive: 'Список отказов временно недоступен. Он появится автоматически.',
 }

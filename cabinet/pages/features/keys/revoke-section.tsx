@@ -2,17 +2,17 @@ import { useState } from 'react'
 import { navigate } from 'wouter/use-browser-location'
 import { call } from '../../api/call.ts'
 import { readAgain } from '../../api/queries.ts'
+import { useWords } from '../../i18n/language.ts'
 import { Button } from '../../kit/button.tsx'
 import { Dialog } from '../../kit/dialog.tsx'
 import { TextField } from '../../kit/fields.tsx'
 import { Form, FormEnd } from '../../kit/form.tsx'
 import { Section } from '../../kit/section.tsx'
 import { announce } from '../../kit/toasts.tsx'
-import { keyWords } from '../../words/keys.ts'
-import { useWords } from '../../words/language.ts'
 import type { Key } from './key.ts'
+import { keyWords } from './messages.ts'
 
-/** Ends a key for good, once its name was typed. */
+/** Revokes a key permanently after its name was typed. */
 export function RevokeSection({ shown }: { readonly shown: Key }) {
   const words = useWords(keyWords)
   const [isOpen, setOpen] = useState(false)
@@ -61,7 +61,7 @@ function RevokeDialog({
   )
 }
 
-/** Blanks at the ends and the way letters are composed are nothing that people see. */
+/** Blanks at the ends and the Unicode composition of characters are invisible to users. */
 function isSame(typed: string, name: string): boolean {
   return typed.trim().normalize('NFC') === name.trim().normalize('NFC')
 }

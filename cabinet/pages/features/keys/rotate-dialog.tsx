@@ -1,11 +1,11 @@
 import { call } from '../../api/call.ts'
 import { readAgain } from '../../api/queries.ts'
+import { useWords } from '../../i18n/language.ts'
 import { Dialog } from '../../kit/dialog.tsx'
 import { SelectField } from '../../kit/fields.tsx'
 import { Form, FormEnd } from '../../kit/form.tsx'
-import { keyWords } from '../../words/keys.ts'
-import { useWords } from '../../words/language.ts'
 import type { Key } from './key.ts'
+import { keyWords } from './messages.ts'
 import type { MadeKey } from './new-key-dialog.tsx'
 
 const graces = ['24h', '1h', '0'] as const
@@ -29,9 +29,9 @@ export function RotateDialog({
           const params = { key_id: shown.id }
           return call('POST /keys/:key_id/rotate', { params, body: { grace }, idempotencyKey })
         }}
-        onDone={({ key, secret }) => {
+        onDone={(made) => {
           void readAgain('/keys')
-          onRotated({ key, secret })
+          onRotated(made)
         }}
       >
         <p>{words.rotateLead}</p>

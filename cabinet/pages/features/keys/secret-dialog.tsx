@@ -1,14 +1,14 @@
 import { useState } from 'react'
+import { useWords } from '../../i18n/language.ts'
 import { Button, ButtonLink } from '../../kit/button.tsx'
 import { copyText, NotCopied } from '../../kit/copy-button.tsx'
 import { Actions, Dialog } from '../../kit/dialog.tsx'
 import { announce } from '../../kit/toasts.tsx'
-import { keyWords } from '../../words/keys.ts'
-import { useWords } from '../../words/language.ts'
 import { FirstRequestCode } from './first-request-code.tsx'
+import { keyWords } from './messages.ts'
 import type { MadeKey } from './new-key-dialog.tsx'
 
-/** Shows a secret for the only time; it closes once somebody says that they have it. */
+/** Shows a secret for the only time; closes once the user confirms having saved it. */
 export function SecretDialog({
   made,
   isRotated = false,

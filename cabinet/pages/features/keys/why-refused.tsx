@@ -1,23 +1,23 @@
 import type { Answer } from '../../api/calls.ts'
 import { useRead } from '../../api/queries.ts'
+import { useLanguage, useWords } from '../../i18n/language.ts'
 import { Badge, Notice } from '../../kit/badge.tsx'
 import { DateTime } from '../../kit/date-time.tsx'
 import { Loaded } from '../../kit/loaded.tsx'
 import { Section } from '../../kit/section.tsx'
 import { Skeleton, SkeletonRows } from '../../kit/skeleton.tsx'
 import { type Column, Table } from '../../kit/table.tsx'
-import { keyWords } from '../../words/keys.ts'
-import { useLanguage, useWords } from '../../words/language.ts'
-import { refusalWords } from '../../words/refusals.ts'
+import { keyWords } from './messages.ts'
 import { formatAmount, reasonOf } from './refusal-facts.ts'
 import { RefusalList } from './refusal-list.tsx'
+import { refusalWords } from './refusal-messages.ts'
 
 type Limit = Answer<'GET /keys/:key_id/effective-limits'>['limits'][number]
 
-/** Refusals are no changes, so no hint tells of them. */
+/** Rejections change no data, so there are no hints for them. */
 const refetchInterval = 3_000
 
-/** Each limit of a key as it is now, and the last requests that one has refused. */
+/** The present state of each limit of a key, and the last requests that a limit rejected. */
 export function WhyRefused({ keyId }: { readonly keyId: string }) {
   const words = useWords(keyWords)
   const { notLive } = useWords(refusalWords)
@@ -105,7 +105,7 @@ function LimitTable({ limits }: { readonly limits: readonly Limit[] }) {
   return <Table caption={words.whyLead} columns={columns} rows={limits} keyOf={({ scope }) => scope} />
 }
 
-/** Something of it is reserved for requests in progress. */
+/** Part of it is reserved for requests in progress. */
 function isHeld({ held }: Pick<Limit, 'held'>): boolean {
   return held !== null && !/^[0.]+$/.test(String(held))
 }

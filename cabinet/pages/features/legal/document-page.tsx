@@ -1,6 +1,7 @@
 import { useRead } from '../../api/queries.ts'
 import type { PageProps } from '../../app/page-group.ts'
 import { useTitle } from '../../app/title.ts'
+import { useLanguage, useWords } from '../../i18n/language.ts'
 import { Notice } from '../../kit/badge.tsx'
 import { ButtonLink } from '../../kit/button.tsx'
 import { EmptyState, Loaded } from '../../kit/loaded.tsx'
@@ -8,18 +9,17 @@ import { PageHead, Section } from '../../kit/section.tsx'
 import { Skeleton } from '../../kit/skeleton.tsx'
 import { LinkedText, TextLink } from '../../kit/text-link.tsx'
 import { pageRoutes } from '../../page-routes.ts'
-import { useLanguage, useWords } from '../../words/language.ts'
-import { legalWords } from '../../words/legal.ts'
 import { DocumentText } from './document-text.tsx'
 import { type Kind, pageOfDocument, useDocuments } from './documents.ts'
+import { legalWords } from './messages.ts'
 import { VersionName, VersionState } from './version-name.tsx'
 
-/** A version of a document; without one in the address, that which is in force. */
+/** A version of a document; without one in the address, the version in force. */
 export function DocumentPage({ params }: PageProps) {
   const words = useWords(legalWords)
   const title = pageRoutes['/legal/:kind'].title[useLanguage()]
   const documents = useDocuments()
-  // Nobody knows how long a document is: the foot of the page is below the screen before and after.
+  // The length of a document is unknown, so the footer stays below the screen before and after loading.
   return (
     <div className="min-h-dvh">
       <p className="mb-3 text-sm">
@@ -76,13 +76,13 @@ function Version({ kind, versions, version }: Shown) {
             {({ text }) => <DocumentText text={withoutHeading(text, words.kinds[kind])} />}
           </Loaded>
         </article>
-        <OtherVersions {...{ kind, version, versions }} />
+        <OtherVersions kind={kind} version={version} versions={versions} />
       </div>
     </>
   )
 }
 
-/** What the head of the page says already. */
+/** Left out because the page heading shows it. */
 function withoutHeading(text: string, heading: string): string {
   return text.startsWith(`# ${heading}\n`) ? text.slice(heading.length + 2) : text
 }

@@ -1,14 +1,14 @@
+import { useLanguage, useWords } from '../../i18n/language.ts'
 import { EmptyState, Loaded } from '../../kit/loaded.tsx'
 import { PageHead, Section } from '../../kit/section.tsx'
 import { Skeleton } from '../../kit/skeleton.tsx'
 import { TextLink } from '../../kit/text-link.tsx'
 import { pageRoutes } from '../../page-routes.ts'
-import { useLanguage, useWords } from '../../words/language.ts'
-import { legalWords } from '../../words/legal.ts'
 import { pageOfDocument, useDocuments } from './documents.ts'
+import { legalWords } from './messages.ts'
 import { VersionName, VersionState } from './version-name.tsx'
 
-/** What people agree to, each with all of its versions. */
+/** The documents that users accept, each with all its versions. */
 export function DocumentsPage() {
   const words = useWords(legalWords)
   const title = pageRoutes['/legal'].title[useLanguage()]

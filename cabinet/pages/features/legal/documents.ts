@@ -1,20 +1,20 @@
 import { useRead } from '../../api/queries.ts'
+import { useLanguage } from '../../i18n/language.ts'
 import type { Language } from '../../preferences.ts'
-import { useLanguage } from '../../words/language.ts'
 
 export type Kind = 'offer' | 'personal_data'
 
-/** A kind of document with its versions, the newest first. */
+/** A kind of document with its versions, newest first. */
 type Versions = { readonly kind: Kind; readonly versions: readonly string[] }
 
-/** Every document in the present language. */
+/** All documents in the present language. */
 export function useDocuments() {
   const language = useLanguage()
   const { data, ...query } = useRead('/legal/documents')
   return { ...query, data: data && versionsOf(data.data, language) }
 }
 
-/** Of each kind those that there are in a language; as the server has them, the newest first. Pure. */
+/** The documents of a language by kind; the server returns them newest first. Pure. */
 function versionsOf(
   documents: readonly { readonly kind: Kind; readonly version: string; readonly locale: Language }[],
   language: Language,

@@ -1,9 +1,9 @@
+import { useLanguage, useWords } from '../../i18n/language.ts'
 import { Badge } from '../../kit/badge.tsx'
-import { nameOfVersion } from '../../kit/days.ts'
-import { useLanguage, useWords } from '../../words/language.ts'
-import { legalWords } from '../../words/legal.ts'
+import { nameOfVersion } from '../../time/days.ts'
+import { legalWords } from './messages.ts'
 
-/** A version is called by its day. */
+/** A version's name is its day. */
 export function VersionName({ version }: { readonly version: string }) {
   const words = useWords(legalWords)
   return `${words.since} ${nameOfVersion(version, useLanguage())}`

@@ -1,22 +1,26 @@
 import { useState } from 'react'
+import { useWords } from '../../i18n/language.ts'
 import { TextField } from '../../kit/fields.tsx'
 import { Money } from '../../kit/money.tsx'
 import { Section } from '../../kit/section.tsx'
-import { roublesOf } from '../../money/roubles.ts'
-import { useWords } from '../../words/language.ts'
-import { modelWords } from '../../words/models.ts'
+import { rublesOf } from '../../money/rubles.ts'
+import { modelWords } from './messages.ts'
 import { costNanoOf, type Model, type TokenClass, tokenClasses } from './model.ts'
 import { findTypedCount } from './typed-count.ts'
 
-/** More than any context of today; the server takes no more either. */
+/** More than any present context; the server accepts no more either. */
 const tokensMax = 1_000_000_000n
 
 const examples: Readonly<Record<TokenClass | 'requests', string>> = {
-  ...{ input: '1000', cached_input: '0', cache_write: '0' },
-  ...{ output: '500', reasoning: '0', requests: '1000' },
+  input: '1000',
+  cached_input: '0',
+  cache_write: '0',
+  output: '500',
+  reasoning: '0',
+  requests: '1000',
 }
 
-/** What requests of a size would cost, to the last digit. */
+/** What requests of a given size would cost, to the last digit. */
 export function Calculator({ model }: { readonly model: Model }) {
   const words = useWords(modelWords)
   const [typed, setTyped] = useState(examples)
@@ -56,7 +60,7 @@ export function Calculator({ model }: { readonly model: Model }) {
   )
 }
 
-/** Only classes that have a price of their own are asked for; the others cost what their family does. */
+/** Only classes with their own price have a field; the others cost the same as their family. */
 function isAsked({ type, pricing }: Model, each: TokenClass): boolean {
   if (each === 'input') return true
   if (each === 'output') return type === 'chat'
@@ -79,7 +83,9 @@ function CountField({
   const words = useWords(modelWords)
   return (
     <TextField
-      {...{ name, label, value }}
+      name={name}
+      label={label}
+      value={value}
       error={isWrong ? words.countWrong : undefined}
       inputMode="numeric"
       autoComplete="off"
@@ -94,7 +100,7 @@ function Sum({ name, nano }: { readonly name: string; readonly nano: bigint | un
     <div className="flex flex-wrap items-baseline justify-between gap-x-4">
       <dt className="text-muted">{name}</dt>
       <dd className="text-lg font-semibold break-all">
-        {nano === undefined ? '—' : <Money roubles={roublesOf(nano)} isExact />}
+        {nano === undefined ? '—' : <Money rubles={rublesOf(nano)} isExact />}
       </dd>
     </div>
   )

@@ -1,9 +1,9 @@
+import { useLanguage, useWords } from '../../i18n/language.ts'
 import { SelectField, TextField } from '../../kit/fields.tsx'
 import { Fold } from '../../kit/fold.tsx'
-import { formatRoubles } from '../../money/roubles.ts'
-import { kitWords } from '../../words/kit.ts'
-import { useLanguage, useWords } from '../../words/language.ts'
-import { modelWords } from '../../words/models.ts'
+import { kitWords } from '../../kit/messages.ts'
+import { formatRoubles } from '../../money/rubles.ts'
+import { modelWords } from './messages.ts'
 import { contexts, kinds, type ModelFilters, modalities, orders, prices } from './model-filters.ts'
 
 type Props = {
@@ -12,7 +12,7 @@ type Props = {
   readonly onChange: (filters: ModelFilters) => void
 }
 
-/** What somebody looks for. Each choice is of a closed set; the first of each is everything. */
+/** The filters. Each choice is from a closed set, and its first option means everything. */
 export function FilterBar({ filters, providers, onChange }: Props) {
   const words = useWords(modelWords)
   const { filters: filtersOf } = useWords(kitWords)
@@ -31,7 +31,7 @@ export function FilterBar({ filters, providers, onChange }: Props) {
       />
       <div>
         <Fold label={filtersOf(countSet(filters))}>
-          <Choices {...{ filters, providers, onChange }} />
+          <Choices filters={filters} providers={providers} onChange={onChange} />
         </Fold>
       </div>
     </search>
@@ -49,27 +49,42 @@ function Choices({ filters, providers, onChange }: Props) {
   return (
     <div className="grid grid-cols-2 gap-3 sm:grid-cols-3 lg:grid-cols-6">
       <Choice
-        {...{ name: 'provider', label: words.provider, all: words.anyProvider, value: filters.provider }}
+        name="provider"
+        label={words.provider}
+        all={words.anyProvider}
+        value={filters.provider}
         options={providers.map((one) => [one, one])}
         onChoose={(provider) => onChange({ ...filters, provider })}
       />
       <Choice
-        {...{ name: 'kind', label: words.kind, all: words.anyKind, value: filters.kind }}
+        name="kind"
+        label={words.kind}
+        all={words.anyKind}
+        value={filters.kind}
         options={kinds.map((one) => [one, words.kinds[one]])}
         onChoose={(kind) => onChange({ ...filters, kind })}
       />
       <Choice
-        {...{ name: 'modality', label: words.modality, all: words.anyModality, value: filters.modality }}
+        name="modality"
+        label={words.modality}
+        all={words.anyModality}
+        value={filters.modality}
         options={modalities.map((one) => [one, words.modalities[one]])}
         onChoose={(modality) => onChange({ ...filters, modality })}
       />
       <Choice
-        {...{ name: 'context', label: words.context, all: words.anyContext, value: filters.context }}
+        name="context"
+        label={words.context}
+        all={words.anyContext}
+        value={filters.context}
         options={contexts.map((one) => [one, words.contextFrom(count.format(one))])}
         onChoose={(context) => onChange({ ...filters, context })}
       />
       <Choice
-        {...{ name: 'price', label: words.price, all: words.anyPrice, value: filters.price }}
+        name="price"
+        label={words.price}
+        all={words.anyPrice}
+        value={filters.price}
         options={prices.map((one) => [
           one,
           one === '0' ? words.free : words.upTo(formatRoubles(one, language)),
@@ -109,7 +124,7 @@ function Choice<Value extends string | number>({
   readonly options: readonly (readonly [Value, string])[]
   readonly onChoose: (value: Value | undefined) => void
 }) {
-  // An address may name what the catalogue does not have: it must be seen to be taken back.
+  // An address may name a value that the catalog lacks: it must be visible so that the user can clear it.
   const known = value === undefined || options.some(([one]) => one === value)
   return (
     <SelectField

@@ -13,9 +13,19 @@ const nothing = {
 
 function modelOf(id: string, pricing: Partial<Model['pricing']>, fields: Partial<Model> = {}): Model {
   return {
-    ...{ id, name: id, provider: 'acme', type: 'chat', description: '', context_length: null },
-    ...{ max_output_tokens: null, input_modalities: ['text'], free: false },
-    ...{ pricing: { ...nothing, ...pricing }, next_pricing: null, next_pricing_from: null, ...fields },
+    id,
+    name: id,
+    provider: 'acme',
+    type: 'chat',
+    description: '',
+    context_length: null,
+    max_output_tokens: null,
+    input_modalities: ['text'],
+    free: false,
+    pricing: { ...nothing, ...pricing },
+    next_pricing: null,
+    next_pricing_from: null,
+    ...fields,
   }
 }
 
@@ -31,10 +41,10 @@ const models = [
 ]
 const foundBy = (search: string) => findModels(models, readFilters(search)).map(({ id }) => id)
 
-test('free is what costs nothing at all: not what has free input and anything else to pay', () => {
+test('a free model costs nothing at all: free input with another price does not count', () => {
   expect(foundBy('?price=0')).toEqual(['free', 'of-zeros', 'embedding'])
 })
 
-test('any other bound is one of the price of input', () => {
+test('any other bound applies to the input price', () => {
   expect(foundBy('?price=50')).toEqual(models.map(({ id }) => id))
 })

@@ -1,14 +1,14 @@
-import { compareRoubles } from '../../money/roubles.ts'
+import { compareRubles } from '../../money/rubles.ts'
 import { type Model, priceOf, tokenClasses } from './model.ts'
 
 export const contexts = [8_000, 32_000, 128_000, 200_000, 1_000_000] as const
-/** Roubles per 1M tokens of input; `0`: nothing costs anything. */
+/** Rubles per 1M input tokens; `0`: free in every class. */
 export const prices = ['0', '50', '100', '300', '1000'] as const
 export const modalities = ['text', 'image', 'audio', 'file', 'video'] as const
 export const kinds = ['chat', 'embedding'] as const
 export const orders = ['name', 'cheap', 'context'] as const
 
-/** What of the catalogue is wanted; `undefined`: everything. */
+/** The chosen filters; `undefined`: everything. */
 export type ModelFilters = {
   readonly text: string
   readonly provider: string | undefined
@@ -19,7 +19,7 @@ export type ModelFilters = {
   readonly order: (typeof orders)[number]
 }
 
-/** As an address has them; what it has besides, or wrongly, is nothing. Pure. */
+/** The filters of an address; anything else in it, or an invalid value, is ignored. Pure. */
 export function readFilters(search: string): ModelFilters {
   const asked = new URLSearchParams(search)
   return {
@@ -33,7 +33,7 @@ export function readFilters(search: string): ModelFilters {
   }
 }
 
-/** The address of these filters, without what is not chosen. Pure. */
+/** The address of these filters, without those not chosen. Pure. */
 export function writeFilters({ text, order, ...chosen }: ModelFilters): string {
   const all = { q: text, ...chosen, order: order === 'name' ? undefined : order }
   const written = Object.entries(all).flatMap(([name, value]) =>
@@ -43,12 +43,12 @@ export function writeFilters({ text, order, ...chosen }: ModelFilters): string {
   return search === '' ? '' : `?${search}`
 }
 
-/** Those of the catalogue that are wanted, in the order that is. Pure. */
+/** The matching models of the catalog, in the chosen order. Pure. */
 export function findModels(models: readonly Model[], filters: ModelFilters): readonly Model[] {
   const words = filters.text.toLowerCase().split(/\s+/).filter(Boolean)
   const found = models.filter((model) => isChosen(model, filters) && hasWords(model, words))
   if (filters.order === 'cheap')
-    return found.toSorted((a, b) => compareRoubles(a.pricing.input, b.pricing.input))
+    return found.toSorted((a, b) => compareRubles(a.pricing.input, b.pricing.input))
   if (filters.order === 'context')
     return found.toSorted((a, b) => (b.context_length ?? 0) - (a.context_length ?? 0))
   return found
@@ -60,17 +60,17 @@ function isChosen(model: Model, { provider, kind, modality, context, price }: Mo
     (kind === undefined || model.type === kind) &&
     (modality === undefined || model.input_modalities.includes(modality)) &&
     (context === undefined || (model.context_length ?? 0) >= context) &&
-    (price === undefined || (price === '0' ? isFree(model) : compareRoubles(model.pricing.input, price) <= 0))
+    (price === undefined || (price === '0' ? isFree(model) : compareRubles(model.pricing.input, price) <= 0))
   )
 }
 
-/** Whether no request to it costs anything now, whatever kinds of tokens it takes. */
+/** Whether requests to it cost nothing now, whatever kinds of tokens they use. */
 function isFree({ free, type, pricing }: Model): boolean {
   const classes = tokenClasses.filter(
     (each) => type === 'chat' || (each !== 'output' && each !== 'reasoning'),
   )
   const sums = [...classes.map((each) => priceOf(pricing, each)), pricing.per_request]
-  return free || sums.every((sum) => compareRoubles(sum, '0') === 0)
+  return free || sums.every((sum) => compareRubles(sum, '0') === 0)
 }
 
 function hasWords({ id, name, description }: Model, words: readonly string[]): boolean {

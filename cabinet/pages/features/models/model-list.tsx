@@ -1,25 +1,25 @@
 import { memo, useState } from 'react'
+import { useLanguage, useWords } from '../../i18n/language.ts'
 import { Badge } from '../../kit/badge.tsx'
 import { Button } from '../../kit/button.tsx'
 import { CopyButton } from '../../kit/copy-button.tsx'
 import { EmptyState } from '../../kit/loaded.tsx'
 import { type Column, Table } from '../../kit/table.tsx'
 import { TextLink } from '../../kit/text-link.tsx'
-import { useLanguage, useWords } from '../../words/language.ts'
-import { modelWords } from '../../words/models.ts'
+import { modelWords } from './messages.ts'
 import { type Model, pageOfModel } from './model.ts'
 import { NextPrice, Price } from './model-prices.tsx'
 
-/** However long the catalogue is, as many are drawn as anybody reads at once. */
+/** However long the catalog is, only a screenful is rendered at a time. */
 const rowsPerStep = 30
 
 type Props = { readonly models: readonly Model[]; readonly onReset: () => void }
 
-/** The models that were found, a screenful after the other. */
+/** The matching models, one screenful after another. */
 export const ModelList = memo(function ModelList({ models, onReset }: Props) {
   const words = useWords(modelWords)
   const columns = useColumns()
-  // Others that were found begin from the top; rows that stay are kept.
+  // A new result begins at the top; rows in both results are kept.
   const [more, setMore] = useState({ of: models, count: rowsPerStep })
   const shown = more.of === models ? more.count : rowsPerStep
   return (

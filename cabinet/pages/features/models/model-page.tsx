@@ -2,6 +2,7 @@ import type { ReactNode } from 'react'
 import { useRead } from '../../api/queries.ts'
 import type { PageProps } from '../../app/page-group.ts'
 import { useTitle } from '../../app/title.ts'
+import { useLanguage, useWords } from '../../i18n/language.ts'
 import { ButtonLink } from '../../kit/button.tsx'
 import { CodeSamples } from '../../kit/code-samples.tsx'
 import { CopyButton } from '../../kit/copy-button.tsx'
@@ -11,14 +12,13 @@ import { PageHead, Section } from '../../kit/section.tsx'
 import { Skeleton } from '../../kit/skeleton.tsx'
 import { TextLink } from '../../kit/text-link.tsx'
 import { pageRoutes } from '../../page-routes.ts'
-import { useLanguage, useWords } from '../../words/language.ts'
-import { modelWords } from '../../words/models.ts'
 import { Calculator } from './calculator.tsx'
+import { modelWords } from './messages.ts'
 import type { Model } from './model.ts'
 import { modalities } from './model-filters.ts'
 import { PricesSection } from './model-prices.tsx'
 
-/** One model: what it can, what it costs, and how it is called. */
+/** One model: its abilities, prices, and how to call it. */
 export function ModelPage({ params }: PageProps) {
   const words = useWords(modelWords)
   const title = pageRoutes['/models/*'].title[useLanguage()]
@@ -46,7 +46,7 @@ function NoModel({ title }: { readonly title: string }) {
       <PageHead title={title} />
       <EmptyState
         text={words.noSuchModel}
-        action={<ButtonLink href="/models">{words.openCatalogue}</ButtonLink>}
+        action={<ButtonLink href="/models">{words.openCatalog}</ButtonLink>}
       />
     </>
   )

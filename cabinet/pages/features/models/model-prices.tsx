@@ -1,21 +1,22 @@
-import { DateTime, defaultTimeZone, formatTime } from '../../kit/date-time.tsx'
+import { useLanguage, useWords } from '../../i18n/language.ts'
+import { DateTime, formatTime } from '../../kit/date-time.tsx'
 import { Money } from '../../kit/money.tsx'
 import { Section } from '../../kit/section.tsx'
 import { type Column, Table } from '../../kit/table.tsx'
-import { formatRoubles } from '../../money/roubles.ts'
-import { useLanguage, useWords } from '../../words/language.ts'
-import { modelWords } from '../../words/models.ts'
+import { formatRoubles } from '../../money/rubles.ts'
+import { defaultTimeZone } from '../../time/days.ts'
+import { modelWords } from './messages.ts'
 import { type Model, type Pricing, priceOf, type TokenClass, tokenClasses } from './model.ts'
 
 type Of = { readonly model: Model; readonly tokenClass: TokenClass }
 
-/** What 1M tokens of a class cost now. */
+/** The present price of 1M tokens of a class. */
 export function Price({ model: { free, pricing }, tokenClass }: Of) {
   const words = useWords(modelWords)
-  return free ? words.free : <Money roubles={priceOf(pricing, tokenClass)} isExact />
+  return free ? words.free : <Money rubles={priceOf(pricing, tokenClass)} isExact />
 }
 
-/** What they will cost, and from when; nothing where that stays as it is. */
+/** The next price and its date; empty if the price does not change. */
 export function NextPrice({ model: { pricing, next_pricing, next_pricing_from }, tokenClass }: Of) {
   const words = useWords(modelWords)
   const language = useLanguage()
@@ -32,13 +33,13 @@ export function NextPrice({ model: { pricing, next_pricing, next_pricing_from },
 
 type Row = { readonly id: keyof Pricing; readonly now: string; readonly next: string | undefined }
 
-/** Every price of a model, and what is scheduled. */
+/** All prices of a model, including scheduled ones. */
 export function PricesSection({ model }: { readonly model: Model }) {
   const words = useWords(modelWords)
   const { next_pricing_from } = model
   const columns: readonly Column<Row>[] = [
     { id: 'class', head: words.whatFor, cell: ({ id }) => words.priceNames[id] },
-    { id: 'now', head: words.priceNow, isNumber: true, cell: ({ now }) => <Money roubles={now} isExact /> },
+    { id: 'now', head: words.priceNow, isNumber: true, cell: ({ now }) => <Money rubles={now} isExact /> },
     ...(next_pricing_from === null
       ? []
       : [
@@ -46,7 +47,7 @@ export function PricesSection({ model }: { readonly model: Model }) {
             id: 'next',
             head: words.priceFrom,
             isNumber: true,
-            cell: ({ next }: Row) => next !== undefined && <Money roubles={next} isExact />,
+            cell: ({ next }: Row) => next !== undefined && <Money rubles={next} isExact />,
           },
         ]),
   ]
@@ -68,7 +69,7 @@ export function PricesSection({ model }: { readonly model: Model }) {
   )
 }
 
-/** Those that cost something of their own. */
+/** Classes with their own price. */
 function rowsOf({ type, pricing, next_pricing }: Model): readonly Row[] {
   const isShown = (id: TokenClass) =>
     id === 'input' ||

@@ -1,5 +1,5 @@
 import type { Answer } from '../../api/calls.ts'
-import { nanoOf } from '../../money/roubles.ts'
+import { nanoOf } from '../../money/rubles.ts'
 
 export type Model = Answer<'GET /models/models-with-pricing'>['data'][number]
 
@@ -12,18 +12,21 @@ export const tokenClasses = ['input', 'cached_input', 'cache_write', 'output', '
 
 export type TokenClass = (typeof tokenClasses)[number]
 
-/** Whose price a class takes that has none of its own. */
+/** For a class without its own price: the class whose price it takes. */
 const familyOf: Readonly<Record<TokenClass, 'input' | 'output'>> = {
-  ...{ input: 'input', cached_input: 'input', cache_write: 'input' },
-  ...{ output: 'output', reasoning: 'output' },
+  input: 'input',
+  cached_input: 'input',
+  cache_write: 'input',
+  output: 'output',
+  reasoning: 'output',
 }
 
-/** What a class costs per 1M tokens. Pure. */
+/** The price of a class per 1M tokens. Pure. */
 export function priceOf(pricing: Pricing, tokenClass: TokenClass): string {
   return pricing[tokenClass] ?? pricing[familyOf[tokenClass]]
 }
 
-/** Exactly what the server would book, in nano-roubles: prices are whole ones per token. Pure. */
+/** Exactly what the server would charge, in nano-rubles: prices are whole nano-rubles per token. Pure. */
 export function costNanoOf(tokens: TokenCounts, pricing: Pricing): bigint {
   return tokenClasses.reduce(
     (sum, each) => sum + (tokens[each] * nanoOf(priceOf(pricing, each))) / 1_000_000n,
@@ -31,7 +34,7 @@ export function costNanoOf(tokens: TokenCounts, pricing: Pricing): bigint {
   )
 }
 
-/** Where its page is; the slash of an id stays one. */
+/** The address of a model's page; the slash of an id stays a slash. */
 export function pageOfModel(id: string): string {
   return `/models/${id.split('/').map(encodeURIComponent).join('/')}`
 }

@@ -1,18 +1,18 @@
 import { useCallback, useDeferredValue, useEffect, useMemo, useRef, useState } from 'react'
 import { navigate, useSearch } from 'wouter/use-browser-location'
 import { useRead } from '../../api/queries.ts'
+import { useLanguage, useWords } from '../../i18n/language.ts'
 import { Loaded } from '../../kit/loaded.tsx'
 import { PageHead } from '../../kit/section.tsx'
 import { SkeletonRows } from '../../kit/skeleton.tsx'
 import { pageRoutes } from '../../page-routes.ts'
-import { useLanguage, useWords } from '../../words/language.ts'
-import { modelWords } from '../../words/models.ts'
+import { modelWords } from './messages.ts'
 import type { Model } from './model.ts'
 import { FilterBar } from './model-filter-bar.tsx'
 import { findModels, type ModelFilters, readFilters, writeFilters } from './model-filters.ts'
 import { ModelList } from './model-list.tsx'
 
-/** The catalogue: what there is, and what it costs. */
+/** The catalog: models and their prices. */
 export function ModelsPage() {
   const words = useWords(modelWords)
   const language = useLanguage()
@@ -21,16 +21,16 @@ export function ModelsPage() {
     <>
       <PageHead title={pageRoutes['/models'].title[language]} lead={words.lead} />
       <Loaded query={models} skeleton={<SkeletonRows count={12} />}>
-        {({ data }) => <Catalogue models={data} />}
+        {({ data }) => <Catalog models={data} />}
       </Loaded>
     </>
   )
 }
 
-function Catalogue({ models }: { readonly models: readonly Model[] }) {
+function Catalog({ models }: { readonly models: readonly Model[] }) {
   const words = useWords(modelWords)
   const [filters, setFilters] = useFiltersOfAddress()
-  // What is typed is shown at once; the list follows when there is time.
+  // Typing shows at once; the list follows when there is time.
   const wanted = useDeferredValue(filters)
   const found = useMemo(() => findModels(models, wanted), [models, wanted])
   const providers = useMemo(() => [...new Set(models.map(({ provider }) => provider))].toSorted(), [models])
@@ -48,7 +48,7 @@ function Catalogue({ models }: { readonly models: readonly Model[] }) {
 
 const addressAfterMs = 250
 
-/** The filters, and the address that has them a moment after they have changed: browsers bound how often it may. */
+/** The filters, and the address, which follows a moment later: browsers limit how often it may change. */
 function useFiltersOfAddress(): [ModelFilters, (filters: ModelFilters) => void] {
   const search = useSearch()
   const [filters, setFilters] = useState(() => readFilters(search))
@@ -57,7 +57,7 @@ function useFiltersOfAddress(): [ModelFilters, (filters: ModelFilters) => void] 
   useEffect(() => {
     const address = writeFilters(readFilters(search))
     if (address === written.current) return
-    written.current = address // somebody went back, or followed a link
+    written.current = address // the user went back or followed a link
     setFilters(readFilters(search))
   }, [search])
 

@@ -2,6 +2,7 @@ import { type ReactNode, useState } from 'react'
 import { call } from '../../api/call.ts'
 import { useRead } from '../../api/queries.ts'
 import { useMay, useMe } from '../../app/me.ts'
+import { useWords } from '../../i18n/language.ts'
 import { ButtonLink } from '../../kit/button.tsx'
 import { classNames } from '../../kit/class-names.ts'
 import { Form, SubmitButton } from '../../kit/form.tsx'
@@ -9,23 +10,22 @@ import { Icon } from '../../kit/icon.tsx'
 import { Section } from '../../kit/section.tsx'
 import { LinkedText } from '../../kit/text-link.tsx'
 import { announce } from '../../kit/toasts.tsx'
-import { useWords } from '../../words/language.ts'
-import { overviewWords } from '../../words/overview.ts'
 import { FirstRequestCode } from '../keys/first-request-code.tsx'
+import { overviewWords } from './messages.ts'
 
 export type Step = {
   readonly id: string
   readonly name: string
   readonly isDone: boolean
-  /** How it is done, while it is the next. */
+  /** How to do it; shown for the next step. */
   readonly content: ReactNode
 }
 
-/** A request of a free model books nothing, so no hint tells of it. */
+/** A request to a free model has no ledger entry, so there is no hint for it. */
 const firstRequestMs = 3_000
 const placeholder = 'sk-gateway-…'
 
-/** The way to the first answer of a model; whoever has gone it all does not see it again. */
+/** The steps to a first response; hidden for users who have completed all of them. */
 export function Checklist({ steps }: { readonly steps: readonly Step[] }) {
   const words = useWords(overviewWords)
   const [wasOpen, setWasOpen] = useState(false)
@@ -67,7 +67,7 @@ function StepItem({ step, isNext }: { readonly step: Step; readonly isNext: bool
   )
 }
 
-/** `undefined` until it is known how far somebody has come; none where that cannot be known. */
+/** `undefined` until the user's progress is known; empty if it cannot be known. */
 export function useSteps(): readonly Step[] | undefined {
   const words = useWords(overviewWords)
   const [isPolled, setPolled] = useState(true)
@@ -85,7 +85,9 @@ export function useSteps(): readonly Step[] | undefined {
   const ofKeys = [
     { id: 'key', name: words.keyStep, isDone: has_key, content: <KeyStep /> },
     {
-      ...{ id: 'request', name: words.requestStep, isDone: first_request_at !== null },
+      id: 'request',
+      name: words.requestStep,
+      isDone: first_request_at !== null,
       content: <RequestStep />,
     },
   ]
@@ -93,7 +95,9 @@ export function useSteps(): readonly Step[] | undefined {
   const topUp = { id: 'top-up', name: words.topUpStep, isDone: hasPaid, content: <TopUpStep /> }
   return [
     {
-      ...{ id: 'confirm', name: words.confirmStep, isDone: me.data.is_confirmed },
+      id: 'confirm',
+      name: words.confirmStep,
+      isDone: me.data.is_confirmed,
       content: <ConfirmStep email={me.data.email} />,
     },
     ...(mayMakeKeys ? ofKeys : []),

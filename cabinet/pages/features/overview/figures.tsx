@@ -1,17 +1,17 @@
 import type { Answer } from '../../api/calls.ts'
 import { useRead } from '../../api/queries.ts'
 import { useMay } from '../../app/me.ts'
+import { useLanguage, useWords } from '../../i18n/language.ts'
 import { nameOfZone } from '../../kit/date-time.tsx'
 import { ExpandableMoney } from '../../kit/expandable-money.tsx'
 import { Loaded } from '../../kit/loaded.tsx'
 import { Money } from '../../kit/money.tsx'
 import { Figure } from '../../kit/section.tsx'
 import { Skeleton } from '../../kit/skeleton.tsx'
-import { compareRoubles } from '../../money/roubles.ts'
-import { useLanguage, useWords } from '../../words/language.ts'
-import { overviewWords } from '../../words/overview.ts'
+import { compareRubles } from '../../money/rubles.ts'
+import { overviewWords } from './messages.ts'
 
-/** What there is, and today against yesterday. */
+/** The balance, and today compared with yesterday. */
 export function Figures() {
   return (
     <div className="grid items-stretch gap-4 sm:grid-cols-2 lg:grid-cols-3">
@@ -29,7 +29,7 @@ function BalanceFigure() {
       {(found) => (
         <Figure
           label={words.balance}
-          value={<ExpandableMoney roubles={found.balance_rub} />}
+          value={<ExpandableMoney rubles={found.balance_rub} />}
           note={<BalanceNote balance={found} />}
         />
       )}
@@ -40,12 +40,12 @@ function BalanceFigure() {
 function BalanceNote({ balance }: { readonly balance: Answer<'GET /balance'> }) {
   const words = useWords(overviewWords)
   const { balance_rub, held_rub, low_balance_threshold_rub: threshold } = balance
-  if (threshold !== null && compareRoubles(balance_rub, threshold) < 0)
+  if (threshold !== null && compareRubles(balance_rub, threshold) < 0)
     return <span className="text-warning">{words.lowBalance}</span>
-  if (held_rub === null || compareRoubles(held_rub, '0') <= 0) return words.nothingHeld
+  if (held_rub === null || compareRubles(held_rub, '0') <= 0) return words.nothingHeld
   return (
     <>
-      {words.held} <ExpandableMoney roubles={held_rub} />
+      {words.held} <ExpandableMoney rubles={held_rub} />
     </>
   )
 }
@@ -63,10 +63,10 @@ function DayFigures() {
           <>
             <Figure
               label={words.spentToday}
-              value={<ExpandableMoney roubles={today.cost_rub} />}
+              value={<ExpandableMoney rubles={today.cost_rub} />}
               note={
                 <span title={zone}>
-                  {words.yesterday} <Money roubles={yesterday.cost_rub} />
+                  {words.yesterday} <Money rubles={yesterday.cost_rub} />
                 </span>
               }
             />

@@ -1,5 +1,6 @@
 import type { Answer } from '../../api/calls.ts'
 import { useRead } from '../../api/queries.ts'
+import { useWords } from '../../i18n/language.ts'
 import { ButtonLink } from '../../kit/button.tsx'
 import { EmptyState, Loaded } from '../../kit/loaded.tsx'
 import { Money } from '../../kit/money.tsx'
@@ -7,13 +8,12 @@ import { ProgressBar } from '../../kit/progress-bar.tsx'
 import { Section } from '../../kit/section.tsx'
 import { SkeletonRows } from '../../kit/skeleton.tsx'
 import { TextLink } from '../../kit/text-link.tsx'
-import { shareOf } from '../../money/roubles.ts'
-import { useWords } from '../../words/language.ts'
-import { overviewWords } from '../../words/overview.ts'
+import { shareOf } from '../../money/rubles.ts'
+import { overviewWords } from './messages.ts'
 
 type NearKey = Answer<'GET /overview'>['keys_near_budget'][number]
 
-/** The keys that will stop soon today, or have. */
+/** Keys that have reached today's budget or will soon. */
 export function KeysNearBudget() {
   const words = useWords(overviewWords)
   const overview = useRead('/overview')
@@ -60,9 +60,9 @@ function NearKeyItem({ shown }: { readonly shown: NearKey }) {
           <bdi className="line-clamp-1 wrap-anywhere">{name}</bdi>
         </TextLink>
         <span className="text-sm">
-          <Money roubles={spent_today_rub} />{' '}
+          <Money rubles={spent_today_rub} />{' '}
           <span className="text-muted">
-            {words.ofBudget} <Money roubles={daily_budget_rub} />
+            {words.ofBudget} <Money rubles={daily_budget_rub} />
           </span>
         </span>
       </div>

@@ -1,17 +1,17 @@
-import type { ru } from './overview.ru.ts'
-import { plural } from './plural.ts'
+import { plural } from '../../i18n/plural.ts'
+import type { ru } from './messages.ru.ts'
 
 export const en: typeof ru = {
-  lead: 'Your balance, what was spent today, and what needs attention.',
+  lead: 'Your balance, today’s spending, and anything that needs attention.',
   balance: 'Balance',
   held: 'Reserved:',
   nothingHeld: 'Nothing is reserved',
-  lowBalance: 'Below the threshold that you set',
+  lowBalance: 'Below your threshold',
   topUp: 'Top up',
   spentToday: 'Spent today',
   requestsToday: 'Requests today',
   yesterday: 'All of yesterday:',
-  zone: (zone) => `Days of the time zone ${zone}.`,
+  zone: (zone) => `Days are in the time zone ${zone}.`,
   newKey: 'Create a key',
 
   nearTitle: 'Keys near their limit',
@@ -21,9 +21,9 @@ export const en: typeof ru = {
   ofBudget: 'of',
   used: (name, percent) => `${name}: ${percent}% of the daily budget used`,
 
-  refusalsTitle: 'Last refusals',
-  refusalsLead: 'Which limit it was, and when it resets.',
-  refusalsEmpty: 'Nothing was refused: no limit has stopped anybody.',
+  refusalsTitle: 'Recent rejections',
+  refusalsLead: 'Which limit applied, and when it resets.',
+  refusalsEmpty: 'No requests were rejected.',
   seeRequests: 'See the requests',
 
   startTitle: 'Getting started',
@@ -31,13 +31,14 @@ export const en: typeof ru = {
   done: 'Done',
   notDone: 'To do',
   confirmStep: 'Confirm your email address',
-  confirmText: (email) => `Open the link in the letter that we sent to ${email}.`,
-  sendAgain: 'Send the letter again',
-  sentAgain: 'The letter was sent again',
+  confirmText: (email) => `Open the link in the email that we sent to ${email}.`,
+  sendAgain: 'Send the email again',
+  sentAgain: 'Email sent again',
   keyStep: 'Create a key',
-  keyText: 'Your program calls the models with it. Give it a daily budget, so that it never spends too much.',
-  requestStep: 'Send a first request',
-  requestText: 'Put your key into this command, or try a model in the {playground}. This step ticks itself.',
+  keyText: 'Your program uses it to call models. Give it a daily budget to limit spending.',
+  requestStep: 'Send your first request',
+  requestText:
+    'Put your key into this command, or try a model in the {playground}. This step is checked off automatically.',
   topUpStep: 'Top up the balance',
   topUpText: 'Keys work as long as there is money on the balance.',
 }

@@ -1,20 +1,20 @@
 import { useRead } from '../../api/queries.ts'
 import { useMay } from '../../app/me.ts'
+import { useLanguage, useWords } from '../../i18n/language.ts'
 import { ButtonLink } from '../../kit/button.tsx'
 import { EmptyState, Loaded } from '../../kit/loaded.tsx'
 import { PageHead, Section } from '../../kit/section.tsx'
 import { Skeleton, SkeletonRows } from '../../kit/skeleton.tsx'
 import { TextLink } from '../../kit/text-link.tsx'
 import { pageRoutes } from '../../page-routes.ts'
-import { useLanguage, useWords } from '../../words/language.ts'
-import { overviewWords } from '../../words/overview.ts'
-import { refusalWords } from '../../words/refusals.ts'
 import { RefusalList } from '../keys/refusal-list.tsx'
+import { refusalWords } from '../keys/refusal-messages.ts'
 import { Checklist, useSteps } from './checklist.tsx'
 import { Figures } from './figures.tsx'
 import { KeysNearBudget } from './keys-near-budget.tsx'
+import { overviewWords } from './messages.ts'
 
-/** Refusals are no changes, so no hint tells of them. */
+/** Rejections change no data, so there are no hints for them. */
 const refusalsMs = 3_000
 const refusalsShown = 5
 
@@ -40,7 +40,7 @@ export function OverviewPage() {
           </>
         }
       />
-      {/* All at once: the checklist would push down whatever was there before it. */}
+      {/* All at once: a checklist that came later would push the rest down. */}
       {steps === undefined ? (
         <Skeleton heightRem={48} />
       ) : (

@@ -1,27 +1,27 @@
 import { useEffect, useRef } from 'react'
+import { useWords } from '../../i18n/language.ts'
 import { Button } from '../../kit/button.tsx'
 import { Actions } from '../../kit/dialog.tsx'
 import { TextArea } from '../../kit/fields.tsx'
-import { useWords } from '../../words/language.ts'
-import { playgroundWords } from '../../words/playground.ts'
+import { playgroundWords } from './messages.ts'
 
 type Props = {
   readonly draft: string
   readonly isRunning: boolean
-  /** Nothing of the settings is wrong. */
+  /** The settings contain no error. */
   readonly isReady: boolean
   readonly onChange: (draft: string) => void
   readonly onAsk: () => void
   readonly onStop: () => void
 }
 
-/** Where a question is typed: Enter sends it, with Shift it is a new line. */
+/** The question field: Enter sends, Shift + Enter adds a line. */
 export function Composer({ draft, isRunning, isReady, onChange, onAsk, onStop }: Props) {
   const words = useWords(playgroundWords)
   const form = useRef<HTMLFormElement>(null)
   const wasRunning = useRef(false)
   useEffect(() => {
-    // Whoever was at the button that stops goes on typing.
+    // The focus moves from the Stop button back to the field.
     if (wasRunning.current && !isRunning && document.activeElement === document.body)
       focusQuestion(form.current)
     wasRunning.current = isRunning

@@ -1,23 +1,23 @@
 import { useEffect, useRef } from 'react'
-import { useWords } from '../../words/language.ts'
-import { playgroundWords } from '../../words/playground.ts'
+import { useWords } from '../../i18n/language.ts'
 import type { Exchange } from './conversation.ts'
 import { ExchangeView } from './exchange-view.tsx'
+import { playgroundWords } from './messages.ts'
 
 type Props = {
   readonly exchanges: readonly Exchange[]
   readonly isRunning: boolean
-  /** Asks the last question once more; `undefined`: it cannot be asked as the settings are. */
+  /** Asks the last question again; `undefined` if the present settings do not allow it. */
   readonly onRetry: (() => void) | undefined
 }
 
-/** The conversation so far; it follows what comes unless somebody reads further up. */
+/** The conversation so far; follows new text unless the user has scrolled up. */
 export function ConversationLog({ exchanges, isRunning, onRetry }: Props) {
   const words = useWords(playgroundWords)
   const list = useRef<HTMLDivElement>(null)
   const isAtEnd = useRef(true)
 
-  // biome-ignore lint/correctness/useExhaustiveDependencies: it follows them
+  // biome-ignore lint/correctness/useExhaustiveDependencies: scrolling follows the exchanges
   useEffect(() => {
     if (list.current !== null && isAtEnd.current) list.current.scrollTop = list.current.scrollHeight
   }, [exchanges])
@@ -28,7 +28,7 @@ export function ConversationLog({ exchanges, isRunning, onRetry }: Props) {
       role="log"
       aria-label={words.conversation}
       aria-busy={isRunning}
-      // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by the keyboard
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable area must be reachable by keyboard
       tabIndex={0}
       className="-mx-2 max-h-[60dvh] overflow-y-auto px-2 py-1"
       onScroll={({ currentTarget: { scrollTop, scrollHeight, clientHeight } }) => {

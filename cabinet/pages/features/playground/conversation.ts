@@ -1,18 +1,18 @@
 import type { ApiProblem } from '../../api/problem.ts'
 import type { Bill, ChatRequest, GatewayFailure } from './gateway-call.ts'
 
-/** What was asked, and what came of it. */
+/** A question and its result. */
 export type Exchange = {
   readonly id: number
   readonly question: string
   readonly answer: string
   readonly state: 'running' | 'done' | 'stopped' | 'failed'
-  /** Of the gateway; with it, unless the request was refused, there is a receipt. */
+  /** The gateway's request id; unless the request was rejected, it has a receipt. */
   readonly requestId: string | undefined
   readonly isAccepted: boolean
   readonly bill: Bill | undefined
   readonly failure: GatewayFailure | undefined
-  /** Why there was no key to ask with. */
+  /** Why no key could be created. */
   readonly problem: ApiProblem | undefined
 }
 
@@ -25,12 +25,19 @@ export type Settings = {
 
 export function newExchange(id: number, question: string): Exchange {
   return {
-    ...{ id, question, answer: '', state: 'running', requestId: undefined, isAccepted: false },
-    ...{ bill: undefined, failure: undefined, problem: undefined },
+    id,
+    question,
+    answer: '',
+    state: 'running',
+    requestId: undefined,
+    isAccepted: false,
+    bill: undefined,
+    failure: undefined,
+    problem: undefined,
   }
 }
 
-/** The request that asks a further question. What was never answered is not told again. Pure. */
+/** The request for another question. Failed exchanges are left out. Pure. */
 export function requestOf(
   { model, system, temperature, maxTokens }: Settings,
   before: readonly Exchange[],
@@ -51,6 +58,7 @@ export function requestOf(
     ],
     ...(temperature !== undefined && { temperature }),
     ...(maxTokens !== undefined && { max_tokens: maxTokens }),
-    ...{ stream: true, stream_options: { include_usage: true } },
+    stream: true,
+    stream_options: { include_usage: true },
   }
 }

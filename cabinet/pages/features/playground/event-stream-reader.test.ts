@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { dataOfEvents } from './event-stream.ts'
+import { dataOfEvents } from './event-stream-reader.ts'
 
-test('events are the same, wherever the network cuts them', async () => {
+test('events are the same wherever the network splits them', async () => {
   const text =
     ': waiting\n\ndata: {"a":"Привет, 世界 👋"}\n\ndata: one\ndata: two\r\n\r\ndata: [DONE]\n\ndata: late\n\n'
   const bytes = new TextEncoder().encode(text)
@@ -10,9 +10,9 @@ test('events are the same, wherever the network cuts them', async () => {
 })
 
 async function all(events: AsyncGenerator<string>): Promise<readonly string[]> {
-  const told: string[] = []
-  for await (const event of events) told.push(event)
-  return told
+  const data: string[] = []
+  for await (const event of events) data.push(event)
+  return data
 }
 
 function inPieces(bytes: Uint8Array<ArrayBuffer>, size: number): ReadableStream<Uint8Array<ArrayBuffer>> {

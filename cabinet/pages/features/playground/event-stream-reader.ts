@@ -1,7 +1,7 @@
-/** No event of a gateway is longer; whatever is gets cut off. */
+/** No event of the gateway is longer; a longer one is cut off. */
 const eventLengthMax = 16 * 1024 * 1024
 
-/** The data of each server-sent event of a body, as it comes; `[DONE]` ends it. Comments are nothing. */
+/** The data of each server-sent event of a body as it arrives; `[DONE]` ends it. Comments are ignored. */
 export async function* dataOfEvents(body: ReadableStream<Uint8Array<ArrayBuffer>>): AsyncGenerator<string> {
   let rest = ''
   for await (const piece of textOf(body)) {
@@ -16,7 +16,7 @@ export async function* dataOfEvents(body: ReadableStream<Uint8Array<ArrayBuffer>
   }
 }
 
-/** Read by hand: not every browser can iterate over a stream. Whoever stops early lets go of the connection. */
+/** Uses a reader: not every browser can iterate over a stream. Stopping early closes the connection. */
 async function* textOf(body: ReadableStream<Uint8Array<ArrayBuffer>>): AsyncGenerator<string> {
   const reader = body.pipeThrough(new TextDecoderStream()).getReader()
   try {

@@ -1,25 +1,25 @@
 import type { ReactNode } from 'react'
 import { useMay } from '../../app/me.ts'
+import { useLanguage, useWords } from '../../i18n/language.ts'
 import { Button, ButtonLink } from '../../kit/button.tsx'
 import { DateTime } from '../../kit/date-time.tsx'
 import { Icon } from '../../kit/icon.tsx'
+import { kitWords } from '../../kit/messages.ts'
 import { Money } from '../../kit/money.tsx'
 import { ProblemNote, RequestId } from '../../kit/problem-note.tsx'
 import { TextLink } from '../../kit/text-link.tsx'
-import { kitWords } from '../../words/kit.ts'
-import { useLanguage, useWords } from '../../words/language.ts'
-import { playgroundWords } from '../../words/playground.ts'
 import { formatAmount } from '../keys/refusal-facts.ts'
 import type { Exchange } from './conversation.ts'
 import type { GatewayFailure } from './gateway-call.ts'
+import { playgroundWords } from './messages.ts'
 
 type Props = {
   readonly exchange: Exchange
-  /** Where it may be asked once more. */
+  /** Set if the question can be asked again. */
   readonly onRetry: (() => void) | undefined
 }
 
-/** A question and its answer, with what it cost or why it failed. */
+/** A question and its answer, with the cost or the reason for the failure. */
 export function ExchangeView({ exchange, onRetry }: Props) {
   const words = useWords(playgroundWords)
   const { question, answer, state, problem, failure } = exchange
@@ -56,7 +56,7 @@ function Said({ by, children }: { readonly by: string; readonly children: ReactN
   )
 }
 
-/** What it cost, and where that is written down. */
+/** The cost, with a link to the receipt. */
 function Outcome({ exchange: { state, bill, isAccepted, requestId } }: { readonly exchange: Exchange }) {
   const words = useWords(playgroundWords)
   if (state === 'running') return null
@@ -67,7 +67,7 @@ function Outcome({ exchange: { state, bill, isAccepted, requestId } }: { readonl
         <>
           <span>{words.tokens(bill.promptTokens, bill.completionTokens)}</span>
           <span className="font-medium text-ink">
-            <Money roubles={bill.costRub} isExact />
+            <Money rubles={bill.costRub} isExact />
           </span>
         </>
       )}
@@ -80,7 +80,7 @@ function Outcome({ exchange: { state, bill, isAccepted, requestId } }: { readonl
   )
 }
 
-/** Why the gateway did not answer, with its own numbers. */
+/** Why the gateway did not answer, with the numbers of its error. */
 function FailureNote({ failure }: { readonly failure: GatewayFailure }) {
   const words = useWords(playgroundWords)
   const { retryAfter } = useWords(kitWords)

@@ -1,19 +1,19 @@
 import type { SampleRequest } from '../../kit/sample-code.ts'
-import { dataOfEvents } from './event-stream.ts'
+import { dataOfEvents } from './event-stream-reader.ts'
 
 export type ChatRequest = Extract<SampleRequest, { readonly path: '/chat/completions' }>['body']
 
-/** What an answer cost, as its last chunk says. */
+/** The cost of an answer, from its last chunk. */
 export type Bill = {
   readonly promptTokens: number
   readonly completionTokens: number
   readonly costRub: string
 }
 
-/** Why there is no answer, or no whole one. `network`: nothing came; `unreadable`: nothing of a gateway. */
+/** Why there is no complete answer. `network`: nothing arrived; `unreadable`: the response was not the gateway's. */
 export type GatewayFailure = {
   readonly code: string
-  /** In English, as programs are told. */
+  /** In English, as sent to API clients. */
   readonly message: string
   readonly requestId: string | undefined
   readonly limit: number | string | undefined
@@ -29,7 +29,7 @@ export type ChatEvent =
   | { readonly kind: 'billed'; readonly bill: Bill }
   | { readonly kind: 'failed'; readonly failure: GatewayFailure }
 
-/** Asks a model, and tells what comes as it comes; a failure is the last of it. @throws AbortError when `signal` says so */
+/** Asks a model and yields what arrives; a failure comes last. @throws AbortError when `signal` aborts */
 export async function* streamChat(call: {
   readonly baseUrl: string
   readonly secret: string

@@ -1,10 +1,10 @@
 import { call, newIdempotencyKey } from '../../api/call.ts'
 
-/** The playground's own key, in the memory of this page alone. */
+/** The playground's key, kept only in the memory of this page. */
 export type PlaygroundKey = {
-  /** Makes one where there is none. @throws ApiProblem */
+  /** Creates a key if there is none. @throws ApiProblem */
   secret(): Promise<string>
-  /** It does not work any more: the next one is another. */
+  /** Drops a key that no longer works: the next call creates another. */
   forget(): void
 }
 
@@ -24,7 +24,7 @@ export function createPlaygroundKey(): PlaygroundKey {
   }
 }
 
-/** Only the first answer has the secret; where it got lost on the way, another key is made. */
+/** Only the first response contains the secret; if that response was lost, another key is created. */
 async function makeKey(): Promise<string> {
   const { secret } = await call('POST /playground-keys', { idempotencyKey: newIdempotencyKey() })
   return secret ?? makeKey()

@@ -4,22 +4,22 @@ import { ApiProblem } from '../../api/problem.ts'
 import { useRead } from '../../api/queries.ts'
 import { ConfirmFirst } from '../../app/confirm-first.tsx'
 import { useIsConfirmed, useMay } from '../../app/me.ts'
+import { useLanguage, useWords } from '../../i18n/language.ts'
 import { Button, ButtonLink } from '../../kit/button.tsx'
 import { CodeSamples } from '../../kit/code-samples.tsx'
 import { EmptyState, ErrorState, Loaded } from '../../kit/loaded.tsx'
 import { PageHead, Section } from '../../kit/section.tsx'
 import { Skeleton } from '../../kit/skeleton.tsx'
 import { pageRoutes } from '../../page-routes.ts'
-import { useLanguage, useWords } from '../../words/language.ts'
-import { playgroundWords } from '../../words/playground.ts'
 import { Composer } from './composer.tsx'
 import { requestOf, type Settings } from './conversation.ts'
 import { ConversationLog } from './conversation-log.tsx'
+import { playgroundWords } from './messages.ts'
 import { type Model, SettingsForm, type TypedSettings } from './settings-form.tsx'
 import { readMaxTokens, readTemperature } from './typed-options.ts'
 import { type Conversation, useConversation } from './use-conversation.ts'
 
-/** To try a model by hand. Everything that is typed and answered stays in the memory of this page. */
+/** For trying a model out. Questions and answers stay in the memory of this page. */
 export function PlaygroundPage() {
   const words = useWords(playgroundWords)
   const title = pageRoutes['/app/playground'].title[useLanguage()]
@@ -61,7 +61,7 @@ function Playground({ baseUrl, models }: { readonly baseUrl: string; readonly mo
   const settings = findSettings(typed)
   if (models.length === 0)
     return (
-      <EmptyState text={words.noModels} action={<ButtonLink href="/models">{words.catalogue}</ButtonLink>} />
+      <EmptyState text={words.noModels} action={<ButtonLink href="/models">{words.catalog}</ButtonLink>} />
     )
 
   function ask(): void {
@@ -91,13 +91,13 @@ function Playground({ baseUrl, models }: { readonly baseUrl: string; readonly mo
             onStop={conversation.stop}
           />
         </Talk>
-        <SameInCode {...{ baseUrl, conversation, settings, draft }} />
+        <SameInCode baseUrl={baseUrl} conversation={conversation} settings={settings} draft={draft} />
       </div>
     </div>
   )
 }
 
-/** The model is in the address, so that the catalogue leads here; a name that there is not is that of the first. */
+/** The model is in the address, so that the catalog can link here; an unknown name means the first model. */
 function useModelOfAddress(models: readonly Model[]): [string, (model: string) => void] {
   const asked = new URLSearchParams(useSearch()).get('model')
   const found = models.find(({ id }) => id === asked) ?? models[0]
@@ -107,7 +107,7 @@ function useModelOfAddress(models: readonly Model[]): [string, (model: string) =
   ]
 }
 
-/** `undefined`: something that was typed is wrong. Pure. */
+/** `undefined`: a typed value is wrong. Pure. */
 function findSettings({ model, system, ...typed }: TypedSettings): Settings | undefined {
   const temperature = readTemperature(typed.temperature)
   const maxTokens = readMaxTokens(typed.maxTokens)
@@ -141,7 +141,11 @@ function Talk({
         {exchanges.length === 0 ? (
           <p className="text-center text-muted md:py-6">{words.nothingYet}</p>
         ) : (
-          <ConversationLog {...{ exchanges, isRunning }} onRetry={settings && (() => retry(settings))} />
+          <ConversationLog
+            exchanges={exchanges}
+            isRunning={isRunning}
+            onRetry={settings && (() => retry(settings))}
+          />
         )}
         {children}
       </div>
@@ -149,7 +153,7 @@ function Talk({
   )
 }
 
-/** What a program would send now: the draft, else the last question once more. */
+/** What a program would send now: the draft, else the last question again. */
 function SameInCode({
   baseUrl,
   conversation: { exchanges },

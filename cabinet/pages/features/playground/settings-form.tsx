@@ -1,10 +1,10 @@
 import type { Answer } from '../../api/calls.ts'
+import { useWords } from '../../i18n/language.ts'
 import { SelectField, TextArea, TextField } from '../../kit/fields.tsx'
 import { Fold } from '../../kit/fold.tsx'
 import { Section } from '../../kit/section.tsx'
 import { TextLink } from '../../kit/text-link.tsx'
-import { useWords } from '../../words/language.ts'
-import { playgroundWords } from '../../words/playground.ts'
+import { playgroundWords } from './messages.ts'
 import { readMaxTokens, readTemperature } from './typed-options.ts'
 
 export type Model = Answer<'GET /models/models-with-pricing'>['data'][number]
@@ -23,7 +23,7 @@ type Props = {
   readonly onChange: (changes: Partial<TypedSettings>) => void
 }
 
-/** Which model is asked, and how. */
+/** The model and its settings. */
 export function SettingsForm({ models, typed, onChange }: Props) {
   const words = useWords(playgroundWords)
   const isTemperatureWrong = readTemperature(typed.temperature) === 'wrong'

@@ -1,4 +1,4 @@
-/** A temperature as people type it, with a comma or a point: `undefined` is none, `wrong` is not one. Pure. */
+/** A temperature as users type it, with a comma or a point. `undefined`: empty; `wrong`: not a temperature. Pure. */
 export function readTemperature(text: string): number | undefined | 'wrong' {
   const plain = text.normalize('NFKC').trim().replace(',', '.')
   if (plain === '') return undefined

@@ -1,22 +1,22 @@
 import { useEffect, useRef, useState } from 'react'
 import { asProblem } from '../../api/problem.ts'
-import { goToLogin } from '../../app/sign-in-again.ts'
+import { goToLogin } from '../../navigation/sign-in-again.ts'
 import { type Exchange, newExchange, requestOf, type Settings } from './conversation.ts'
 import { type ChatEvent, type ChatRequest, streamChat } from './gateway-call.ts'
-import { createPlaygroundKey } from './playground-key.ts'
+import { createPlaygroundKey, type PlaygroundKey } from './playground-key.ts'
 
 export type Conversation = {
   readonly exchanges: readonly Exchange[]
   readonly isRunning: boolean
-  /** Asks, unless something is running already. */
+  /** Asks unless an answer is in progress. */
   ask(settings: Settings, question: string): void
-  /** Asks the last question once more, in place of what came of it. */
+  /** Asks the last question again and replaces its result. */
   retry(settings: Settings): void
   stop(): void
   clear(): void
 }
 
-/** Codes after which another key may do better: this one has ended, or was revoked for a newer one. */
+/** Error codes after which a new key may work: this one has expired, or a newer one replaced it. */
 const endedKey: ReadonlySet<string> = new Set(['expired_api_key', 'invalid_api_key'])
 
 /** A conversation with a model, kept in the memory of the page. Leaving the page ends it. */
@@ -45,7 +45,10 @@ export function useConversation(baseUrl: string): Conversation {
     )
     try {
       const request = requestOf(settings, before, question)
-      const failed = await follow(exchange.id, request, controller.signal, painter.add)
+      const failed = await follow({ baseUrl, key, request, signal: controller.signal }, (event) => {
+        if (event.kind === 'text') painter.add(event.text)
+        else change(exchange.id, () => changesOf(event))
+      })
       painter.finish()
       change(exchange.id, () => ({ state: failed ? 'failed' : 'done' }))
     } catch (error) {
@@ -60,30 +63,9 @@ export function useConversation(baseUrl: string): Conversation {
     }
   }
 
-  /** @returns whether it failed. @throws ApiProblem, or AbortError when it was stopped */
-  async function follow(
-    id: number,
-    request: ChatRequest,
-    signal: AbortSignal,
-    add: (text: string) => void,
-    isRetry = false,
-  ): Promise<boolean> {
-    const secret = await key.secret()
-    signal.throwIfAborted()
-    for await (const event of streamChat({ baseUrl, secret, request, signal })) {
-      if (event.kind === 'text') add(event.text)
-      else if (event.kind === 'failed' && endedKey.has(event.failure.code)) {
-        key.forget()
-        if (!isRetry) return follow(id, request, signal, add, true)
-      }
-      if (event.kind !== 'text') change(id, () => changesOf(event))
-      if (event.kind === 'failed') return true
-    }
-    return false
-  }
-
   return {
-    ...{ exchanges, isRunning },
+    exchanges,
+    isRunning,
     ask: (settings, question) => void run(exchanges, settings, question),
     retry(settings) {
       const last = exchanges.at(-1)
@@ -97,13 +79,40 @@ export function useConversation(baseUrl: string): Conversation {
   }
 }
 
+type Call = {
+  readonly baseUrl: string
+  readonly key: PlaygroundKey
+  readonly request: ChatRequest
+  readonly signal: AbortSignal
+}
+
+/**
+ * Reads one answer. If the key has ended, a new one is tried once.
+ *
+ * @returns whether it failed. @throws ApiProblem, or AbortError when it was stopped
+ */
+async function follow(call: Call, onEvent: (event: ChatEvent) => void, isRetry = false): Promise<boolean> {
+  const { baseUrl, key, request, signal } = call
+  const secret = await key.secret()
+  signal.throwIfAborted()
+  for await (const event of streamChat({ baseUrl, secret, request, signal })) {
+    if (event.kind === 'failed' && endedKey.has(event.failure.code)) {
+      key.forget()
+      if (!isRetry) return follow(call, onEvent, true)
+    }
+    onEvent(event)
+    if (event.kind === 'failed') return true
+  }
+  return false
+}
+
 function changesOf(event: Exclude<ChatEvent, { readonly kind: 'text' }>): Partial<Exchange> {
   if (event.kind === 'accepted') return { isAccepted: true, requestId: event.requestId }
   if (event.kind === 'billed') return { bill: event.bill }
   return { failure: event.failure, requestId: event.failure.requestId }
 }
 
-/** Joins what comes between two frames: a fast model says more than a screen can show. */
+/** Joins the text that arrives between two frames: a fast model outpaces the screen. */
 function paintOncePerFrame(paint: (text: string) => void) {
   let waiting = ''
   let frame: number | undefined

@@ -1,4 +1,4 @@
-/** In order: browsers claim to be each other, the later ones more often. */
+/** In this order: browsers claim to be each other, the later ones more often. */
 const browsers: readonly (readonly [RegExp, string])[] = [
   [/YaBrowser\//, 'Yandex Browser'],
   [/Edg(?:e|A|iOS)?\//, 'Edge'],
@@ -19,7 +19,7 @@ const systems: readonly (readonly [RegExp, string])[] = [
   [/Linux/, 'Linux'],
 ]
 
-/** What a browser says of itself, as people call it: `Chrome, Windows`; `undefined`: nothing known. Pure. */
+/** A user agent in readable form: `Chrome, Windows`; `undefined`: unknown. Pure. */
 export function nameOfAgent(agent: string): string | undefined {
   const find = (known: typeof browsers) => known.find(([pattern]) => pattern.test(agent))?.[1]
   const names = [find(browsers), find(systems)].filter((name) => name !== undefined)

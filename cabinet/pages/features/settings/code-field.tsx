@@ -1,9 +1,9 @@
+import { useWords } from '../../i18n/language.ts'
 import { TextField } from '../../kit/fields.tsx'
-import { useWords } from '../../words/language.ts'
-import { settingsWords } from '../../words/settings.ts'
 import { textOf } from '../entry/checks.ts'
+import { settingsWords } from './messages.ts'
 
-/** Six digits of the app; people type blanks into them. */
+/** The app's six digits; users may type blanks between them. */
 export function CodeField() {
   const words = useWords(settingsWords)
   return (

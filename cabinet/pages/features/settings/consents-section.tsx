@@ -1,9 +1,9 @@
 import { call } from '../../api/call.ts'
 import type { Answer } from '../../api/calls.ts'
 import { readAgain, useRead } from '../../api/queries.ts'
+import { useLanguage, useWords } from '../../i18n/language.ts'
 import { Badge, Notice } from '../../kit/badge.tsx'
 import { DateTime } from '../../kit/date-time.tsx'
-import { nameOfVersion } from '../../kit/days.ts'
 import { Form, SubmitButton } from '../../kit/form.tsx'
 import { EmptyState, Loaded } from '../../kit/loaded.tsx'
 import { Section } from '../../kit/section.tsx'
@@ -11,13 +11,13 @@ import { SkeletonRows } from '../../kit/skeleton.tsx'
 import { type Column, Table } from '../../kit/table.tsx'
 import { LinkedText, TextLink } from '../../kit/text-link.tsx'
 import { announce } from '../../kit/toasts.tsx'
-import { useLanguage, useWords } from '../../words/language.ts'
-import { settingsWords } from '../../words/settings.ts'
+import { nameOfVersion } from '../../time/days.ts'
+import { settingsWords } from './messages.ts'
 
 type Consent = Answer<'GET /me/consents'>['data'][number]
 type Document = Answer<'GET /config'>['documents'][number]
 
-/** What somebody agreed to, and what has come out since. */
+/** The documents that the user accepted, and their newer versions. */
 export function ConsentsSection() {
   const words = useWords(settingsWords)
   const consents = useRead('/me/consents')
@@ -45,13 +45,13 @@ export function ConsentsSection() {
   )
 }
 
-/** What somebody said last of a document counts; the list begins with the latest. */
+/** The latest decision on a document counts; the list begins with it. */
 function isAccepted({ kind, version }: Document, consents: readonly Consent[]): boolean {
   const last = consents.find((consent) => consent.kind === kind)
   return last !== undefined && last.version === version && !last.withdrawn
 }
 
-/** A version that has come into force since; accepted by a press, after reading it. */
+/** A newer version in force; accepted by a click after reading it. */
 function NewerVersion({ document: { kind, version } }: { readonly document: Document }) {
   const words = useWords(settingsWords)
   return (
@@ -59,7 +59,7 @@ function NewerVersion({ document: { kind, version } }: { readonly document: Docu
       <Form
         send={() => call('POST /me/consents', { body: { kind, version } })}
         errorsOf={({ code }) => {
-          if (code === 'conflict') void readAgain('/config') // a newer one still
+          if (code === 'conflict') void readAgain('/config') // an even newer version
           return undefined
         }}
         onDone={() => {

@@ -2,20 +2,20 @@ import { useState } from 'react'
 import { call } from '../../api/call.ts'
 import type { Answer } from '../../api/calls.ts'
 import { readAgain } from '../../api/queries.ts'
+import { useWords } from '../../i18n/language.ts'
 import { CopyButton } from '../../kit/copy-button.tsx'
 import { Dialog } from '../../kit/dialog.tsx'
 import { PasswordField } from '../../kit/fields.tsx'
 import { Form, SubmitButton } from '../../kit/form.tsx'
-import { useWords } from '../../words/language.ts'
-import { settingsWords } from '../../words/settings.ts'
 import { onlyErrors, textOf } from '../entry/checks.ts'
 import { CodeField, codeError } from './code-field.tsx'
+import { settingsWords } from './messages.ts'
 import { QrCode } from './qr-code.tsx'
 import { RecoveryCodes } from './recovery-codes.tsx'
 
 type Enrolment = Answer<'POST /me/totp/enrol'>
 
-/** Password, then the code of an app, then the recovery codes, which are shown this once. */
+/** Password, then a code from the app, then the recovery codes, shown once. */
 export function EnrolDialog({ onClose }: { readonly onClose: () => void }) {
   const words = useWords(settingsWords)
   const [enrolment, setEnrolment] = useState<Enrolment>()

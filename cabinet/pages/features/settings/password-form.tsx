@@ -1,14 +1,14 @@
 import { useState } from 'react'
 import { call } from '../../api/call.ts'
 import { readAgain } from '../../api/queries.ts'
+import { useWords } from '../../i18n/language.ts'
 import { Button } from '../../kit/button.tsx'
 import { PasswordField } from '../../kit/fields.tsx'
 import { Form, FormEnd } from '../../kit/form.tsx'
 import { announce } from '../../kit/toasts.tsx'
-import { entryWords } from '../../words/entry.ts'
-import { useWords } from '../../words/language.ts'
-import { settingsWords } from '../../words/settings.ts'
 import { newPasswordError, onlyErrors, textOf } from '../entry/checks.ts'
+import { entryWords } from '../entry/messages.ts'
+import { settingsWords } from './messages.ts'
 
 /** Changes the password; every other session ends. */
 export function PasswordForm({ email }: { readonly email: string }) {
@@ -42,7 +42,7 @@ export function PasswordForm({ email }: { readonly email: string }) {
           void readAgain('/me/sessions')
         }}
       >
-        {/* For the browser, which keeps passwords by name. */}
+        {/* For the browser's password manager, which stores passwords by name. */}
         <input type="text" autoComplete="username" value={email} readOnly hidden />
         <PasswordField
           name="current_password"

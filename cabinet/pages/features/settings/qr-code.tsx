@@ -1,9 +1,9 @@
 import { encode } from 'uqr'
 
-/** Empty modules around a code, without which cameras do not find it. */
+/** Empty modules around a code: cameras need them to find it. */
 const border = 4
 
-/** A text as a QR code: black on white in every theme, as cameras expect it. */
+/** A text as a QR code: black on white in every theme, as cameras expect. */
 export function QrCode({ text, label }: { readonly text: string; readonly label: string }) {
   const { data, size } = encode(text, { border })
   const modules = data.flatMap((row, y) =>

@@ -1,12 +1,12 @@
 import { useState } from 'react'
+import { useWords } from '../../i18n/language.ts'
 import { Button } from '../../kit/button.tsx'
 import { CopyButton } from '../../kit/copy-button.tsx'
 import { Actions, Dialog } from '../../kit/dialog.tsx'
 import { saveFile } from '../../kit/save-file.ts'
-import { useWords } from '../../words/language.ts'
-import { settingsWords } from '../../words/settings.ts'
+import { settingsWords } from './messages.ts'
 
-/** The codes, this once: it closes only after they were copied or downloaded, or by "I have written them down". */
+/** The codes, shown once: closes only after they were copied or downloaded, or the user confirms having saved them. */
 export function RecoveryCodes({
   codes,
   onClose,

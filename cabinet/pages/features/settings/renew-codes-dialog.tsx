@@ -1,14 +1,14 @@
 import { useState } from 'react'
 import { call } from '../../api/call.ts'
+import { useWords } from '../../i18n/language.ts'
 import { Dialog } from '../../kit/dialog.tsx'
 import { Form, SubmitButton } from '../../kit/form.tsx'
-import { useWords } from '../../words/language.ts'
-import { settingsWords } from '../../words/settings.ts'
 import { onlyErrors, textOf } from '../entry/checks.ts'
 import { CodeField, codeError } from './code-field.tsx'
+import { settingsWords } from './messages.ts'
 import { RecoveryCodes } from './recovery-codes.tsx'
 
-/** New recovery codes in place of the old ones, for a code of the app. */
+/** Replaces the recovery codes; needs a code from the app. */
 export function RenewCodesDialog({ onClose }: { readonly onClose: () => void }) {
   const words = useWords(settingsWords)
   const [codes, setCodes] = useState<readonly string[]>()

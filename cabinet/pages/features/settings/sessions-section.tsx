@@ -2,6 +2,7 @@ import { call } from '../../api/call.ts'
 import type { Answer } from '../../api/calls.ts'
 import { readAgain, useRead } from '../../api/queries.ts'
 import { useChange } from '../../api/use-change.ts'
+import { useWords } from '../../i18n/language.ts'
 import { Badge } from '../../kit/badge.tsx'
 import { Button } from '../../kit/button.tsx'
 import { DateTime } from '../../kit/date-time.tsx'
@@ -10,13 +11,12 @@ import { ProblemNote } from '../../kit/problem-note.tsx'
 import { Section } from '../../kit/section.tsx'
 import { SkeletonRows } from '../../kit/skeleton.tsx'
 import { announce } from '../../kit/toasts.tsx'
-import { useWords } from '../../words/language.ts'
-import { settingsWords } from '../../words/settings.ts'
 import { nameOfAgent } from './agent.ts'
+import { settingsWords } from './messages.ts'
 
 type Session = Answer<'GET /me/sessions'>['data'][number]
 
-/** Where somebody is signed in; any other session can be ended. */
+/** The user's sessions; any but the present one can be ended here. */
 export function SessionsSection() {
   const words = useWords(settingsWords)
   const sessions = useRead('/me/sessions')
@@ -42,7 +42,7 @@ function SessionRow({ session }: { readonly session: Session }) {
       await call('DELETE /me/sessions/:session_id', { params: { session_id: session.id } })
       announce(words.sessionEnded)
     } finally {
-      await readAgain('/me/sessions') // gone already is as good as ended
+      await readAgain('/me/sessions') // an already ended session counts as success
     }
   })
   const name = nameOfAgent(session.agent) ?? words.unknownDevice

@@ -1,18 +1,18 @@
 import { type Me, useMe } from '../../app/me.ts'
 import { Preferences } from '../../app/preferences-menu.tsx'
+import { useLanguage, useWords } from '../../i18n/language.ts'
 import { Badge } from '../../kit/badge.tsx'
 import { Loaded } from '../../kit/loaded.tsx'
 import { PageHead, Section } from '../../kit/section.tsx'
 import { Skeleton } from '../../kit/skeleton.tsx'
 import { pageRoutes } from '../../page-routes.ts'
-import { useLanguage, useWords } from '../../words/language.ts'
-import { settingsWords } from '../../words/settings.ts'
 import { ConsentsSection } from './consents-section.tsx'
+import { settingsWords } from './messages.ts'
 import { PasswordForm } from './password-form.tsx'
 import { SessionsSection } from './sessions-section.tsx'
 import { TotpSection } from './totp-section.tsx'
 
-/** What somebody has set for themselves: how they sign in, where they are, and what they agreed to. */
+/** The user's own settings: sign-in, sessions and consents. */
 export function SettingsPage() {
   const words = useWords(settingsWords)
   const title = pageRoutes['/app/settings'].title[useLanguage()]

@@ -2,20 +2,20 @@ import { useRef, useState } from 'react'
 import { readAgain } from '../../api/queries.ts'
 import { ConfirmFirst } from '../../app/confirm-first.tsx'
 import type { Me } from '../../app/me.ts'
+import { useWords } from '../../i18n/language.ts'
 import { Badge, Notice } from '../../kit/badge.tsx'
 import { Button } from '../../kit/button.tsx'
 import { Actions } from '../../kit/dialog.tsx'
 import { Section } from '../../kit/section.tsx'
-import { useWords } from '../../words/language.ts'
-import { settingsWords } from '../../words/settings.ts'
 import { EnrolDialog } from './enrol-dialog.tsx'
+import { settingsWords } from './messages.ts'
 import { RenewCodesDialog } from './renew-codes-dialog.tsx'
 import { TurnOffDialog } from './turn-off-dialog.tsx'
 
-/** From as many recovery codes down new ones should be made. */
+/** At this many recovery codes or fewer, the user should create new ones. */
 const fewCodes = 3
 
-/** The second factor: an app that shows codes, and recovery codes for when it is lost. */
+/** The second factor: an authenticator app, and recovery codes in case it is lost. */
 export function TotpSection({ me }: { readonly me: Me }) {
   const words = useWords(settingsWords)
   const part = useRef<HTMLDivElement>(null)
@@ -24,7 +24,7 @@ export function TotpSection({ me }: { readonly me: Me }) {
   async function close(): Promise<void> {
     setOpen(undefined)
     await readAgain('/me')
-    // The button that opened it may be gone with the state that it was for.
+    // The button that opened it may have disappeared with the state that it belonged to.
     if (document.activeElement === document.body) part.current?.querySelector('button')?.focus()
   }
 

@@ -1,16 +1,16 @@
 import { useState } from 'react'
 import { call } from '../../api/call.ts'
+import { useWords } from '../../i18n/language.ts'
 import { Button } from '../../kit/button.tsx'
 import { Dialog } from '../../kit/dialog.tsx'
 import { PasswordField, TextField } from '../../kit/fields.tsx'
 import { Form, SubmitButton } from '../../kit/form.tsx'
 import { announce } from '../../kit/toasts.tsx'
-import { useWords } from '../../words/language.ts'
-import { settingsWords } from '../../words/settings.ts'
 import { onlyErrors, textOf } from '../entry/checks.ts'
 import { CodeField, codeError } from './code-field.tsx'
+import { settingsWords } from './messages.ts'
 
-/** Turns the second factor off, for the password and a code of the app, or a recovery code where the app is lost. */
+/** Turns the second factor off: needs the password and a code from the app, or a recovery code if the app is lost. */
 export function TurnOffDialog({ onClose }: { readonly onClose: () => void }) {
   const words = useWords(settingsWords)
   const [factor, setFactor] = useState<'code' | 'recovery_code'>('code')

@@ -1,5 +1,6 @@
 import type { Answer } from '../../api/calls.ts'
 import { useRead } from '../../api/queries.ts'
+import { useLanguage, useWords } from '../../i18n/language.ts'
 import { ButtonLink } from '../../kit/button.tsx'
 import { CodeBlock } from '../../kit/code-block.tsx'
 import { EmptyState, Loaded } from '../../kit/loaded.tsx'
@@ -9,14 +10,13 @@ import { Section } from '../../kit/section.tsx'
 import { Skeleton, SkeletonRows } from '../../kit/skeleton.tsx'
 import { type Column, Table } from '../../kit/table.tsx'
 import { TextLink } from '../../kit/text-link.tsx'
-import { compareRoubles } from '../../money/roubles.ts'
+import { compareRubles } from '../../money/rubles.ts'
 import { pageRoutes } from '../../page-routes.ts'
-import { useLanguage, useWords } from '../../words/language.ts'
-import { siteWords } from '../../words/site.ts'
+import { siteWords } from './messages.ts'
 
 type Model = Answer<'GET /models/models-with-pricing'>['data'][number]
 
-/** For whoever comes for the first time: what this is, what it costs, and how it is tried. */
+/** For first-time visitors: what this is, what it costs, and how to try it. */
 export function StartPage() {
   return (
     <div className="grid gap-12 sm:pt-6">
@@ -41,24 +41,24 @@ function Welcome() {
         <ButtonLink href="/register" variant="primary">
           {words.register}
         </ButtonLink>
-        <ButtonLink href="/models">{words.catalogue}</ButtonLink>
+        <ButtonLink href="/models">{words.catalog}</ButtonLink>
       </div>
       <LowestPrice />
     </div>
   )
 }
 
-/** Its place is kept: what stands below it must not move when it comes. */
+/** Its space is reserved: content below must not move when it arrives. */
 function LowestPrice() {
   const words = useWords(siteWords)
   const models = useRead('/models/models-with-pricing')
   const lowest = models.data?.data.filter(isPaidChat).map(({ pricing }) => pricing.input)
-  const [price] = lowest?.toSorted(compareRoubles) ?? []
+  const [price] = lowest?.toSorted(compareRubles) ?? []
   return (
     <p className="min-h-6 text-muted">
       {price !== undefined && (
         <>
-          {words.priceFrom} <Money roubles={price} isExact /> {words.perMillion}
+          {words.priceFrom} <Money rubles={price} isExact /> {words.perMillion}
         </>
       )}
     </p>
@@ -145,7 +145,7 @@ function ModelPrices({ models }: { readonly models: readonly Model[] }) {
       id,
       head: words[id],
       isNumber: true,
-      cell: ({ free, pricing }: Model) => (free ? words.free : <Money roubles={pricing[id]} isExact />),
+      cell: ({ free, pricing }: Model) => (free ? words.free : <Money rubles={pricing[id]} isExact />),
     })),
   ]
   return <Table caption={words.modelsTitle} columns={columns} rows={models} keyOf={({ id }) => id} />

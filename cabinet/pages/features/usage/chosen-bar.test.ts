@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { barAt, barByKey } from './chosen-bar.ts'
 
-test('every pixel of a bar is of that bar, the last one too, and a point beside them is of the nearest', () => {
+test('every pixel of a bar belongs to that bar, including the last one; a point outside belongs to the nearest', () => {
   for (const [count, width] of [
     [1, 300],
     [7, 280],
@@ -23,7 +23,7 @@ test('every pixel of a bar is of that bar, the last one too, and a point beside 
   }
 })
 
-test('with no bar chosen Home and End lead to the ends, and arrows come in from them', () => {
+test('with no bar chosen, Home and End go to the ends, and arrows come in from them', () => {
   expect(['Home', 'End'].map((key) => barByKey(key, undefined, 7))).toEqual([0, 6])
   expect(['ArrowLeft', 'ArrowDown'].map((key) => barByKey(key, undefined, 7))).toEqual([6, 6])
   expect(['ArrowRight', 'ArrowUp'].map((key) => barByKey(key, undefined, 7))).toEqual([0, 0])

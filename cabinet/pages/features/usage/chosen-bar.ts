@@ -1,9 +1,15 @@
-/** The bar under a point `x` pixels from the left end of `count` bars that fill `width`; the nearest for a point beside them. Pure. */
+/**
+ * The bar under a point `x` pixels from the left end of `count` bars that fill `width`; for a point outside, the
+ * nearest. Pure.
+ */
 export function barAt(x: number, width: number, count: number): number {
   return within(Math.floor((x / width) * count), count)
 }
 
-/** The bar that a key of a slider leads to; `undefined`: it is no such key. With none chosen, arrows come in from the ends. Pure. */
+/**
+ * The bar that a slider key leads to; `undefined`: the key does not move a slider. With none chosen, arrows come in
+ * from the ends. Pure.
+ */
 export function barByKey(key: string, chosen: number | undefined, count: number): number | undefined {
   const page = Math.max(1, Math.round(count / 10))
   const from = { before: chosen ?? count, after: chosen ?? -1 }

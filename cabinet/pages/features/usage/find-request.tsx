@@ -1,10 +1,10 @@
 import { navigate } from 'wouter/use-browser-location'
+import { useWords } from '../../i18n/language.ts'
 import { TextField } from '../../kit/fields.tsx'
 import { Form, SubmitButton } from '../../kit/form.tsx'
-import { useWords } from '../../words/language.ts'
-import { usageWords } from '../../words/usage.ts'
+import { usageWords } from './messages.ts'
 
-/** From the id that a program has logged to its receipt. */
+/** From a logged request id to its receipt. */
 export function FindRequest() {
   const words = useWords(usageWords)
   const idIn = (values: FormData) => String(values.get('request_id')).normalize('NFKC').replace(/\s/g, '')

@@ -1,18 +1,18 @@
 import { useEffect, useId, useState } from 'react'
 import { call } from '../../api/call.ts'
 import { useRead } from '../../api/queries.ts'
+import { useWords } from '../../i18n/language.ts'
 import { TextField } from '../../kit/fields.tsx'
-import { useWords } from '../../words/language.ts'
-import { usageWords } from '../../words/usage.ts'
 import { findKey, keyLabels, type NamedKey } from './key-labels.ts'
+import { usageWords } from './messages.ts'
 import { isKeyId } from './request-filters.ts'
 
 const suggestedMax = 20
 const textMax = 253
-/** After the last letter: not every one is worth a question. */
+/** Waits for the last keystroke: not every one is worth a call. */
 const askAfterMs = 200
 
-/** Any key of the organization, which may have thousands: by its name, of which the server knows the rest. */
+/** A filter by any key of the organization, which may have thousands; the server finds them by name. */
 export function KeyFilter({
   keyId,
   onChange,
@@ -57,8 +57,15 @@ export function KeyFilter({
   return (
     <>
       <TextField
-        {...{ name: 'key_id', label: words.key, error, value: typed ?? name, list: id }}
-        {...{ placeholder: words.allKeys, maxLength: textMax, autoComplete: 'off', spellCheck: false }}
+        name="key_id"
+        label={words.key}
+        error={error}
+        value={typed ?? name}
+        list={id}
+        placeholder={words.allKeys}
+        maxLength={textMax}
+        autoComplete="off"
+        spellCheck={false}
         onChange={({ target }) => type(target.value)}
         onBlur={() => void commit()}
         onKeyDown={({ key }) => {
@@ -80,7 +87,7 @@ function useKeysLike(text: string): readonly NamedKey[] {
   )
 }
 
-/** None too where it cannot be asked: whoever is offline is told so by the banner. */
+/** Also empty if the call fails: the banner informs offline users. */
 async function findKeysLike(text: string): Promise<readonly NamedKey[]> {
   try {
     return (await call('GET /keys', { query: { limit: suggestedMax, q: text } })).data
@@ -89,7 +96,7 @@ async function findKeysLike(text: string): Promise<readonly NamedKey[]> {
   }
 }
 
-/** How the key of the address is called; a revoked one has but its id. */
+/** The label of the address's key; a revoked key has only its id. */
 function useKeyName(keyId: string | undefined, chosen: NamedKey | undefined): string {
   const words = useWords(usageWords)
   const isChosen = chosen !== undefined && chosen.id === keyId
@@ -105,7 +112,7 @@ function useKeyName(keyId: string | undefined, chosen: NamedKey | undefined): st
   return words.otherKey(keyId.slice(0, 8))
 }
 
-/** A text once it has stopped changing. */
+/** A text that has stopped changing. */
 function useSettled(text: string): string {
   const [settled, setSettled] = useState(text)
   useEffect(() => {

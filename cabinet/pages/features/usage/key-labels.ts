@@ -1,6 +1,6 @@
 export type NamedKey = { readonly id: string; readonly name: string }
 
-/** What each key is called among these, by its id: its name, with the begin of its id where others have the same. Pure. */
+/** The label of each key by id: its name, with the beginning of the id if other keys have the same name. Pure. */
 export function keyLabels(keys: readonly NamedKey[]): ReadonlyMap<string, string> {
   const counts = new Map<string, number>()
   for (const { name } of keys) counts.set(name, (counts.get(name) ?? 0) + 1)
@@ -9,7 +9,7 @@ export function keyLabels(keys: readonly NamedKey[]): ReadonlyMap<string, string
   )
 }
 
-/** The key that a text means among those that have it: the only one, or the only one of exactly that name. Pure. */
+/** The key that a text means: the only match, or the only one with exactly that name. Pure. */
 export function findKey(keys: readonly NamedKey[], text: string): NamedKey | undefined {
   const exact = keys.filter(({ name }) => name.toLowerCase() === text.toLowerCase())
   const meant = exact.length > 0 ? exact : keys

@@ -3,6 +3,7 @@ import { asProblem } from '../../api/problem.ts'
 import { useRead } from '../../api/queries.ts'
 import { useTimeZone } from '../../api/time-zone.ts'
 import type { PageProps } from '../../app/page-group.ts'
+import { useWords } from '../../i18n/language.ts'
 import { Button, ButtonLink } from '../../kit/button.tsx'
 import { CopyButton } from '../../kit/copy-button.tsx'
 import { DateTime } from '../../kit/date-time.tsx'
@@ -10,25 +11,24 @@ import { Loaded } from '../../kit/loaded.tsx'
 import { Money } from '../../kit/money.tsx'
 import { Figure, PageHead, Section } from '../../kit/section.tsx'
 import { Skeleton } from '../../kit/skeleton.tsx'
-import { useWords } from '../../words/language.ts'
-import { usageWords } from '../../words/usage.ts'
+import { usageWords } from './messages.ts'
 import { Attempts, Priced, RequestFacts } from './receipt-parts.tsx'
 import { type Receipt, useDuration } from './receipt-words.ts'
 import { isRequestId } from './request-filters.ts'
 import { OutcomeBadge } from './request-table.tsx'
 
 const askAgainMs = 4_000
-/** Longer than requests run; whoever waits on can ask by hand. */
+/** Longer than requests run; afterwards the user can check manually. */
 const askForMs = 10 * 60_000
 
-/** Everything that explains what a request cost; one that is not settled yet appears by itself. */
+/** Everything that explains the cost of a request; the receipt of an unsettled request appears automatically. */
 export function ReceiptPage({ params: { request_id = '' } }: PageProps) {
   const words = useWords(usageWords)
   const id = request_id.trim().toLowerCase()
   const canBe = isRequestId(id)
   const receipt = useRead('/requests/:request_id', { params: { request_id: id } }, { enabled: canBe })
   const isMissing = receipt.data === undefined && asProblem(receipt.error).status === 404
-  // While it is asked for again nothing is known to be wrong: who waits must not be shown a skeleton every time.
+  // While a check is in progress no error is known: a skeleton must not flash at every check.
   const [missing, setMissing] = useState<string>()
   if (isMissing && missing !== id) setMissing(id)
   const isUnsettled = isMissing || (missing === id && receipt.data === undefined && receipt.error === null)
@@ -81,7 +81,7 @@ function Unsettled({ onAsk }: { readonly onAsk: () => unknown }) {
   )
 }
 
-/** In place of a receipt that is not there. */
+/** Replaces a receipt that does not exist. */
 function NoReceipt({
   title,
   text,
@@ -113,7 +113,7 @@ function SettledReceipt(receipt: Receipt) {
   return (
     <div className="grid gap-6">
       <div className="grid gap-4 lg:grid-cols-3">
-        <Figure label={words.costOfIt} value={<Money roubles={cost_rub} isExact />} />
+        <Figure label={words.costOfIt} value={<Money rubles={cost_rub} isExact />} />
         <Figure
           label={words.outcome}
           value={<OutcomeBadge outcome={outcome} />}

@@ -1,11 +1,11 @@
 import type { ReactNode } from 'react'
+import { useLanguage, useWords } from '../../i18n/language.ts'
 import { EmptyState } from '../../kit/loaded.tsx'
 import { Money } from '../../kit/money.tsx'
 import { type Column, Table } from '../../kit/table.tsx'
 import { TextLink } from '../../kit/text-link.tsx'
-import { compareRoubles, digitsOf } from '../../money/roubles.ts'
-import { useLanguage, useWords } from '../../words/language.ts'
-import { usageWords } from '../../words/usage.ts'
+import { compareRubles, digitsOf } from '../../money/rubles.ts'
+import { usageWords } from './messages.ts'
 import { pricedClasses, type Receipt, sumOf, useDuration } from './receipt-words.ts'
 
 type Line = {
@@ -13,26 +13,29 @@ type Line = {
   readonly name: string
   readonly count: string
   readonly price: ReactNode
-  readonly roubles: string
+  readonly rubles: string
 }
 
-/** Tokens by class with their prices, down to the sum. */
+/** Tokens by class with their prices, and the total. */
 export function Priced({ tokens, price, cost_rub, usage_source }: Receipt) {
   const words = useWords(usageWords)
   const { format } = new Intl.NumberFormat(useLanguage())
   if (price === null) return <EmptyState text={`${words.usageSources[usage_source]} ${words.noPrice}`} />
   const classes = pricedClasses(tokens, price)
-  const digits = digitsOf([cost_rub, price.per_request, ...classes.map(({ roubles }) => roubles)])
-  const isCharged = compareRoubles(price.per_request, '0') > 0
+  const digits = digitsOf([cost_rub, price.per_request, ...classes.map(({ rubles }) => rubles)])
+  const isCharged = compareRubles(price.per_request, '0') > 0
   const lines: readonly Line[] = [
-    ...classes.map(({ name, count, price: each, roubles }) => ({
-      ...{ id: name, name: words.classes[name], count: format(count), roubles },
-      price: <Money roubles={each} isExact />,
+    ...classes.map(({ name, count, price: each, rubles }) => ({
+      id: name,
+      name: words.classes[name],
+      count: format(count),
+      rubles,
+      price: <Money rubles={each} isExact />,
     })),
     ...(isCharged
-      ? [{ id: 'request', name: words.perRequest, count: '1', price: '', roubles: price.per_request }]
+      ? [{ id: 'request', name: words.perRequest, count: '1', price: '', rubles: price.per_request }]
       : []),
-    { id: 'total', name: words.total, count: '', price: '', roubles: cost_rub },
+    { id: 'total', name: words.total, count: '', price: '', rubles: cost_rub },
   ]
   const columns: readonly Column<Line>[] = [
     { id: 'name', head: words.tokenClass, cell: ({ name }) => name },
@@ -42,9 +45,9 @@ export function Priced({ tokens, price, cost_rub, usage_source }: Receipt) {
       id: 'cost',
       head: words.cost,
       isNumber: true,
-      cell: ({ id, roubles }) => (
+      cell: ({ id, rubles }) => (
         <span className={id === 'total' ? 'font-semibold' : undefined}>
-          <Money roubles={roubles} digits={digits} />
+          <Money rubles={rubles} digits={digits} />
         </span>
       ),
     },
@@ -54,13 +57,13 @@ export function Priced({ tokens, price, cost_rub, usage_source }: Receipt) {
       <Table caption={words.priced} columns={columns} rows={lines} keyOf={({ id }) => id} />
       <p className="border-t border-line px-5 py-3 text-sm text-muted">
         {words.usageSources[usage_source]}
-        {compareRoubles(sumOf(classes, price.per_request), cost_rub) !== 0 && ` ${words.adjusted}`}
+        {compareRubles(sumOf(classes, price.per_request), cost_rub) !== 0 && ` ${words.adjusted}`}
       </p>
     </>
   )
 }
 
-/** What was asked and what became of it. */
+/** The parameters and the result of the request. */
 export function RequestFacts(receipt: Receipt) {
   const words = useWords(usageWords)
   const durationOf = useDuration()
@@ -115,7 +118,7 @@ function Fact({
 
 type Attempt = Receipt['attempts'][number] & { readonly id: string }
 
-/** Every call to a provider, in their order. */
+/** Every call to a provider, in order. */
 export function Attempts({ attempts }: Receipt) {
   const words = useWords(usageWords)
   const durationOf = useDuration()

@@ -1,11 +1,11 @@
 import type { Answer } from '../../api/calls.ts'
-import { addRoubles, nanoOf, roublesOf } from '../../money/roubles.ts'
-import { useLanguage, useWords } from '../../words/language.ts'
-import { usageWords } from '../../words/usage.ts'
+import { useLanguage, useWords } from '../../i18n/language.ts'
+import { addRubles, nanoOf, rublesOf } from '../../money/rubles.ts'
+import { usageWords } from './messages.ts'
 
 export type Receipt = Answer<'GET /requests/:request_id'>
 
-/** Milliseconds as people say them: up to a second as they are, then seconds. */
+/** Milliseconds in readable form: unchanged up to a second, then seconds. */
 export function useDuration(): (ms: number) => string {
   const words = useWords(usageWords)
   const language = useLanguage()
@@ -19,12 +19,12 @@ export type PricedClass = {
   readonly name: keyof Receipt['tokens']
   readonly count: number
   readonly price: string
-  readonly roubles: string
+  readonly rubles: string
 }
 
 const tokensPerUnit = 1_000_000n
 
-/** What each class of tokens cost; one without a price of its own has that of its family. Pure. */
+/** The cost of each token class; a class without its own price has that of its family. Pure. */
 export function pricedClasses(
   tokens: Receipt['tokens'],
   price: NonNullable<Receipt['price']>,
@@ -39,11 +39,13 @@ export function pricedClasses(
   return (Object.keys(prices) as (keyof Receipt['tokens'])[])
     .filter((name) => tokens[name] > 0)
     .map((name) => ({
-      ...{ name, count: tokens[name], price: prices[name] },
-      roubles: roublesOf((BigInt(tokens[name]) * nanoOf(prices[name])) / tokensPerUnit),
+      name,
+      count: tokens[name],
+      price: prices[name],
+      rubles: rublesOf((BigInt(tokens[name]) * nanoOf(prices[name])) / tokensPerUnit),
     }))
 }
 
 export function sumOf(classes: readonly PricedClass[], perRequest: string): string {
-  return addRoubles(perRequest, ...classes.map(({ roubles }) => roubles))
+  return addRubles(perRequest, ...classes.map(({ rubles }) => rubles))
 }

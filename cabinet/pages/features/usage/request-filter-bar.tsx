@@ -1,14 +1,14 @@
 import { useId } from 'react'
 import { useRead } from '../../api/queries.ts'
 import { useTimeZone } from '../../api/time-zone.ts'
+import { useLanguage, useWords } from '../../i18n/language.ts'
 import { Button } from '../../kit/button.tsx'
 import { formatTime } from '../../kit/date-time.tsx'
 import { FieldError, SelectField } from '../../kit/fields.tsx'
 import { DayFilter, FilterBar, TextFilter } from '../../kit/filter-fields.tsx'
 import { WithErrors } from '../../kit/form.tsx'
-import { useLanguage, useWords } from '../../words/language.ts'
-import { usageWords } from '../../words/usage.ts'
 import { KeyFilter } from './key-filter.tsx'
+import { usageWords } from './messages.ts'
 import { countSet, isExactSpan, type RequestFilters, type useRequestAddress } from './request-filters.ts'
 
 type Change = ReturnType<typeof useRequestAddress>[1]
@@ -65,7 +65,7 @@ export function RequestFilterBar({
   )
 }
 
-/** In place of the days: instants that somebody came with, from a bar of an hour. */
+/** Replaces the days: a span of instants, from an hourly bar. */
 function ExactSpan({
   from,
   to,
@@ -90,7 +90,7 @@ function ExactSpan({
   )
 }
 
-/** Any text: models that are sold no more ran too. */
+/** Any text: models that are no longer sold have requests too. */
 function ModelFilter({
   model,
   onChange,

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest'
-import { usageWords } from '../../words/usage.ts'
+import { usageWords } from './messages.ts'
 import { readRequestFilters } from './request-filters.ts'
 
 const isWrong = (from: string, to: string, timeZone = 'Europe/Moscow') =>
   readRequestFilters({ from, to }, usageWords.ru, timeZone).errors.from !== undefined
 
-test('a period that ends before it begins is wrong, be its ends days, instants or one of each', () => {
+test('a period that ends before it begins is wrong, whether its ends are days, instants or one of each', () => {
   expect(isWrong('2026-11-20', '2026-11-10')).toBe(true)
   expect(isWrong('2026-11-20', '2026-11-20')).toBe(false)
   expect(isWrong('2026-11-23T00:00:00Z', '2026-11-22T00:00:00Z')).toBe(true)
@@ -14,7 +14,7 @@ test('a period that ends before it begins is wrong, be its ends days, instants o
   expect(isWrong('2026-11-24T00:00:00Z', '2026-11-22')).toBe(true)
 })
 
-test('instants are compared as instants, whatever their offsets, and with days by the zone of those', () => {
+test('instants are compared as instants whatever their offsets, and with days in the zone of those days', () => {
   expect(isWrong('2026-11-22T02:00:00+03:00', '2026-11-22T00:00:00Z')).toBe(false)
   expect(isWrong('2026-11-22T01:00:00Z', '2026-11-22T02:00:00+03:00')).toBe(true)
   expect(isWrong('2026-11-22T20:59:59Z', '2026-11-22')).toBe(false) // 23:59:59 of that day in Moscow

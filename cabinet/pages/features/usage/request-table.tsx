@@ -1,13 +1,13 @@
 import { useTimeZone } from '../../api/time-zone.ts'
+import { useLanguage, useWords } from '../../i18n/language.ts'
 import { Badge, type Tone } from '../../kit/badge.tsx'
 import { DateTime } from '../../kit/date-time.tsx'
 import { Money } from '../../kit/money.tsx'
 import { type Column, Table } from '../../kit/table.tsx'
 import { TextLink } from '../../kit/text-link.tsx'
-import { digitsOf } from '../../money/roubles.ts'
+import { digitsOf } from '../../money/rubles.ts'
 import { pageRoutes } from '../../page-routes.ts'
-import { useLanguage, useWords } from '../../words/language.ts'
-import { usageWords } from '../../words/usage.ts'
+import { usageWords } from './messages.ts'
 import { useDuration } from './receipt-words.ts'
 import type { RequestRow } from './request-filters.ts'
 
@@ -27,7 +27,7 @@ export function OutcomeBadge({ outcome }: { readonly outcome: RequestRow['outcom
   return <Badge tone={tones[outcome]}>{words.outcomes[outcome]}</Badge>
 }
 
-/** One line per request; its time leads to the receipt. */
+/** One row per request; its time links to the receipt. */
 export function RequestTable({ rows }: { readonly rows: readonly RequestRow[] }) {
   const words = useWords(usageWords)
   const language = useLanguage()
@@ -64,7 +64,7 @@ export function RequestTable({ rows }: { readonly rows: readonly RequestRow[] })
       id: 'cost',
       head: words.cost,
       isNumber: true,
-      cell: ({ cost_rub }) => <Money roubles={cost_rub} digits={digits} />,
+      cell: ({ cost_rub }) => <Money rubles={cost_rub} digits={digits} />,
     },
   ]
   return (

@@ -4,22 +4,22 @@ import { addressOf } from '../../api/call.ts'
 import { rowsOf, useReadList } from '../../api/queries.ts'
 import { useTimeZone } from '../../api/time-zone.ts'
 import { useMay } from '../../app/me.ts'
+import { useLanguage, useWords } from '../../i18n/language.ts'
 import { Button, ButtonLink } from '../../kit/button.tsx'
 import { DownloadLink } from '../../kit/download-link.tsx'
 import { EmptyState, Loaded, LoadMore } from '../../kit/loaded.tsx'
 import { PageHead, Section } from '../../kit/section.tsx'
 import { SkeletonRows } from '../../kit/skeleton.tsx'
 import { pageRoutes } from '../../page-routes.ts'
-import { useLanguage, useWords } from '../../words/language.ts'
-import { usageWords } from '../../words/usage.ts'
 import { FindRequest } from './find-request.tsx'
+import { usageWords } from './messages.ts'
 import { RequestFilterBar } from './request-filter-bar.tsx'
 import { readRequestFilters, useRequestAddress } from './request-filters.ts'
 import { RequestTable } from './request-table.tsx'
 
 const pageSize = 50
 
-/** Every settled request, as filtered by the address; `?request_id=` leads to the receipt of that one. */
+/** Every settled request, filtered by the address; `?request_id=` redirects to that receipt. */
 export function RequestsPage() {
   const words = useWords(usageWords)
   const language = useLanguage()
@@ -45,7 +45,7 @@ export function RequestsPage() {
       <div className="grid gap-6">
         <FindRequest />
         <Section title={pageRoutes['/app/requests'].title[language]} isFlush>
-          <RequestFilterBar {...{ filters, errors, change }} />
+          <RequestFilterBar filters={filters} errors={errors} change={change} />
           {isWrong ? (
             <EmptyState
               text={words.periodWrongHint}

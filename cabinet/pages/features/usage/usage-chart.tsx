@@ -1,23 +1,29 @@
 import { useRef, useState } from 'react'
+import { useLanguage, useWords } from '../../i18n/language.ts'
 import { Money } from '../../kit/money.tsx'
 import { Section } from '../../kit/section.tsx'
 import { TextLink } from '../../kit/text-link.tsx'
-import { compareRoubles, digitsOf, formatRoubles, shareOf } from '../../money/roubles.ts'
-import { useLanguage, useWords } from '../../words/language.ts'
-import { usageWords } from '../../words/usage.ts'
+import { compareRubles, digitsOf, formatRoubles, shareOf } from '../../money/rubles.ts'
 import { barAt, barByKey } from './chosen-bar.ts'
+import { usageWords } from './messages.ts'
 import { axisTop, type Bar, barsOf, type Series, seriesOf, type Usage } from './usage-series.ts'
 import { useBarName, useRequestsOf, useSeriesName } from './usage-words.ts'
 
 const fills = [
-  ...['fill-series-1', 'fill-series-2', 'fill-series-3', 'fill-series-4'],
-  ...['fill-series-5', 'fill-series-7', 'fill-series-8', 'fill-series-6'],
+  'fill-series-1',
+  'fill-series-2',
+  'fill-series-3',
+  'fill-series-4',
+  'fill-series-5',
+  'fill-series-7',
+  'fill-series-8',
+  'fill-series-6',
 ]
 
-/** The height of the drawing; its width is the count of bars, and CSS stretches both. */
+/** The height of the drawing; its width is the number of bars, and CSS stretches both. */
 const high = 1_000
 
-/** Stacked bars; a pointer or the arrows choose one, and the list below them says what it is made of. */
+/** Stacked bars; a pointer or the arrow keys choose one, and the legend below shows its parts. */
 export function UsageChart({ usage }: { readonly usage: Usage }) {
   const words = useWords(usageWords)
   const language = useLanguage()
@@ -28,8 +34,8 @@ export function UsageChart({ usage }: { readonly usage: Usage }) {
   const bars = barsOf(usage, series)
   const top = axisTop(
     bars
-      .map(({ roubles }) => roubles)
-      .toSorted(compareRoubles)
+      .map(({ rubles }) => rubles)
+      .toSorted(compareRubles)
       .at(-1) ?? '0',
   )
   const bar = chosen === undefined ? undefined : bars[chosen]
@@ -49,7 +55,7 @@ export function UsageChart({ usage }: { readonly usage: Usage }) {
               text={
                 bar === undefined
                   ? words.wholePeriod
-                  : `${barName(bar.start)}: ${formatRoubles(bar.roubles, language)}`
+                  : `${barName(bar.start)}: ${formatRoubles(bar.rubles, language)}`
               }
             />
           </div>
@@ -96,17 +102,17 @@ function Bars({
         className="stroke-line"
         vectorEffect="non-scaling-stroke"
       />
-      {bars.map(({ start, parts, roubles }, index) => (
+      {bars.map(({ start, parts, rubles }, index) => (
         <g
           key={start}
-          data-roubles={roubles}
+          data-rubles={rubles}
           className={chosen === undefined || chosen === index ? '' : 'opacity-40'}
         >
           {stack(parts, top).map(({ part, y, height }, at) => (
             <rect
-              // biome-ignore lint/suspicious/noArrayIndexKey: a series has its place
+              // biome-ignore lint/suspicious/noArrayIndexKey: the position of a series is its identity
               key={at}
-              data-roubles={part}
+              data-rubles={part}
               x={index + gap / 2}
               y={y}
               width={1 - gap}
@@ -131,8 +137,8 @@ function stack(parts: readonly string[], top: string) {
 }
 
 /**
- * Above the bars: a pointer or a tap chooses the bar that it is on. A native slider, which no pointer reaches, is for keys and
- * screen readers; its least value is the whole period, so that every bar is a change from it.
+ * Above the bars: a pointer or a tap chooses the bar under it. A native slider, which no pointer reaches, is for
+ * keyboards and screen readers; its lowest value is the whole period, so that every bar is a change from it.
  */
 function Scrubber({
   count,
@@ -152,8 +158,8 @@ function Scrubber({
     onChoose(barAt(clientX - left, width, count))
   }
   return (
-    // biome-ignore lint/a11y/noStaticElementInteractions: the slider within it is what keys and screen readers work
-    // biome-ignore lint/a11y/useKeyWithClickEvents: the slider has the keys
+    // biome-ignore lint/a11y/noStaticElementInteractions: keyboards and screen readers use the slider inside it
+    // biome-ignore lint/a11y/useKeyWithClickEvents: the slider handles keys
     <div
       className="absolute inset-0 cursor-crosshair touch-pan-y rounded-sm outline-offset-4 outline-accent has-focus-visible:outline-2"
       onPointerMove={chooseAt}
@@ -184,10 +190,10 @@ function Scrubber({
   )
 }
 
-/** A shortcut of the browser, as Alt with an arrow is "back". */
+/** A browser shortcut, for example Alt + arrow for "back". */
 const hasModifier = ({ altKey, ctrlKey, metaKey }: React.KeyboardEvent) => altKey || ctrlKey || metaKey
 
-/** A few names below the bars, so that none touches another. */
+/** A few labels below the bars, so that none overlap. */
 function TimeAxis({
   bars,
   barName,
@@ -206,11 +212,17 @@ function TimeAxis({
 }
 
 const backgrounds = [
-  ...['bg-series-1', 'bg-series-2', 'bg-series-3', 'bg-series-4'],
-  ...['bg-series-5', 'bg-series-7', 'bg-series-8', 'bg-series-6'],
+  'bg-series-1',
+  'bg-series-2',
+  'bg-series-3',
+  'bg-series-4',
+  'bg-series-5',
+  'bg-series-7',
+  'bg-series-8',
+  'bg-series-6',
 ]
 
-/** The key of the colours, with what each series cost: in the chosen bar, or in the whole period. */
+/** The legend, with the cost of each series in the chosen bar or in the whole period. */
 function Parts({
   usage,
   series,
@@ -225,13 +237,13 @@ function Parts({
   const words = useWords(usageWords)
   const barName = useBarName(usage)
   const requestsOf = useRequestsOf(usage)
-  const digits = digitsOf(series.map((one) => one.roubles))
-  const roubles = bar?.roubles ?? usage.totals.cost_rub
+  const digits = digitsOf(series.map((one) => one.rubles))
+  const rubles = bar?.rubles ?? usage.totals.cost_rub
   return (
     <div className="grid gap-3 border-t border-line pt-4">
       <div className="flex min-h-8 flex-wrap items-center gap-x-4 gap-y-1">
         <p className="font-medium">
-          {bar === undefined ? words.wholePeriod : barName(bar.start)}: <Money roubles={roubles} /> ·{' '}
+          {bar === undefined ? words.wholePeriod : barName(bar.start)}: <Money rubles={rubles} /> ·{' '}
           {words.requests(bar?.requests ?? usage.totals.requests)}
         </p>
         <TextLink href={requestsOf({ start: bar?.start })}>{words.showRequests}</TextLink>
@@ -242,14 +254,14 @@ function Parts({
         )}
       </div>
       <ul className="grid gap-x-6 gap-y-1 sm:grid-cols-2">
-        {series.map(({ id, name, roubles: whole }, index) => (
+        {series.map(({ id, name, rubles: whole }, index) => (
           <li key={id ?? ''} className="flex items-center gap-2 text-sm">
             <span
               aria-hidden="true"
               className={`size-3 shrink-0 rounded-xs forced-color-adjust-none ${backgrounds[index]}`}
             />
             <span className="min-w-0 flex-1 truncate">{name}</span>
-            <Money roubles={bar === undefined ? whole : (bar.parts[index] ?? '0')} digits={digits} />
+            <Money rubles={bar === undefined ? whole : (bar.parts[index] ?? '0')} digits={digits} />
           </li>
         ))}
       </ul>

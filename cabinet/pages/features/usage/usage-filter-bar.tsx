@@ -1,11 +1,11 @@
+import { useWords } from '../../i18n/language.ts'
 import { classNames } from '../../kit/class-names.ts'
 import { DayFilter } from '../../kit/filter-fields.tsx'
 import { WithErrors } from '../../kit/form.tsx'
-import { useWords } from '../../words/language.ts'
-import { usageWords } from '../../words/usage.ts'
+import { usageWords } from './messages.ts'
 import type { UsageFilters, useUsageAddress } from './usage-filters.ts'
 
-/** Period, step and grouping; all of them live in the address. */
+/** Period, step and grouping; all of them are in the address. */
 export function UsageFilterBar({
   filters: { range, from, to, bucket, group },
   errors,
@@ -64,7 +64,7 @@ export function UsageFilterBar({
   )
 }
 
-/** One of a few, all seen at once. */
+/** A choice of a few options, all visible at once. */
 function Choice<Id extends string>({
   label,
   options,

@@ -1,12 +1,12 @@
 import { useRead } from '../../api/queries.ts'
 import { useAddressFilters } from '../../kit/address-filters.ts'
-import { addDays, dayOf, daysBetween, isDay } from '../../kit/days.ts'
-import type { usageWords } from '../../words/usage.ts'
+import { addDays, dayOf, daysBetween, isDay } from '../../time/days.ts'
+import type { usageWords } from './messages.ts'
 
 type Range = 'today' | 'week' | 'month' | 'custom'
 type Named = Readonly<Record<'range' | 'from' | 'to' | 'bucket' | 'group', string | undefined>>
 
-/** What is asked for: `from` and `to` are its first and last day. */
+/** The chosen period: `from` and `to` are its first and last day. */
 export type UsageFilters = {
   readonly range: Range
   readonly from: string
@@ -17,7 +17,7 @@ export type UsageFilters = {
 
 const daysOf: Readonly<Record<Exclude<Range, 'custom'>, number>> = { today: 1, week: 7, month: 30 }
 
-/** The filters of the address, made whole; today is the server's, in the organization's zone. Pure. */
+/** The complete filters of the address; today is the server's, in the organization's zone. Pure. */
 export function readUsageFilters(named: Partial<Named>, today: string): UsageFilters {
   const range = isRange(named.range) ? named.range : 'month'
   const length = range === 'custom' ? daysOf.month : daysOf[range]
@@ -36,7 +36,7 @@ export function readUsageFilters(named: Partial<Named>, today: string): UsageFil
 const isRange = (text: string | undefined): text is Range =>
   text === 'custom' || (text !== undefined && Object.hasOwn(daysOf, text))
 
-/** As the server is asked: up to but without the day after the last. Pure. */
+/** The filters as query parameters: `to` is the day after the last, excluded. Pure. */
 export function usageQuery({ from, to, bucket, group }: UsageFilters) {
   return { from, to: addDays(to, 1), bucket, group_by: group } as const
 }
@@ -44,7 +44,7 @@ export function usageQuery({ from, to, bucket, group }: UsageFilters) {
 const hourDaysMax = 31
 const dayDaysMax = 400
 
-/** What the server would refuse, by field. Pure. */
+/** What the server would reject, by field. Pure. */
 export function periodErrors(
   { from, to, bucket }: UsageFilters,
   words: (typeof usageWords)['ru'],
@@ -55,7 +55,7 @@ export function periodErrors(
   return length > dayDaysMax ? { to: words.periodLongDays } : {}
 }
 
-/** The zone of the organization's days, and which of them it is by the server's clock. */
+/** The zone of the organization's days, and the present day by the server's clock. */
 export function useToday() {
   const overview = useRead('/overview')
   const data =

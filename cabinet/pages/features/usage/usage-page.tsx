@@ -1,6 +1,7 @@
 import { addressOf } from '../../api/call.ts'
 import { useRead } from '../../api/queries.ts'
 import { useMay } from '../../app/me.ts'
+import { useLanguage, useWords } from '../../i18n/language.ts'
 import { Notice } from '../../kit/badge.tsx'
 import { ButtonLink } from '../../kit/button.tsx'
 import { nameOfZone } from '../../kit/date-time.tsx'
@@ -9,10 +10,9 @@ import { ExpandableMoney } from '../../kit/expandable-money.tsx'
 import { EmptyState, Loaded } from '../../kit/loaded.tsx'
 import { Figure, PageHead, Section } from '../../kit/section.tsx'
 import { Skeleton } from '../../kit/skeleton.tsx'
-import { compareRoubles, formatRoubles } from '../../money/roubles.ts'
+import { compareRubles, formatRoubles } from '../../money/rubles.ts'
 import { pageRoutes } from '../../page-routes.ts'
-import { useLanguage, useWords } from '../../words/language.ts'
-import { usageWords } from '../../words/usage.ts'
+import { usageWords } from './messages.ts'
 import { UsageChart } from './usage-chart.tsx'
 import { UsageFilterBar } from './usage-filter-bar.tsx'
 import {
@@ -26,7 +26,7 @@ import {
 import type { Usage } from './usage-series.ts'
 import { GroupTable, RowTable } from './usage-tables.tsx'
 
-/** What was spent, on what and when: bars, tables and file are of the same rows. */
+/** Spending by time and by model or key; bars, tables and file contain the same rows. */
 export function UsagePage() {
   const words = useWords(usageWords)
   const language = useLanguage()
@@ -53,7 +53,7 @@ function UsageOf({ today, timeZone }: { readonly today: string; readonly timeZon
   return (
     <div className="grid gap-6">
       <div className="flex flex-wrap items-end justify-between gap-4">
-        <UsageFilterBar {...{ filters, today, errors, change }} />
+        <UsageFilterBar filters={filters} errors={errors} change={change} />
         <div className="flex flex-wrap items-center gap-x-4 gap-y-2">
           <p className="text-sm text-muted">{words.zone(nameOfZone(timeZone, language))}</p>
           {!isWrong && <DownloadLink href={addressOf('/usage.csv', { query })}>{words.csv}</DownloadLink>}
@@ -72,7 +72,7 @@ function Known({ usage, filters }: { readonly usage: Usage; readonly filters: Us
   const words = useWords(usageWords)
   const language = useLanguage()
   const mayTry = useMay('keys.write')
-  const isEqual = compareRoubles(usage.totals.cost_rub, usage.ledger_total_rub) === 0
+  const isEqual = compareRubles(usage.totals.cost_rub, usage.ledger_total_rub) === 0
   return (
     <>
       <Totals {...usage} />
@@ -107,7 +107,7 @@ function Totals({ totals: { requests, tokens, cost_rub }, ledger_total_rub }: Us
     <div className="grid gap-4 sm:grid-cols-2 lg:grid-cols-4">
       <Figure
         label={words.spent}
-        value={<ExpandableMoney roubles={cost_rub} />}
+        value={<ExpandableMoney rubles={cost_rub} />}
         {...(cost_rub === ledger_total_rub && { note: words.equalsLedger })}
       />
       <Figure label={words.requestCount} value={number.format(requests)} />

@@ -1,16 +1,26 @@
 import { expect, test } from 'vitest'
-import { addRoubles } from '../../money/roubles.ts'
+import { addRubles } from '../../money/rubles.ts'
 import { axisTop, barsOf, seriesOf, type Usage } from './usage-series.ts'
 
 const tokens = { input: 1, cached_input: 0, cache_write: 0, output: 1, reasoning: 0 }
 const row = (start: string, model: string, cost_rub: string) => ({
-  ...{ start, model, api_key_id: null, api_key_name: null, requests: 1, tokens, cost_rub },
+  start,
+  model,
+  api_key_id: null,
+  api_key_name: null,
+  requests: 1,
+  tokens,
+  cost_rub,
 })
 
-/** Ten models on two days of Moscow, of which the last hour of one and the first of the next are an hour apart. */
+/** Ten models on two Moscow days: the last hour of one is followed by the first hour of the next. */
 const usage: Usage = {
-  ...{ from: '2026-11-19T21:00:00.000Z', to: '2026-11-22T21:00:00.000Z', time_zone: 'Europe/Moscow' },
-  ...{ bucket: 'day', group_by: 'model', ledger_total_rub: '0' },
+  from: '2026-11-19T21:00:00.000Z',
+  to: '2026-11-22T21:00:00.000Z',
+  time_zone: 'Europe/Moscow',
+  bucket: 'day',
+  group_by: 'model',
+  ledger_total_rub: '0',
   data: [
     ...Array.from({ length: 10 }, (_, at) => row('2026-11-20T21:00:00.000Z', `m${at}`, `0.00000000${at}`)),
     row('2026-11-21T21:00:00.000Z', 'm9', '9007199254.740993123'),
@@ -18,35 +28,42 @@ const usage: Usage = {
   totals: { requests: 11, tokens, cost_rub: '0' },
 }
 
-test('bars are every day of the zone, and come to the sum of the rows, digit by digit', () => {
+test('bars cover every day of the zone, and their sum equals that of the rows, digit by digit', () => {
   const bars = barsOf(
     usage,
     seriesOf(usage.data, 'other', ({ model }) => model ?? ''),
   )
   expect(bars.map(({ start }) => start)).toEqual(['2026-11-20', '2026-11-21', '2026-11-22'])
   expect(bars.map(({ requests }) => requests)).toEqual([0, 10, 1])
-  const sum = addRoubles(...usage.data.map(({ cost_rub }) => cost_rub))
-  expect(addRoubles(...bars.map(({ roubles }) => roubles))).toBe(sum)
-  expect(addRoubles(...bars.flatMap(({ parts }) => parts))).toBe(sum)
+  const sum = addRubles(...usage.data.map(({ cost_rub }) => cost_rub))
+  expect(addRubles(...bars.map(({ rubles }) => rubles))).toBe(sum)
+  expect(addRubles(...bars.flatMap(({ parts }) => parts))).toBe(sum)
 })
 
-test('at most eight series have a colour: the dearest, and all others together', () => {
+test('at most eight series have their own color: the most expensive; all others share one', () => {
   const series = seriesOf(usage.data, 'other', ({ model }) => model ?? '')
   expect(series.map(({ name }) => name)).toEqual(['m9', 'm8', 'm7', 'm6', 'm5', 'm4', 'm3', 'other'])
-  expect(series.at(-1)?.roubles).toBe('0.000000003')
+  expect(series.at(-1)?.rubles).toBe('0.000000003')
 })
 
-test('hours are those between the ends, also where the clocks are set back', () => {
+test('hours cover the whole span, also where the clocks are set back', () => {
   const berlin: Usage = {
     ...usage,
-    ...{ from: '2026-10-24T22:00:00.000Z', to: '2026-10-25T23:00:00.000Z', time_zone: 'Europe/Berlin' },
+    from: '2026-10-24T22:00:00.000Z',
+    to: '2026-10-25T23:00:00.000Z',
+    time_zone: 'Europe/Berlin',
   }
   expect(barsOf({ ...berlin, bucket: 'hour', data: [] }, [])).toHaveLength(25)
   expect(barsOf({ ...berlin, data: [] }, [])).toHaveLength(1)
 })
 
-test('the top of the axis is a round sum that nothing exceeds', () => {
+test('the top of the axis is a round sum that no bar exceeds', () => {
   expect(['0', '0.03', '1', '1.000000001', '7', '19'].map(axisTop)).toEqual([
-    ...['0.000000001', '0.05', '1', '2', '10', '20'],
+    '0.000000001',
+    '0.05',
+    '1',
+    '2',
+    '10',
+    '20',
   ])
 })

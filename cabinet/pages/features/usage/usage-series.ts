@@ -1,27 +1,27 @@
 import type { Answer } from '../../api/calls.ts'
-import { addDays, dayOf } from '../../kit/days.ts'
-import { addRoubles, compareRoubles, nanoOf, roublesOf } from '../../money/roubles.ts'
+import { addRubles, compareRubles, nanoOf, rublesOf } from '../../money/rubles.ts'
+import { addDays, dayOf } from '../../time/days.ts'
 
 export type Usage = Answer<'GET /usage'>
 export type UsageRow = Usage['data'][number]
 
-/** A model or key with its colour; `id` is undefined for all the others together. */
-export type Series = { readonly id: string | undefined; readonly name: string; readonly roubles: string }
+/** A model or key with its color; `id` is undefined for all the others together. */
+export type Series = { readonly id: string | undefined; readonly name: string; readonly rubles: string }
 
-/** One hour or day: what each series cost in it, in their order. */
+/** One hour or day: the cost of each series in it, in series order. */
 export type Bar = {
   readonly start: string
   readonly parts: readonly string[]
-  readonly roubles: string
+  readonly rubles: string
   readonly requests: number
 }
 
-/** Beyond so many a chart cannot be read: the dearest have a colour, the others share one. */
+/** More colors are unreadable: the most expensive series have their own, the others share one. */
 const seriesMax = 8
 
 export const seriesIdOf = (row: UsageRow) => row.model ?? row.api_key_id ?? ''
 
-/** The dearest first; what has no place of its own is in `other`, the last. Pure. */
+/** The most expensive first; all beyond the limit are in `other`, the last. Pure. */
 export function seriesOf(
   rows: readonly UsageRow[],
   other: string,
@@ -31,16 +31,16 @@ export function seriesOf(
   const all = [...byId].map(([id, [first, ...rest]]) => ({
     id,
     name: first === undefined ? id : nameOf(first),
-    roubles: addRoubles(...[first, ...rest].map((row) => row?.cost_rub ?? '0')),
+    rubles: addRubles(...[first, ...rest].map((row) => row?.cost_rub ?? '0')),
   }))
-  const dearest = all.toSorted((a, b) => compareRoubles(b.roubles, a.roubles) || (a.name < b.name ? -1 : 1))
+  const dearest = all.toSorted((a, b) => compareRubles(b.rubles, a.rubles) || (a.name < b.name ? -1 : 1))
   if (dearest.length <= seriesMax) return dearest
   const shown = dearest.slice(0, seriesMax - 1)
-  const rest = dearest.slice(seriesMax - 1).map(({ roubles }) => roubles)
-  return [...shown, { id: undefined, name: other, roubles: addRoubles(...rest) }]
+  const rest = dearest.slice(seriesMax - 1).map(({ rubles }) => rubles)
+  return [...shown, { id: undefined, name: other, rubles: addRubles(...rest) }]
 }
 
-/** Every hour or day of the span, also those in which nothing was used. Pure. */
+/** Every hour or day of the span, including those without usage. Pure. */
 export function barsOf(usage: Usage, series: readonly Series[]): readonly Bar[] {
   const indexOf = new Map(series.map(({ id }, index) => [id, index]))
   const byStart = Map.groupBy(usage.data, ({ start }) => placeOf(start, usage))
@@ -53,14 +53,14 @@ export function barsOf(usage: Usage, series: readonly Series[]): readonly Bar[] 
     }
     return {
       start,
-      parts: parts.map(roublesOf),
-      roubles: roublesOf(parts.reduce((sum, part) => sum + part, 0n)),
+      parts: parts.map(rublesOf),
+      rubles: rublesOf(parts.reduce((sum, part) => sum + part, 0n)),
       requests: rows.reduce((sum, { requests }) => sum + requests, 0),
     }
   })
 }
 
-/** The name of a bar: a day of the zone, or the instant at which an hour begins. */
+/** The id of a bar: a day of the zone, or the instant at which an hour begins. */
 function placeOf(at: string, { bucket, time_zone }: Usage): string {
   return bucket === 'day' ? dayOf(at, time_zone) : new Date(at).toISOString()
 }
@@ -80,9 +80,9 @@ function startsOf(usage: Usage): readonly string[] {
   return days
 }
 
-/** The least of 1, 2 and 5 times a power of ten that a sum does not exceed: the top of an axis. Pure. */
-export function axisTop(roubles: string): string {
-  const nano = nanoOf(roubles)
+/** The smallest of 1, 2 and 5 times a power of ten that a sum does not exceed: the top of an axis. Pure. */
+export function axisTop(rubles: string): string {
+  const nano = nanoOf(rubles)
   for (let power = 1n; ; power *= 10n)
-    for (const digit of [1n, 2n, 5n]) if (digit * power >= nano) return roublesOf(digit * power)
+    for (const digit of [1n, 2n, 5n]) if (digit * power >= nano) return rublesOf(digit * power)
 }

@@ -1,4 +1,5 @@
 import { useState } from 'react'
+import { useLanguage, useWords } from '../../i18n/language.ts'
 import { Button } from '../../kit/button.tsx'
 import { DateTime } from '../../kit/date-time.tsx'
 import { Money } from '../../kit/money.tsx'
@@ -6,9 +7,8 @@ import { ProgressBar } from '../../kit/progress-bar.tsx'
 import { Section } from '../../kit/section.tsx'
 import { type Column, Table } from '../../kit/table.tsx'
 import { TextLink } from '../../kit/text-link.tsx'
-import { addRoubles, compareRoubles, digitsOf, shareOf } from '../../money/roubles.ts'
-import { useLanguage, useWords } from '../../words/language.ts'
-import { usageWords } from '../../words/usage.ts'
+import { addRubles, compareRubles, digitsOf, shareOf } from '../../money/rubles.ts'
+import { usageWords } from './messages.ts'
 import type { UsageFilters } from './usage-filters.ts'
 import { seriesIdOf, type Usage, type UsageRow } from './usage-series.ts'
 import { useRequestsOf, useSeriesName } from './usage-words.ts'
@@ -18,16 +18,16 @@ type Group = {
   readonly name: string
   readonly requests: number
   readonly tokens: UsageRow['tokens']
-  readonly roubles: string
+  readonly rubles: string
 }
 
-/** Each model or key with all that it used, the dearest first. */
+/** Each model or key with its usage, the most expensive first. */
 export function GroupTable({ usage, filters }: { readonly usage: Usage; readonly filters: UsageFilters }) {
   const words = useWords(usageWords)
   const nameOf = useSeriesName()
   const requestsOf = useRequestsOf(usage)
   const groups = groupsOf(usage, nameOf)
-  const digits = digitsOf(groups.map(({ roubles }) => roubles))
+  const digits = digitsOf(groups.map(({ rubles }) => rubles))
   const head = usage.group_by === 'key' ? words.key : words.model
   const columns: readonly Column<Group>[] = [
     {
@@ -42,14 +42,14 @@ export function GroupTable({ usage, filters }: { readonly usage: Usage; readonly
     {
       id: 'share',
       head: words.share,
-      cell: ({ name, roubles }) => <Share name={name} part={roubles} whole={usage.totals.cost_rub} />,
+      cell: ({ name, rubles }) => <Share name={name} part={rubles} whole={usage.totals.cost_rub} />,
     },
     ...useCountColumns<Group>(),
     {
       id: 'cost',
       head: words.cost,
       isNumber: true,
-      cell: ({ roubles }) => <Money roubles={roubles} digits={digits} />,
+      cell: ({ rubles }) => <Money rubles={rubles} digits={digits} />,
     },
   ]
   return (
@@ -90,9 +90,9 @@ function groupsOf({ data }: Usage, nameOf: (row: UsageRow) => string): readonly 
       name: rows[0] === undefined ? id : nameOf(rows[0]),
       requests: rows.reduce((sum, { requests }) => sum + requests, 0),
       tokens: rows.map(({ tokens }) => tokens).reduce(addTokens),
-      roubles: addRoubles(...rows.map(({ cost_rub }) => cost_rub)),
+      rubles: addRubles(...rows.map(({ cost_rub }) => cost_rub)),
     }))
-    .toSorted((a, b) => compareRoubles(b.roubles, a.roubles))
+    .toSorted((a, b) => compareRubles(b.rubles, a.rubles))
 }
 
 function addTokens(one: UsageRow['tokens'], other: UsageRow['tokens']): UsageRow['tokens'] {
@@ -107,7 +107,7 @@ function addTokens(one: UsageRow['tokens'], other: UsageRow['tokens']): UsageRow
 
 const rowsAtOnce = 20
 
-/** The rows of the file: what the bars show, in figures. */
+/** The rows of the file: the values of the bars as numbers. */
 export function RowTable({ usage }: { readonly usage: Usage }) {
   const words = useWords(usageWords)
   const nameOf = useSeriesName()
@@ -131,7 +131,7 @@ export function RowTable({ usage }: { readonly usage: Usage }) {
       id: 'cost',
       head: words.cost,
       isNumber: true,
-      cell: ({ cost_rub }) => <Money roubles={cost_rub} digits={digits} />,
+      cell: ({ cost_rub }) => <Money rubles={cost_rub} digits={digits} />,
     },
   ]
   const rest = usage.data.length - shown
@@ -154,7 +154,7 @@ export function RowTable({ usage }: { readonly usage: Usage }) {
   )
 }
 
-/** Requests, and tokens of both ways. */
+/** Requests, and tokens in both directions. */
 function useCountColumns<Row extends Pick<UsageRow, 'requests' | 'tokens'>>(): readonly Column<Row>[] {
   const words = useWords(usageWords)
   const { format } = new Intl.NumberFormat(useLanguage())

@@ -1,16 +1,16 @@
+import { useLanguage, useWords } from '../../i18n/language.ts'
 import { formatTime } from '../../kit/date-time.tsx'
-import { dayOf, formatDay, isDay } from '../../kit/days.ts'
-import { useLanguage, useWords } from '../../words/language.ts'
-import { usageWords } from '../../words/usage.ts'
+import { dayOf, formatDay, isDay } from '../../time/days.ts'
+import { usageWords } from './messages.ts'
 import type { Usage, UsageRow } from './usage-series.ts'
 
-/** What a model or key is called. */
+/** The label of a model or key. */
 export function useSeriesName(): (row: UsageRow) => string {
   const words = useWords(usageWords)
   return (row) => row.model ?? row.api_key_name ?? words.noKey
 }
 
-/** What an hour or a day is called, in the zone of the organization. */
+/** The label of an hour or a day, in the organization's zone. */
 export function useBarName({ time_zone, bucket }: Usage): (start: string) => string {
   const language = useLanguage()
   return (start) => {
@@ -22,7 +22,7 @@ export function useBarName({ time_zone, bucket }: Usage): (start: string) => str
 
 const hourMs = 3_600_000
 
-/** Where the requests behind a bar, a series or both are. */
+/** The address of the requests behind a bar, a series or both. */
 export function useRequestsOf({ from, to, group_by, time_zone }: Usage) {
   return ({
     start,
