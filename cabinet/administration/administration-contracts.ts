@@ -1,12 +1,12 @@
 import { z } from 'zod'
+import { nanoRub } from '#core/ledger/money'
 import { storable } from '#crds/storable'
 import type { Contract } from '../api/contract.ts'
 import { askedTime, id, pathId, time } from '../api/fields.ts'
 import { cursorOf, newestFirstCursor, pageLimit, pageOf } from '../api/page.ts'
-import { nanoRub } from '../ledger/money.ts'
-import { roubles, roublesFrom } from '../ledger/roubles.ts'
+import { rubles, rublesFrom } from '../billing/rubles.ts'
 
-/** Why an administrator does something, for whoever asks later. */
+/** The reason for an administrator's change, kept for later audits. */
 const reason = z.strictObject({ reason: storable(z.string().trim().min(3).max(500)) })
 
 /** Largest amount of one adjustment, in either direction: 1,000,000 ₽. */
@@ -14,10 +14,14 @@ const adjustmentMax = nanoRub(1_000_000n * 1_000_000_000n)
 
 const user = z
   .object({
-    ...{ id, email: z.string(), role: z.enum(['user', 'admin']), locale: z.enum(['ru', 'en']) },
+    id,
+    email: z.string(),
+    role: z.enum(['user', 'admin']),
+    locale: z.enum(['ru', 'en']),
     email_confirmed_at: time.nullable(),
     has_totp: z.boolean(),
     blocked_at: time.nullable(),
+    active_key_count: z.int().meta({ description: 'Keys that this user created and that work now.' }),
     created_at: time,
     organizations: z.array(z.object({ id, name: z.string(), role: z.string() })),
   })
@@ -25,8 +29,10 @@ const user = z
 
 const organization = z
   .object({
-    ...{ id, name: z.string(), display_name: z.string().nullable() },
-    balance_rub: roubles,
+    id,
+    name: z.string(),
+    display_name: z.string().nullable(),
+    balance_rub: rubles,
     key_count: z.int(),
     created_at: time,
   })
@@ -34,8 +40,14 @@ const organization = z
 
 const auditEntry = z
   .object({
-    ...{ id: z.string(), at: time, actor_kind: z.string(), actor_id: z.string(), action: z.string() },
-    ...{ subject_kind: z.string(), subject_id: z.string(), organization_id: id.nullable() },
+    id: z.string(),
+    at: time,
+    actor_kind: z.string(),
+    actor_id: z.string(),
+    action: z.string(),
+    subject_kind: z.string(),
+    subject_id: z.string(),
+    organization_id: id.nullable(),
     before: z.unknown(),
     after: z.unknown(),
     reason: z.string().nullable(),
@@ -45,10 +57,9 @@ const auditEntry = z
 
 const changedKey = z
   .object({
-    ...{ id, blocked_by: z.array(z.string()) },
-    programmed: z
-      .boolean()
-      .meta({ description: 'Whether every request from now on meets the key as it is here.' }),
+    id,
+    blocked_by: z.array(z.string()),
+    programmed: z.boolean().meta({ description: 'Whether the change applies to every request from now on.' }),
   })
   .meta({ id: 'AdminKey' })
 
@@ -59,14 +70,14 @@ const organizationPath = z.strictObject({ organization_id: pathId })
 
 export const listUsers = {
   operation: 'adminListUsers',
-  summary: 'List people, newest first',
+  summary: 'List users, newest first',
   method: 'GET',
   url: '/api/v1/admin/users',
   access: administrator,
   query: z.strictObject({
     email: storable(z.string().max(254))
       .optional()
-      .meta({ description: 'Only addresses that contain this.' }),
+      .meta({ description: 'Only addresses that contain this text.' }),
     limit: pageLimit,
     cursor: newestFirstCursor,
   }),
@@ -80,7 +91,9 @@ export const listOrganizations = {
   url: '/api/v1/admin/organizations',
   access: administrator,
   query: z.strictObject({
-    name: storable(z.string().max(100)).optional().meta({ description: 'Only names that contain this.' }),
+    name: storable(z.string().max(100))
+      .optional()
+      .meta({ description: 'Only names that contain this text.' }),
     limit: pageLimit,
     cursor: newestFirstCursor,
   }),
@@ -89,12 +102,17 @@ export const listOrganizations = {
 
 export const blockUser = {
   operation: 'adminBlockUser',
-  summary: 'Block a person, and end every session of theirs',
+  summary: 'Block a user and end all of their sessions',
   method: 'POST',
   url: '/api/v1/admin/users/:user_id/block',
   access: administrator,
   params: userPath,
-  body: reason,
+  body: reason.extend({
+    block_keys: z
+      .boolean()
+      .default(false)
+      .meta({ description: 'Whether to also block the active keys that this user created.' }),
+  }),
   answers: { 200: user },
   problems: ['conflict'],
 } as const satisfies Contract
@@ -102,13 +120,14 @@ export const blockUser = {
 export const unblockUser = {
   ...blockUser,
   operation: 'adminUnblockUser',
-  summary: 'Unblock a person',
+  summary: 'Unblock a user; keys blocked with the user stay blocked',
   url: '/api/v1/admin/users/:user_id/unblock',
+  body: reason,
 } as const satisfies Contract
 
 export const blockKeyByAdmin = {
   operation: 'adminBlockKey',
-  summary: 'Block an API key of anybody',
+  summary: 'Block an API key of any organization',
   method: 'POST',
   url: '/api/v1/admin/keys/:key_id/block',
   access: administrator,
@@ -126,22 +145,25 @@ export const unblockKeyByAdmin = {
 
 export const adjustBalance = {
   operation: 'adminAdjustBalance',
-  summary: 'Add money to a balance, or take it away',
+  summary: 'Credit or debit a balance',
   method: 'POST',
   url: '/api/v1/admin/organizations/:organization_id/adjustments',
   access: { to: 'administrator', again: true },
   params: organizationPath,
   body: reason.extend({
-    amount_rub: roublesFrom(nanoRub(-adjustmentMax), adjustmentMax).refine((amount) => amount !== 0n, {
+    amount_rub: rublesFrom(nanoRub(-adjustmentMax), adjustmentMax).refine((amount) => amount !== 0n, {
       error: 'must not be 0',
     }),
   }),
   answers: {
     201: z.object({
-      ...{ id, organization_id: id, amount_rub: roubles, balance_rub: roubles },
+      id,
+      organization_id: id,
+      amount_rub: rubles,
+      balance_rub: rubles,
       programmed: z
         .boolean()
-        .meta({ description: 'Whether every request from now on is admitted by this balance.' }),
+        .meta({ description: 'Whether this balance applies to every request from now on.' }),
     }),
   },
   idempotencyKey: true,
@@ -149,7 +171,7 @@ export const adjustBalance = {
 
 export const readAuditLog = {
   operation: 'adminReadAuditLog',
-  summary: 'Who changed what, newest first',
+  summary: 'List audit log entries, newest first',
   method: 'GET',
   url: '/api/v1/admin/audit',
   access: administrator,

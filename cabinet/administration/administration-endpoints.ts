@@ -1,18 +1,19 @@
 import { randomUUID } from 'node:crypto'
 import type { Pool } from 'pg'
+import { inReadScope, inScope, type Scope, type ScopedClient } from '#core/audit/scope'
+import { isId } from '#core/db/id'
+import type { Queryable } from '#core/db/pool'
+import { readKeyState } from '#core/keys/key-state'
+import { blockKey, unblockKey } from '#core/keys/key-store'
+import { listActiveKeysMadeBy } from '#core/keys/made-keys'
+import type { ProgrammedKeys } from '#core/keys/programmed-keys'
+import { credit } from '#core/ledger/credit'
+import { formatRub, nanoRub } from '#core/ledger/money'
 import type { Person } from '../api/access.ts'
 import { type Endpoint, endpoint, type Visit } from '../api/endpoint.ts'
 import { once } from '../api/once.ts'
 import { toPage } from '../api/page.ts'
 import { notFound } from '../api/problem.ts'
-import { inReadScope, inScope, type Scope, type ScopedClient } from '../audit/scope.ts'
-import { isId } from '../db/id.ts'
-import type { Queryable } from '../db/pool.ts'
-import { readKeyState } from '../keys/key-state.ts'
-import { blockKey, unblockKey } from '../keys/key-store.ts'
-import type { ProgrammedKeys } from '../keys/programmed-keys.ts'
-import { credit } from '../ledger/credit.ts'
-import { formatRub, nanoRub } from '../ledger/money.ts'
 import { setBlocked } from '../people/user-block.ts'
 import {
   adjustBalance,
@@ -36,11 +37,11 @@ import {
 type AdministrationDeps = {
   readonly pool: Pool
   readonly programmed: ProgrammedKeys
-  /** Whether the data plane has the balance of an account's version, or will have it soon. */
+  /** Whether the data plane has the balance at an account's version, or will have it soon. */
   readonly waitForBalance: (organizationId: string, version: bigint) => Promise<boolean>
 }
 
-/** What administrators may do. Each change has its reason in the audit log. */
+/** Endpoints for administrators. The audit log records the reason for each change. */
 export function administrationEndpoints(deps: AdministrationDeps): readonly Endpoint[] {
   const { pool, waitForBalance } = deps
   return [
@@ -52,11 +53,16 @@ export function administrationEndpoints(deps: AdministrationDeps): readonly Endp
     }),
 
     endpoint(blockUser, ({ caller, visit, params, body }) =>
-      changeBlock(pool, scopeOf(caller, visit, body), params.user_id, 'blocked', caller),
+      changeBlock(pool, scopeOf(caller, visit, body), params.user_id, caller, async (client, userId) => {
+        await setBlocked(client, userId, 'blocked')
+        if (body.block_keys) await blockKeysMadeBy(client, userId)
+      }),
     ),
 
     endpoint(unblockUser, ({ caller, visit, params, body }) =>
-      changeBlock(pool, scopeOf(caller, visit, body), params.user_id, 'free', caller),
+      changeBlock(pool, scopeOf(caller, visit, body), params.user_id, caller, (client, userId) =>
+        setBlocked(client, userId, 'free'),
+      ),
     ),
 
     endpoint(listOrganizations, async ({ query: { name, limit, cursor } }) => {
@@ -103,21 +109,26 @@ function scopeOf({ userId }: Person, { requestId }: Visit, { reason }: { readonl
   return { actor: { kind: 'administrator', id: userId }, organizationId: null, reason, requestId }
 }
 
-/** Nobody can lock himself out. */
+/** Administrators cannot block themselves. */
 async function changeBlock(
   pool: Pool,
   scope: Scope,
   userId: string,
-  state: 'blocked' | 'free',
   caller: Person,
+  change: (client: ScopedClient, userId: string) => Promise<void>,
 ) {
   if (!isId(userId)) return notFound
   if (userId === caller.userId) return { problem: { code: 'conflict' } } as const
   const user = await inScope(pool, scope, async (client) => {
-    await setBlocked(client, userId, state)
+    await change(client, userId)
     return findUser(client, userId)
   })
   return user === undefined ? notFound : ({ status: 200, body: userOf(user) } as const)
+}
+
+/** The audit log records each block separately. The data plane applies them within a second. */
+async function blockKeysMadeBy(client: ScopedClient, userId: string): Promise<void> {
+  for (const keyId of await listActiveKeysMadeBy(client, userId)) await blockKey(client, keyId, 'admin')
 }
 
 async function findUser(client: Queryable, id: string): Promise<AdminUser | undefined> {
@@ -153,10 +164,11 @@ async function adjust(client: ScopedClient, organizationId: string, amount: bigi
     amount: nanoRub(amount),
   })
   const body = {
-    ...{ id, organization_id: organizationId },
+    id,
+    organization_id: organizationId,
     amount_rub: formatRub(nanoRub(amount)),
     balance_rub: formatRub(balance),
-    // For a repeat, which waits for it as well.
+    // A repeated call waits for this version, too.
     version: String(version),
   }
   const done = { status: 201, body }
@@ -165,17 +177,25 @@ async function adjust(client: ScopedClient, organizationId: string, amount: bigi
 
 function userOf({ id, email, role, locale, hasTotp, organizations, ...user }: AdminUser) {
   return {
-    ...{ id, email, role, locale, organizations },
+    id,
+    email,
+    role,
+    locale,
+    organizations,
     email_confirmed_at: user.confirmedAt?.toISOString() ?? null,
     has_totp: hasTotp,
     blocked_at: user.blockedAt?.toISOString() ?? null,
+    active_key_count: user.activeKeyCount,
     created_at: user.createdAt.toISOString(),
   }
 }
 
 function organizationOf({ id, name, displayName, balance, keyCount, createdAt }: AdminOrganization) {
   return {
-    ...{ id, name, display_name: displayName, key_count: keyCount },
+    id,
+    name,
+    display_name: displayName,
+    key_count: keyCount,
     balance_rub: formatRub(nanoRub(balance)),
     created_at: createdAt.toISOString(),
   }
@@ -184,9 +204,17 @@ function organizationOf({ id, name, displayName, balance, keyCount, createdAt }:
 function entryOf(entry: AuditEntry) {
   const { id, at, action, before, after, reason } = entry
   return {
-    ...{ id: String(id), at: at.toISOString(), action, before, after, reason },
-    ...{ actor_kind: entry.actorKind, actor_id: entry.actorId },
-    ...{ subject_kind: entry.subjectKind, subject_id: entry.subjectId },
-    ...{ organization_id: entry.organizationId, request_id: entry.requestId },
+    id: String(id),
+    at: at.toISOString(),
+    action,
+    before,
+    after,
+    reason,
+    actor_kind: entry.actorKind,
+    actor_id: entry.actorId,
+    subject_kind: entry.subjectKind,
+    subject_id: entry.subjectId,
+    organization_id: entry.organizationId,
+    request_id: entry.requestId,
   }
 }

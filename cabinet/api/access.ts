@@ -1,56 +1,61 @@
-/** What a member of an organization may do there. */
+/** A permission of an organization's member. */
 export type Right = (typeof rights)[number]
 
-/** Every right that there is. */
+/** All permissions. */
 export const rights = [
-  ...(['keys.read', 'keys.write', 'usage.read'] as const),
-  ...(['billing.read', 'billing.write', 'organization.read', 'organization.write'] as const),
+  'keys.read',
+  'keys.write',
+  'usage.read',
+  'billing.read',
+  'billing.write',
+  'organization.read',
+  'organization.write',
 ] as const
 
-/** What somebody is in an organization. So far everybody is the owner of one; the others come with teams. */
+/** A user's role in an organization. For now every user is an owner. The other roles come with teams. */
 export type MemberRole = 'owner' | 'developer' | 'accountant'
 
-/** Who may call an endpoint. */
+/** The callers that an endpoint accepts. */
 export type Access =
-  /** Everybody; who calls is not even looked up. */
+  /** Everyone. The session is not read. */
   | { readonly to: 'anyone' }
-  /** Whoever has given a password, and still has to enter a code. */
+  /** A user who has entered a password and must still enter a code. */
   | { readonly to: 'half_signed_in' }
-  /** Whoever has signed in. */
+  /** A signed-in user. */
   | { readonly to: 'person' }
   /** A member of an organization, for that organization. `confirmed`: only with a confirmed address. */
   | { readonly to: 'member'; readonly right: Right; readonly confirmed?: true }
   /** An administrator whose session has passed the second factor; `again`: at most 5 minutes ago. */
   | { readonly to: 'administrator'; readonly again?: true }
 
-/** Somebody who has signed in. */
+/** A signed-in user. */
 export type Person = {
   readonly userId: string
   readonly email: string
   readonly role: 'user' | 'admin'
-  /** Of the letters that are sent. */
+  /** The language of the user's emails. */
   readonly locale: Locale
   readonly isConfirmed: boolean
   readonly sessionId: string
-  /** Whether a second factor is asked for when this person signs in. */
+  /** Whether sign-in requires a second factor. */
   readonly hasTotp: boolean
-  /** When the session last passed it. */
+  /** When the session last passed the second factor. */
   readonly mfaAt: Date | null
 }
 
-/** A person who acts for an organization. */
+/** A user who acts for an organization. */
 export type Member = Person & { readonly organizationId: string; readonly memberRole: MemberRole }
 
 export type Locale = 'ru' | 'en'
 
-/** What each role carries. */
+/** The permissions of each role. */
 export const rightsOf: Readonly<Record<MemberRole, readonly Right[]>> = {
   owner: rights,
   developer: ['keys.read', 'keys.write', 'usage.read', 'organization.read'],
   accountant: ['keys.read', 'usage.read', 'billing.read', 'billing.write', 'organization.read'],
 }
 
-/** Whether this role carries this right. Pure. */
+/** Whether this role has this permission. Pure. */
 export function mayDo(role: MemberRole, right: Right): boolean {
   return rightsOf[role].includes(right)
 }

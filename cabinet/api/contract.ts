@@ -2,52 +2,52 @@ import type { z } from 'zod'
 import type { Access } from './access.ts'
 import type { ProblemCode } from './problem.ts'
 
-/** What one endpoint takes and answers: validation, types and OpenAPI are made from it alone. */
+/** The input and the responses of one endpoint. Validation, types and OpenAPI all come from it. */
 export type Contract = {
-  /** In camel case: the name of the operation in OpenAPI. */
+  /** The name of the operation in OpenAPI, in camel case. */
   readonly operation: string
-  /** One line for people. */
+  /** One line that describes the endpoint. */
   readonly summary: string
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
-  /** As Fastify reads it: `/api/v1/keys/:key_id`. */
+  /** In Fastify's syntax: `/api/v1/keys/:key_id`. */
   readonly url: string
   readonly access: Access
   readonly params?: z.ZodObject
   readonly query?: z.ZodObject
   readonly body?: z.ZodObject
-  /** Per status, what is answered. */
+  /** The response of each status. */
   readonly answers: Readonly<Partial<Record<AnswerStatus, AnswerShape>>>
-  /** Problems of its own, beside those that its access and its form imply. */
+  /** Problems in addition to those that the access and the input imply. */
   readonly problems?: readonly ProblemCode[]
-  /** The header `Idempotency-Key` is required: the same request again is carried out once. */
+  /** The header `Idempotency-Key` is required. A repeated request is carried out once. */
   readonly idempotencyKey?: true
-  /** The header `If-Match` is required: what was changed meanwhile is not overwritten. */
+  /** The header `If-Match` is required, so that concurrent changes are not overwritten. */
   readonly ifMatch?: true
-  /** Calls in a minute; without it `defaultThrottle`. */
+  /** The rate limit. Defaults to `defaultThrottle`. */
   readonly throttle?: Throttle
-  /** For everybody's endpoints: when a proof of work is asked for. */
+  /** For endpoints without a session: when to require a proof of work. */
   readonly proofOfWork?: ProofRule
-  /** An answer that everybody may keep for so long; none unless said. */
+  /** How long shared caches may keep the response. By default they may not. */
   readonly cacheSeconds?: number
 }
 
 export type AnswerStatus = 200 | 201 | 202 | 204
 
-/** A body of JSON, none at all, lines of CSV as they are read, or server-sent events as they happen. */
+/** A JSON body, an empty body, CSV lines as they are read, or server-sent events as they happen. */
 export type AnswerShape = z.ZodType | 'nothing' | 'csv' | 'events'
 
-/** `always`, or only `above_threshold`: once there were more calls than the throttle says. Known devices prove nothing. */
+/** `always`, or `above_threshold`: only for calls above the throttle. Known devices need no proof. */
 type ProofRule = 'always' | 'above_threshold'
 
-/** Calls in a minute, unless said otherwise, over all replicas. */
+/** A rate limit over all replicas, in calls per minute unless the field states otherwise. */
 export type Throttle = {
-  /** From one address; of IPv6 from one /64. */
+  /** Per address. An IPv6 address counts as its /64. */
   readonly perAddress: number
-  /** As many in a day. */
+  /** Per address and day. */
   readonly perAddressDaily?: number
-  /** From everybody together, of endpoints that need no session. */
+  /** For all callers together. Only for endpoints that need no session. */
   readonly all?: number
 }
 
-/** For endpoints that do nothing dear. */
+/** For inexpensive endpoints. */
 export const defaultThrottle: Throttle = { perAddress: 600 }

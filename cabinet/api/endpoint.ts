@@ -3,39 +3,39 @@ import type { Access, Locale, Member, Person } from './access.ts'
 import type { AnswerShape, AnswerStatus, Contract } from './contract.ts'
 import type { Problem } from './problem.ts'
 
-/** An endpoint as a module hands it to the process that serves it. */
+/** An endpoint that a module passes to the process that serves it. */
 export type Endpoint = {
   readonly contract: Contract
-  /** Asked only with a caller whom the contract lets in, and with input that it has parsed. */
+  /** Called only after the contract has accepted the caller and parsed the input. */
   readonly handle: (input: never) => Promise<AnyOutput>
 }
 
-/** What is known of every call. */
+/** Known of every call. */
 export type Visit = {
   readonly requestId: string
-  /** The caller's address; an IPv4 one in plain form. */
+  /** The caller's address. An IPv4 address is in dotted form. */
   readonly address: string
   /** `User-Agent`, at most 256 characters. */
   readonly agent: string
-  /** In which the answer's words are. */
+  /** The language of the response. */
   readonly locale: Locale
-  /** The browser, if somebody has signed in with it before. */
+  /** The browser, if a user has signed in with it before. */
   readonly device: Device | undefined
-  /** What was proven with this call, in the units of `ProofsOfWork`; 0 without a proof. */
+  /** The amount of work proven with this call, in the units of `ProofsOfWork`; 0 without a proof. */
   readonly work: number
 }
 
-/** A browser that has signed in before. This opens nothing: failures of others do not count against it. */
+/** A browser that has signed in before. It grants no access. Failures of other browsers do not count against it. */
 export type Device = {
   readonly id: string
-  /** Users who have signed in with it, the last one first. */
+  /** Users who have signed in with it, the most recent first. */
   readonly userIds: readonly string[]
 }
 
-/** The key that a caller gave to a request, and what the request was. */
+/** The caller's idempotency key, and the hash of the request. */
 export type Idempotency = {
   readonly key: string
-  /** SHA-256 of method, path and body: the same key with another request is refused. */
+  /** SHA-256 of method, path and body. The same key with another request is rejected. */
   readonly requestHash: Buffer
 }
 
@@ -46,14 +46,14 @@ export type Input<C extends Contract> = {
   readonly query: Parsed<C['query']>
   readonly body: Parsed<C['body']>
   readonly idempotency: C extends { readonly idempotencyKey: true } ? Idempotency : undefined
-  /** What `If-Match` names, without quotes. */
+  /** The ETag of `If-Match`, without quotes. */
   readonly ifMatch: C extends { readonly ifMatch: true } ? string : undefined
 }
 
-/** What is answered, in one of the contract's shapes, or why nothing was done. */
+/** A response in one of the contract's shapes, or the reason for changing nothing. */
 export type Output<C extends Contract> = (Answers<C['answers']> & Extras) | { readonly problem: Problem }
 
-/** What any endpoint answers: whoever serves it goes by the contract. */
+/** The response of any endpoint. The server reads its shape from the contract. */
 export type AnyOutput =
   | ({
       readonly status: AnswerStatus
@@ -64,27 +64,27 @@ export type AnyOutput =
     } & Extras)
   | { readonly problem: Problem }
 
-/** Lines of CSV, each a row of cells; the first is the head. */
+/** Lines of CSV, each a row of cells. The first line has the column names. */
 export type CsvRows = AsyncIterable<readonly (string | number | null)[]>
 
-/** Events for one caller: begins to tell them, and answers what ends that. It is served at once, and left once. */
+/** Starts to send events to one caller, and returns a function that stops. Each feed is started and stopped once. */
 export type EventFeed = (reader: EventReader) => () => void
 
-/** Who is told events. */
+/** A subscriber to events. */
 export type EventReader = {
   send(event: ServerEvent): void
-  /** There will be no more. */
+  /** Ends the stream. */
   end(): void
 }
 
 export type ServerEvent = { readonly name: string; readonly data: Readonly<Record<string, string>> }
 
 type Extras = {
-  /** Version of what is answered; becomes `ETag`. */
+  /** Version of the response; becomes `ETag`. */
   readonly version?: string
-  /** A session that begins with this answer, or the caller's that ends. */
+  /** The session that begins with this response. `ended`: the caller's session ends. */
   readonly session?: { readonly token: string; readonly maxAgeS: number } | 'ended'
-  /** The user who has just proven everything with this device. */
+  /** The user who has just passed all factors on this device. */
   readonly knownTo?: string
 }
 
@@ -110,7 +110,7 @@ type CallerOf<A extends Access> = A extends { readonly to: 'member' }
     ? undefined
     : Person
 
-/** Puts a contract and what carries it out together. */
+/** Combines a contract with its handler. */
 export function endpoint<const C extends Contract, const O extends Output<C>>(
   contract: C,
   handle: (input: Input<C>) => Promise<O>,

@@ -1,15 +1,15 @@
-import type { ScopedClient } from '../audit/scope.ts'
+import type { ScopedClient } from '#core/audit/scope'
 import type { Idempotency } from './endpoint.ts'
 import type { Problem } from './problem.ts'
 
-/** What was answered. Kept as it is, so nothing secret may be in it. */
+/** A stored response. It is stored as is, so it must contain no secrets. */
 type Kept<Body> = { readonly status: number; readonly body: Body }
 
 /**
- * Does `work` once for an idempotency key of a user, in the transaction of `client`; asked again, answers what was kept
- * then. A caller who asks twice at the same time waits for the other to be committed.
+ * Does `work` once per idempotency key of a user, in the transaction of `client`. A repeated call gets the stored
+ * response. A concurrent repeat waits until the first call commits.
  *
- * @param work what it did and what may be kept of its answer; or a problem, of which nothing is kept.
+ * @param work returns its result and the response to store, or a problem. Problems are not stored.
  */
 export async function once<Body extends object, Fresh extends Kept<Body>>(
   client: ScopedClient,
@@ -17,7 +17,8 @@ export async function once<Body extends object, Fresh extends Kept<Body>>(
   { key, requestHash }: Idempotency,
   work: () => Promise<{ readonly fresh: Fresh; readonly kept: Kept<Body> } | { readonly problem: Problem }>,
 ): Promise<Fresh | Kept<Body> | { readonly problem: Problem }> {
-  const { rowCount } = await client.unaudited(
+  const { rowCount } = await client.withoutAudit(
+    'the call that the idempotency key belongs to is audited',
     `insert into idempotency_keys (scope, key, request_hash, status, answer) values ($1, $2, $3, 0, '{}')
      on conflict do nothing`,
     [userId, key, requestHash],
@@ -25,10 +26,15 @@ export async function once<Body extends object, Fresh extends Kept<Body>>(
   if (rowCount === 0) return findKept<Body>(client, userId, { key, requestHash })
   const done = await work()
   if ('problem' in done) {
-    await client.unaudited('delete from idempotency_keys where scope = $1 and key = $2', [userId, key])
+    await client.withoutAudit(
+      'the call that the idempotency key belongs to is audited',
+      'delete from idempotency_keys where scope = $1 and key = $2',
+      [userId, key],
+    )
     return done
   }
-  await client.unaudited(
+  await client.withoutAudit(
+    'the call that the idempotency key belongs to is audited',
     'update idempotency_keys set status = $3, answer = $4 where scope = $1 and key = $2',
     [userId, key, done.kept.status, JSON.stringify(done.kept.body)],
   )
@@ -45,7 +51,7 @@ async function findKept<Body extends object>(
     [userId, key],
   )
   const [kept] = rows
-  // It was there a moment ago; whoever removed it had a problem, and so has this caller.
+  // The row existed a moment ago. The caller that removed it had a problem, so this caller gets one, too.
   if (kept === undefined) return { problem: { code: 'conflict' } }
   return kept.requestHash.equals(requestHash)
     ? { status: kept.status, body: kept.body }

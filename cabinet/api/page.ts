@@ -1,19 +1,22 @@
 import { z } from 'zod'
-import { findJson } from '../process/json.ts'
+import { findJson } from '#core/process/json'
 import { askedTime } from './fields.ts'
 
 const pageSizeDefault = 50
 const pageSizeMax = 200
 
-/** How many rows a page has. */
+/** Number of rows on a page. */
 export const pageLimit = z.coerce.number().int().min(1).max(pageSizeMax).default(pageSizeDefault)
 
-/** A page of rows, and where the next one begins; `null`: this was the last. */
+/** A page of rows, and the cursor of the next page; `null` on the last page. */
 export function pageOf<Row extends z.ZodType>(row: Row) {
   return z.object({ data: z.array(row), next_cursor: z.string().nullable() })
 }
 
-/** Where a page begins: what `writeCursor` wrote, checked again, for anybody can write one. */
+/**
+ * The position at which a page begins, written by `writeCursor`. It is validated, because any client can forge a
+ * cursor.
+ */
 export function cursorOf<Position extends z.ZodType>(position: Position) {
   return z
     .string()
@@ -27,18 +30,18 @@ export function cursorOf<Position extends z.ZodType>(position: Position) {
     .optional()
 }
 
-/** Of a list by time, newest first: the time of a row, with its microseconds, and its id. */
+/** For lists ordered by time, newest first: the row's time, with microseconds, and its ID. */
 export const newestFirstCursor = cursorOf(z.tuple([askedTime({ precision: 6 }), z.uuid()]))
 
-/** Opaque to callers; what it holds is a row's place in the order of its list. */
+/** Opaque to clients. Contains a row's position in the list. */
 export function writeCursor(position: unknown): string {
   return Buffer.from(JSON.stringify(position)).toString('base64url')
 }
 
 /**
- * A page from rows that were read with a limit of one more than asked for, which tells whether there is another page.
+ * A page from rows read with a limit of one more than requested. The extra row shows that there is another page.
  *
- * @param positionOf the place of a row in the order of the list.
+ * @param positionOf returns the position of a row in the list.
  */
 export function toPage<Row, Shown>(
   rows: readonly Row[],

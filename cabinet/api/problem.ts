@@ -1,31 +1,33 @@
 import type { Locale } from './access.ts'
 
-/** What went wrong with a call, as a value; RFC 9457 is made of it. */
+/** An error of a call, as a value. The RFC 9457 response is built from it. */
 export type Problem = {
   readonly code: ProblemCode
-  /** Which fields are wrong, and why. */
+  /** The invalid fields, and why each is invalid. */
   readonly errors?: readonly FieldError[]
   /** Whole seconds after which a retry makes sense. */
   readonly retryAfterS?: number
-  /** Of `proof_of_work_required`: how much, in the units of `ProofsOfWork`. */
+  /** Only for `proof_of_work_required`: the amount of work, in the units of `ProofsOfWork`. */
   readonly work?: number
-  /** Members of its own, such as the cluster that manages a key. */
+  /** Extra response members, such as the cluster that manages a key. */
   readonly facts?: Readonly<Record<string, string | number>>
 }
 
 export type FieldError = {
-  /** With dots: `allowed_models.0`. */
+  /** Separated by dots: `allowed_models.0`. */
   readonly path: string
   /** For programs. */
   readonly code: string
-  /** For people, in the language of the answer. */
+  /** For users, in the language of the response. */
   readonly message: string
 }
 
-type Words = { readonly status: number } & Readonly<Record<Locale, readonly [title: string, detail: string]>>
+type Messages = { readonly status: number } & Readonly<
+  Record<Locale, readonly [title: string, detail: string]>
+>
 
-/** Every code, with its status and what people are told. */
-const problems = {
+/** Every code, with its status and its message to users. */
+export const problems = {
   malformed_request: {
     status: 400,
     en: ['Malformed request', 'The request is not valid HTTP, or its body is not valid JSON.'],
@@ -66,11 +68,11 @@ const problems = {
     status: 403,
     en: [
       'Cross-site request',
-      'The request came from another site, or does not say where it came from. Send it from the cabinet itself.',
+      'The request came from another site, or has neither an Origin nor a Sec-Fetch-Site header. Send it from the cabinet itself.',
     ],
     ru: [
       'Запрос с другого сайта',
-      'Запрос пришёл с другого сайта или не говорит, откуда он. Отправьте его из самого кабинета.',
+      'Запрос пришёл с другого сайта или без заголовков Origin и Sec-Fetch-Site. Отправьте его из самого кабинета.',
     ],
   },
   mfa_required: {
@@ -80,65 +82,74 @@ const problems = {
   },
   mfa_step_up_required: {
     status: 403,
-    en: ['Code required again', 'Enter a code of your second factor: the last one is older than 5 minutes.'],
-    ru: ['Введите код ещё раз', 'Введите код второго фактора: с последнего прошло больше 5 минут.'],
+    en: [
+      'Code required again',
+      'You last entered a code more than 5 minutes ago. Enter a new code from your second factor.',
+    ],
+    ru: [
+      'Введите код ещё раз',
+      'С последнего ввода кода прошло больше 5 минут. Введите новый код второго фактора.',
+    ],
   },
   email_not_verified: {
     status: 403,
-    en: ['Address not confirmed', 'Confirm your email address with the link that was sent to it.'],
+    en: ['Address not confirmed', 'Confirm your email address with the link that we sent to it.'],
     ru: ['Адрес не подтверждён', 'Подтвердите адрес электронной почты по ссылке из письма.'],
   },
   not_found: {
     status: 404,
-    en: ['Not found', 'There is nothing here, or it is not yours.'],
-    ru: ['Не найдено', 'Здесь ничего нет, или это не ваше.'],
+    en: ['Not found', "Resource not found, or you don't have access to it."],
+    ru: ['Не найдено', 'Ресурс не найден, или у вас нет к нему доступа.'],
   },
   method_not_allowed: {
     status: 405,
-    en: ['Method not allowed', 'This address exists, but not with this method.'],
-    ru: ['Метод не поддерживается', 'Такой адрес есть, но не с этим методом.'],
+    en: ['Method not allowed', 'This URL does not support the method of the request.'],
+    ru: ['Метод не поддерживается', 'Этот адрес не поддерживает метод запроса.'],
   },
   conflict: {
     status: 409,
-    en: ['Conflict', 'The current state does not allow this.'],
-    ru: ['Конфликт', 'Текущее состояние не позволяет это сделать.'],
+    en: ['Conflict', 'The current state of the resource does not allow this.'],
+    ru: ['Конфликт', 'Текущее состояние ресурса не позволяет это сделать.'],
   },
   managed_by_kubernetes: {
     status: 409,
     en: [
       'Managed by Kubernetes',
-      'This key is an ApiKey resource of a cluster. Change the resource there; here it can only be blocked and unblocked.',
+      'This key is an ApiKey resource in a Kubernetes cluster. Change the resource there. In the cabinet, you can only block and unblock it.',
     ],
     ru: [
       'Управляется из Kubernetes',
-      'Этот ключ — ресурс ApiKey в кластере. Измените ресурс там; здесь его можно только блокировать и разблокировать.',
+      'Этот ключ — ресурс ApiKey в кластере Kubernetes. Измените ресурс там. В кабинете его можно только заблокировать и разблокировать.',
     ],
   },
   too_many_open_payments: {
     status: 409,
     en: [
       'Too many open payments',
-      'The organization has as many unpaid payments as it may have. Pay one of them, or wait until it expires.',
+      'The organization has reached its limit of unpaid payments. Pay one of them, or wait until one expires.',
     ],
     ru: [
       'Слишком много неоплаченных платежей',
-      'У организации уже наибольшее число неоплаченных платежей. Оплатите один из них или подождите, пока он истечёт.',
+      'Организация достигла предела неоплаченных платежей. Оплатите один из них или подождите, пока он истечёт.',
     ],
   },
   too_many_keys: {
     status: 409,
-    en: ['Too many keys', 'The organization has as many keys as it may have. Revoke one first.'],
-    ru: ['Слишком много ключей', 'У организации уже наибольшее число ключей. Сначала отзовите один из них.'],
+    en: ['Too many keys', 'The organization has reached its limit of keys. Revoke a key, then try again.'],
+    ru: [
+      'Слишком много ключей',
+      'Организация достигла предела числа ключей. Отзовите один из них и повторите.',
+    ],
   },
   too_many_secrets: {
     status: 409,
     en: [
       'Too many secrets',
-      'This key has as many replaced secrets in their grace period as it may have. Wait for one to end, or rotate with grace 0.',
+      'This key has reached its limit of replaced secrets in their grace period. Wait until one expires, or rotate with a grace period of 0.',
     ],
     ru: [
       'Слишком много секретов',
-      'У этого ключа уже наибольшее число заменённых секретов, срок которых ещё не истёк. Подождите или замените секрет с grace 0.',
+      'Ключ достиг предела заменённых секретов, срок которых ещё не истёк. Подождите, пока один из них истечёт, или замените секрет с нулевым сроком.',
     ],
   },
   consent_outdated: {
@@ -148,18 +159,18 @@ const problems = {
   },
   refund_not_possible: {
     status: 409,
-    en: ['Refund not possible', 'The payment was not paid, or less is left of it than should be refunded.'],
-    ru: ['Возврат невозможен', 'Платёж не оплачен, или от него осталось меньше, чем нужно вернуть.'],
+    en: ['Refund not possible', 'The payment was not paid, or the refund exceeds its remaining amount.'],
+    ru: ['Возврат невозможен', 'Платёж не оплачен, или сумма возврата больше остатка платежа.'],
   },
   precondition_failed: {
     status: 412,
     en: [
-      'Changed meanwhile',
-      'Somebody has changed this since you read it. Read it again, then repeat the change.',
+      'Resource changed',
+      'The resource has changed since you read it. Read it again, then repeat the change.',
     ],
     ru: [
       'Уже изменено',
-      'Это изменили после того, как вы это прочитали. Прочитайте снова и повторите изменение.',
+      'Ресурс изменился после того, как вы его прочитали. Прочитайте его снова и повторите изменение.',
     ],
   },
   request_too_large: {
@@ -174,13 +185,13 @@ const problems = {
   },
   validation_failed: {
     status: 422,
-    en: ['Invalid input', 'Some fields are wrong; see "errors".'],
-    ru: ['Неверные данные', 'Некоторые поля заполнены неверно, см. «errors».'],
+    en: ['Invalid input', 'Some fields are invalid. Correct the fields listed in "errors".'],
+    ru: ['Неверные данные', 'Некоторые поля заполнены неверно. Исправьте поля, перечисленные в «errors».'],
   },
   consent_required: {
     status: 422,
-    en: ['Consent required', 'Both the offer and the processing of personal data must be accepted.'],
-    ru: ['Нужно согласие', 'Нужно принять и оферту, и согласие на обработку персональных данных.'],
+    en: ['Consent required', 'Accept both the offer and the processing of personal data.'],
+    ru: ['Нужно согласие', 'Примите оферту и дайте согласие на обработку персональных данных.'],
   },
   idempotency_mismatch: {
     status: 422,
@@ -195,81 +206,102 @@ const problems = {
   },
   invalid_token: {
     status: 422,
-    en: ['Link not valid', 'The link has expired or was already used. Ask for a new one.'],
+    en: ['Link not valid', 'The link has expired or was already used. Request a new one.'],
     ru: ['Ссылка недействительна', 'Ссылка истекла или уже использована. Запросите новую.'],
   },
   precondition_required: {
     status: 428,
-    en: ['If-Match required', 'Send the header If-Match with the ETag of what you have read.'],
-    ru: ['Нужен If-Match', 'Передайте заголовок If-Match со значением ETag того, что вы прочитали.'],
+    en: ['If-Match required', 'Send the header If-Match with the ETag of the resource that you read.'],
+    ru: ['Нужен If-Match', 'Передайте заголовок If-Match с ETag прочитанного ресурса.'],
   },
   proof_of_work_required: {
     status: 428,
     en: [
       'Proof of work required',
-      'Many requests are arriving. Solve "challenge" (ALTCHA, version 2) and repeat the request with the header Proof-Of-Work. After many failed sign-ins to one account, resetting its password is faster.',
+      'We are receiving many requests. Solve "challenge" (ALTCHA, version 2) and repeat the request with the header Proof-Of-Work. If many sign-ins to your account have failed, resetting your password is faster.',
     ],
     ru: [
       'Нужно доказательство работы',
-      'Сейчас приходит много запросов. Решите «challenge» (ALTCHA, версия 2) и повторите запрос с заголовком Proof-Of-Work. После многих неудачных входов в один аккаунт быстрее сбросить пароль.',
+      'Сейчас приходит много запросов. Решите «challenge» (ALTCHA, версия 2) и повторите запрос с заголовком Proof-Of-Work. После многих неудачных попыток входа в учётную запись быстрее сбросить пароль.',
     ],
   },
   rate_limited: {
     status: 429,
-    en: ['Too many requests', 'Wait as long as Retry-After says, then try again.'],
-    ru: ['Слишком много запросов', 'Подождите, сколько указано в Retry-After, и повторите.'],
+    en: ['Too many requests', 'Wait for the number of seconds in the header Retry-After, then try again.'],
+    ru: [
+      'Слишком много запросов',
+      'Подождите столько секунд, сколько указано в заголовке Retry-After, и повторите запрос.',
+    ],
+  },
+  too_many_exports: {
+    status: 429,
+    en: [
+      'Too many exports',
+      'You already have two exports running. Wait until one of them ends, then try again.',
+    ],
+    ru: ['Слишком много выгрузок', 'У вас уже идут две выгрузки. Дождитесь конца одной из них и повторите.'],
   },
   request_timeout: {
     status: 408,
-    en: ['Request timed out', 'The request did not arrive in time.'],
-    ru: ['Время ожидания запроса истекло', 'Запрос не пришёл целиком вовремя.'],
+    en: ['Request timed out', 'The request did not arrive in time. Try again.'],
+    ru: ['Время ожидания запроса истекло', 'Запрос не пришёл целиком вовремя. Повторите его.'],
   },
   headers_too_large: {
     status: 431,
-    en: ['Headers too large', 'The headers of the request are too large.'],
-    ru: ['Слишком большие заголовки', 'Заголовки запроса слишком велики.'],
+    en: ['Headers too large', 'The request headers are too large. Remove some of them or make them shorter.'],
+    ru: [
+      'Слишком большие заголовки',
+      'Заголовки запроса слишком велики. Уберите или сократите часть из них.',
+    ],
   },
   internal: {
     status: 500,
-    en: ['Internal error', 'Something went wrong on our side. Contact support with the request id.'],
-    ru: ['Внутренняя ошибка', 'Что-то пошло не так у нас. Напишите в поддержку и укажите номер запроса.'],
+    en: [
+      'Internal error',
+      'The request failed because of an error on our side. Contact support and include the request ID.',
+    ],
+    ru: [
+      'Внутренняя ошибка',
+      'Запрос не выполнен из-за ошибки на нашей стороне. Напишите в поддержку и укажите номер запроса.',
+    ],
   },
   payments_unavailable: {
     status: 503,
     en: [
       'Payments unavailable',
-      'Payments are not set up here, or their provider does not answer. Try again later.',
+      'Payments are not configured, or the payment provider does not respond. Try again later.',
     ],
-    ru: [
-      'Оплата недоступна',
-      'Оплата здесь не настроена, или платёжная система не отвечает. Повторите позже.',
-    ],
+    ru: ['Оплата недоступна', 'Оплата не настроена, или платёжная система не отвечает. Повторите позже.'],
   },
   service_unavailable: {
     status: 503,
     en: ['Temporarily unavailable', 'The service is temporarily unavailable. Try again in a moment.'],
     ru: ['Временно недоступно', 'Сервис временно недоступен. Повторите чуть позже.'],
   },
-} as const satisfies Record<string, Words>
+} as const satisfies Record<string, Messages>
 
-/** What a program reads to tell one problem from another. */
+/** Programs distinguish problems by this code. */
 export type ProblemCode = keyof typeof problems
 
-/** What is malformed, what nobody has and what is somebody else's: one answer for all. */
+/** One response for malformed IDs, unknown IDs and resources of other users, so that it reveals nothing. */
 export const notFound = { problem: { code: 'not_found' } } as const satisfies { readonly problem: Problem }
 
 export function statusOf(code: ProblemCode): number {
   return problems[code].status
 }
 
-/** The body of RFC 9457, in a language. Pure. */
+/** The RFC 9457 body in the given language. Pure. */
 export function problemBody(problem: Problem, locale: Locale, requestId: string): Record<string, unknown> {
   const { code, errors, facts } = problem
-  const { status, [locale]: words } = problems[code]
-  const [title, detail] = words
+  const { status, [locale]: message } = problems[code]
+  const [title, detail] = message
   return {
     type: `urn:model-gateway:problem:${code}`,
-    ...{ title, status, detail, code, request_id: requestId },
+    title,
+    status,
+    detail,
+    code,
+    request_id: requestId,
     ...(errors === undefined ? {} : { errors }),
     ...facts,
   }

@@ -1,19 +1,22 @@
 import type { Challenge } from 'altcha-lib'
 
-/** What a caller sends with a proof: base64 of JSON `{"challenge":…,"solution":{"counter":…,"derivedKey":…}}`. */
+/** The request header with a proof: base64 of JSON `{"challenge":…,"solution":{"counter":…,"derivedKey":…}}`. */
 export const proofHeader = 'proof-of-work'
 
-/** Hardest challenge, after half a million tries of one account in a day: nearly three hours of one desktop processor. */
+/**
+ * The hardest challenge, reached after half a million attempts on one account in a day. It takes nearly three hours on
+ * one desktop processor.
+ */
 export const workMax = 100_000
 
-/** ALTCHA, version 2: a challenge is signed, and each solution is good once. */
+/** ALTCHA, version 2. Challenges are signed, and each solution is accepted once. */
 export type ProofsOfWork = {
   /**
-   * What is to be solved before a call of an operation.
+   * The challenge to solve before a call of an operation.
    *
    * @param work in units of about 0.1 s of one desktop processor; at most `workMax`.
    */
   challenge(operation: string, work: number): Promise<Challenge>
-  /** Takes the proof of a call: the work that it shows, 0 for one that is no good, has expired or was taken before. */
+  /** Takes the proof of a call and returns its work. Returns 0 if the proof is invalid, expired or already used. */
   take(operation: string, proof: string): Promise<number>
 }

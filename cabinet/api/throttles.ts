@@ -1,19 +1,19 @@
-/** So many calls of one caller in a span. */
+/** A number of calls of one caller in a time span. */
 export type Rate = {
-  /** Part of names in Redis: lower-case letters and underscores. */
+  /** Part of Redis key names: lower-case letters and underscores. */
   readonly name: string
   readonly count: number
   readonly perS: number
 }
 
-/** Counts calls over all replicas; while Redis is away each process counts by itself. Never throws. */
+/** Counts calls over all replicas. While Redis is unavailable, each process counts by itself. Never throws. */
 export type Throttles = {
-  /** Counts one call. Answers the whole seconds to wait when that was one too many, else 0. */
+  /** Counts one call. Returns the whole seconds to wait if the call exceeds the limit, otherwise 0. */
   count(rate: Rate, caller: string): Promise<number>
-  /** Counts one call. Answers which one of the span it was, from 1 on. */
+  /** Counts one call. Returns its number in the time span, starting at 1. */
   tally(rate: Rate, caller: string): Promise<number>
-  /** Takes back one call that was counted. */
+  /** Takes back one counted call. */
   takeBack(rate: Rate, caller: string): Promise<void>
-  /** Forgets the calls of a caller. */
+  /** Resets the count of a caller. */
   clear(rate: Rate, caller: string): Promise<void>
 }

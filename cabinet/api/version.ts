@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 
-/** The version of an answer, for its `ETag`: another text has another one. */
+/** The version of a response, for its `ETag`. It changes with the text. */
 export function versionOf(text: string): string {
   return createHash('sha256').update(text).digest('base64url').slice(0, 22)
 }

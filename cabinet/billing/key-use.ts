@@ -1,9 +1,9 @@
-import type { Queryable } from '../db/pool.ts'
+import type { Queryable } from '#core/db/pool'
 
 /**
- * When keys of an organization were last used: the hours of their last settled requests, by key id; absent: never.
+ * The hours of the last settled requests of an organization's keys, by key ID. Keys without requests are absent.
  *
- * Looks up one row per model that a key has used, however many hours lie behind it.
+ * Looks up one row per model and key, no matter how long the history is.
  */
 export async function readLastUsedHours(
   client: Queryable,

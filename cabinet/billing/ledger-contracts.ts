@@ -6,7 +6,7 @@ import { exportThrottle } from './internal/csv-rows.ts'
 import { ledgerKind } from './internal/ledger-kind.ts'
 import { spanEnd } from './internal/span.ts'
 import { tokens } from './internal/token-fields.ts'
-import { roubles } from './roubles.ts'
+import { rubles } from './rubles.ts'
 
 const access = { to: 'member', right: 'billing.read' } as const
 
@@ -18,12 +18,14 @@ export const getBalance = {
   access,
   answers: {
     200: z.object({
-      balance_rub: roubles.meta({ description: 'In the ledger.' }),
-      live: z.boolean().meta({ description: 'Whether the next three are known: they come from Redis.' }),
-      pending_rub: roubles.nullable().meta({ description: 'Charges that are not in the ledger yet.' }),
-      held_rub: roubles.nullable().meta({ description: 'What running requests may still cost.' }),
-      available_rub: roubles.nullable().meta({ description: 'What the next request may cost.' }),
-      low_balance_threshold_rub: roubles.nullable(),
+      balance_rub: rubles.meta({ description: 'The balance in the ledger.' }),
+      live: z
+        .boolean()
+        .meta({ description: 'Whether the next three amounts, which come from Redis, are known.' }),
+      pending_rub: rubles.nullable().meta({ description: 'Charges not yet posted to the ledger.' }),
+      held_rub: rubles.nullable().meta({ description: 'Funds reserved for running requests.' }),
+      available_rub: rubles.nullable().meta({ description: 'Funds available for the next request.' }),
+      low_balance_threshold_rub: rubles.nullable(),
     }),
   },
 } as const satisfies Contract
@@ -35,12 +37,14 @@ const ledgerFilter = {
 }
 
 const ledgerRow = z.object({
-  seq: z.string().meta({ description: 'Whole number; grows by one from row to row.' }),
-  created_at: time.meta({ description: 'Of charge and adjust: when the request was admitted.' }),
+  seq: z.string().meta({ description: 'Whole number that grows by one with each entry.' }),
+  created_at: time.meta({ description: 'For charge and adjust: when the request was admitted.' }),
   kind: ledgerKind,
-  ref_id: id.meta({ description: 'The request of charge and adjust; else the payment, bonus or order.' }),
-  amount_rub: roubles,
-  balance_after_rub: roubles,
+  ref_id: id.meta({
+    description: 'For charge and adjust: the request. Otherwise: the payment, bonus or order.',
+  }),
+  amount_rub: rubles,
+  balance_after_rub: rubles,
   api_key_id: id.nullable(),
   api_key_name: z.string().nullable(),
   model: z.string().nullable(),
@@ -54,7 +58,7 @@ const seq = z
 
 export const listLedger = {
   operation: 'listLedger',
-  summary: 'List the rows of the ledger, newest first',
+  summary: 'List ledger entries, newest first',
   method: 'GET',
   url: '/api/v1/ledger',
   access,
@@ -68,7 +72,7 @@ export const listLedger = {
 
 export const exportLedger = {
   operation: 'exportLedger',
-  summary: 'Export the rows of the ledger as CSV, newest first',
+  summary: 'Export ledger entries as CSV, newest first',
   method: 'GET',
   url: '/api/v1/ledger.csv',
   access,
@@ -79,7 +83,7 @@ export const exportLedger = {
 
 export const listBonuses = {
   operation: 'listBonuses',
-  summary: 'List what was given once',
+  summary: 'List bonuses',
   method: 'GET',
   url: '/api/v1/bonuses',
   access,
@@ -89,7 +93,7 @@ export const listBonuses = {
         z.object({
           id,
           kind: z.enum(['trial', 'welcome']),
-          amount_rub: roubles,
+          amount_rub: rubles,
           granted_at: time,
           reversed_at: time.nullable(),
         }),

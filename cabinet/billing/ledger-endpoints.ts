@@ -1,26 +1,29 @@
 import type { Pool } from 'pg'
 import type { z } from 'zod'
+import { inReadScope } from '#core/audit/scope'
+import { formatRub, type NanoRub, nanoRub } from '#core/ledger/money'
 import { type Endpoint, endpoint } from '../api/endpoint.ts'
 import { toPage } from '../api/page.ts'
-import { inReadScope } from '../audit/scope.ts'
 import { readBalanceRow, readBonuses } from './internal/balance-row.ts'
 import { csvRows, exportBatch } from './internal/csv-rows.ts'
 import { type LedgerRow, readLedger } from './internal/ledger-rows.ts'
 import { isBackwards, readSpan, spanProblem } from './internal/span.ts'
 import { shownTokens, tokenCells, tokenHeads } from './internal/token-fields.ts'
 import { exportLedger, getBalance, listBonuses, listLedger } from './ledger-contracts.ts'
-import { formatRub, type NanoRub, nanoRub } from './money.ts'
 
 export type LedgerDeps = {
   readonly pool: Pool
-  /** The money of an organization as gateways see it now; `undefined`: nobody can say. */
+  /** The money of an organization as gateways see it now; `undefined` if unknown. */
   readonly readLiveSums: (organizationId: string) => Promise<LiveSums | undefined>
 }
 
-/** `posted`: what gateways take for the balance; `pending`: charges that are not in it; `held`: of running requests. */
+/**
+ * `posted`: the balance that gateways use; `pending`: charges not in it yet; `held`: funds reserved for running
+ * requests.
+ */
 type LiveSums = { readonly posted: NanoRub; readonly pending: NanoRub; readonly held: NanoRub }
 
-/** What an organization has, and how it came to that. */
+/** Endpoints for an organization's balance and ledger. */
 export function ledgerEndpoints({ pool, readLiveSums }: LedgerDeps): readonly Endpoint[] {
   return [
     endpoint(getBalance, async ({ caller: { organizationId } }) => {
@@ -62,7 +65,10 @@ export function ledgerEndpoints({ pool, readLiveSums }: LedgerDeps): readonly En
     endpoint(listBonuses, async ({ caller: { organizationId } }) => {
       const bonuses = await inReadScope(pool, organizationId, (client) => readBonuses(client, organizationId))
       const data = bonuses.map(({ id, kind, amount, grantedAt, reversedAt }) => ({
-        ...{ id, kind, amount_rub: formatRub(amount), granted_at: grantedAt.toISOString() },
+        id,
+        kind,
+        amount_rub: formatRub(amount),
+        granted_at: grantedAt.toISOString(),
         reversed_at: reversedAt?.toISOString() ?? null,
       }))
       return { status: 200, body: { data } } as const
@@ -101,8 +107,16 @@ function shownRow(row: LedgerRow): z.input<(typeof listLedger.answers)[200]>['da
 }
 
 const csvHead = [
-  ...['seq', 'created_at', 'kind', 'ref_id', 'amount_rub', 'balance_after_rub'],
-  ...['api_key_id', 'api_key_name', 'model', ...tokenHeads],
+  'seq',
+  'created_at',
+  'kind',
+  'ref_id',
+  'amount_rub',
+  'balance_after_rub',
+  'api_key_id',
+  'api_key_name',
+  'model',
+  ...tokenHeads,
 ]
 
 function csvCells(row: LedgerRow): readonly (string | number | null)[] {

@@ -1,29 +1,29 @@
 import { z } from 'zod'
 import type { Contract } from '../api/contract.ts'
 import { id, time } from '../api/fields.ts'
-import { roubles } from './roubles.ts'
+import { rubles } from './rubles.ts'
 
-const day = z.object({ from: time, to: time, requests: z.int(), cost_rub: roubles })
+const day = z.object({ from: time, to: time, requests: z.int(), cost_rub: rubles })
 
 export const getOverview = {
   operation: 'getOverview',
-  summary: 'Read what matters today',
+  summary: "Read today's overview",
   method: 'GET',
   url: '/api/v1/overview',
   access: { to: 'member', right: 'usage.read' },
   answers: {
     200: z.object({
-      time_zone: z.string().meta({ description: 'Whose days today and yesterday are.' }),
-      today: day.meta({ description: 'As in the usage of that day.' }),
+      time_zone: z.string().meta({ description: 'The time zone of today and yesterday.' }),
+      today: day.meta({ description: 'Equals the usage of that day.' }),
       yesterday: day,
       keys_near_budget: z
-        .array(z.object({ id, name: z.string(), daily_budget_rub: roubles, spent_today_rub: roubles }))
+        .array(z.object({ id, name: z.string(), daily_budget_rub: rubles, spent_today_rub: rubles }))
         .meta({
           description:
-            'Keys that have spent 80 % of the budget of the Moscow day or more, the fullest first; at most 10.',
+            'At most 10 keys that have spent 80% or more of their budget for the day in Moscow time, highest share first.',
         }),
       has_key: z.boolean(),
-      first_request_at: time.nullable().meta({ description: 'null: no request was settled yet.' }),
+      first_request_at: time.nullable().meta({ description: 'null if no request is settled yet.' }),
     }),
   },
 } as const satisfies Contract

@@ -1,13 +1,13 @@
 import type { Pool } from 'pg'
+import { inReadScope } from '#core/audit/scope'
+import { formatRub } from '#core/ledger/money'
 import { type Endpoint, endpoint } from '../api/endpoint.ts'
-import { inReadScope } from '../audit/scope.ts'
 import { type DaySums, readKeysNearBudget, readOverview } from './internal/overview-rows.ts'
-import { formatRub } from './money.ts'
 import { getOverview } from './overview-contracts.ts'
 
 const keysMax = 10
 
-/** What an organization's first page shows at once. */
+/** Everything on an organization's overview page. */
 export function overviewEndpoints({ pool }: { readonly pool: Pool }): readonly Endpoint[] {
   return [
     endpoint(getOverview, async ({ caller: { organizationId } }) =>
@@ -19,7 +19,8 @@ export function overviewEndpoints({ pool }: { readonly pool: Pool }): readonly E
           today: shownDay(overview.today),
           yesterday: shownDay(overview.yesterday),
           keys_near_budget: keys.map(({ keyId, name, dailyBudget, spentToday }) => ({
-            ...{ id: keyId, name },
+            id: keyId,
+            name,
             daily_budget_rub: formatRub(dailyBudget),
             spent_today_rub: formatRub(spentToday),
           })),

@@ -1,26 +1,29 @@
 import type { Pool } from 'pg'
-import { inReadScope } from '../audit/scope.ts'
-import { isId } from '../db/id.ts'
-import type { HttpRoute } from '../process/http-route.ts'
+import { inReadScope } from '#core/audit/scope'
+import { isId } from '#core/db/id'
+import { receiptMessages } from '#core/ledger/receipt-messages'
+import type { HttpRoute } from '#core/process/http-route'
 import { receiptOf } from './internal/receipt.ts'
 import { findSettledRequest } from './internal/receipt-store.ts'
-import { receiptMessages } from './receipt-messages.ts'
 
-/** No settled request of this organization has this id. */
+/** The organization has no settled request with this ID. */
 const notFound = {
   code: 'request_not_found',
   message:
-    'No receipt has this id. A receipt is available once its request is settled, normally within a second of the answer.',
+    'No receipt has this ID. A receipt is available after its request is settled, normally within a second of the response.',
 } as const
 
-/** `GET /v1/requests/{id}`: the receipt of one of the calling organization's requests. The gateway forwards it. */
+/**
+ * `GET /v1/requests/{id}`: the receipt of a request of the calling organization. The gateway forwards this route.
+ * It needs no balance, because receipts show where the money went. A blocked key cannot read receipts.
+ */
 export function receiptRoute(
   pool: Pool,
   options: { readonly perMinute: number },
 ): HttpRoute<'request_not_found'> {
   return {
     method: 'GET',
-    // Not `:id`: Fastify would answer 404 by itself, without asking who calls, where an id is long.
+    // Not `:id`: for long IDs, Fastify would respond 404 before authentication.
     url: '/v1/requests/*',
     access: 'api_key',
     limit: { perMinute: options.perMinute, of: 'receipts' },

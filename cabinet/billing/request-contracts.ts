@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { shownOutcome } from '#core/ledger/request-record'
 import type { Contract } from '../api/contract.ts'
 import { id, pathId, time } from '../api/fields.ts'
 import { cursorOf, pageLimit, pageOf } from '../api/page.ts'
@@ -6,8 +7,7 @@ import { exportThrottle } from './internal/csv-rows.ts'
 import { receipt } from './internal/receipt.ts'
 import { spanEnd } from './internal/span.ts'
 import { tokens } from './internal/token-fields.ts'
-import { shownOutcome } from './request-record.ts'
-import { roubles } from './roubles.ts'
+import { rubles } from './rubles.ts'
 
 const access = { to: 'member', right: 'usage.read' } as const
 
@@ -18,7 +18,7 @@ const requestFilter = {
     .max(253)
     .refine((text) => !text.includes('\0'))
     .optional()
-    .meta({ description: 'The model that ran, or was asked for if none did.' }),
+    .meta({ description: 'The model that ran, or the requested model if none ran.' }),
   outcome: shownOutcome.optional(),
   from: spanEnd.optional(),
   to: spanEnd.optional(),
@@ -26,7 +26,7 @@ const requestFilter = {
 
 const requestRow = z.object({
   id,
-  created_at: time.meta({ description: 'When it was admitted.' }),
+  created_at: time.meta({ description: 'When the request was admitted.' }),
   api_key_id: id,
   api_key_name: z.string().nullable(),
   endpoint: z.enum(['chat', 'embeddings']),
@@ -37,14 +37,14 @@ const requestRow = z.object({
   error_code: z.string().nullable(),
   stream: z.boolean(),
   tokens,
-  cost_rub: roubles,
+  cost_rub: rubles,
   total_ms: z.int(),
 })
 
 export const listRequests = {
   operation: 'listRequests',
   summary:
-    'List settled requests, newest first; with a filter a page may be short or empty and still have a next one',
+    'List settled requests, newest first; a filtered page may be short or empty and still have a next page',
   method: 'GET',
   url: '/api/v1/requests',
   access,

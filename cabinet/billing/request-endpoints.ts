@@ -1,22 +1,22 @@
 import type { Pool } from 'pg'
 import type { z } from 'zod'
+import { inReadScope } from '#core/audit/scope'
+import { isId } from '#core/db/id'
+import type { Queryable } from '#core/db/pool'
+import { formatRub } from '#core/ledger/money'
+import { outcomeOfShown, outcomeToShow } from '#core/ledger/request-record'
 import { type Endpoint, endpoint } from '../api/endpoint.ts'
 import { writeCursor } from '../api/page.ts'
 import { notFound } from '../api/problem.ts'
-import { inReadScope } from '../audit/scope.ts'
-import { isId } from '../db/id.ts'
-import type { Queryable } from '../db/pool.ts'
 import { csvRows, exportBatch } from './internal/csv-rows.ts'
 import { receiptOf } from './internal/receipt.ts'
 import { findSettledRequest } from './internal/receipt-store.ts'
 import { type RequestFilter, type RequestRow, readRequests } from './internal/request-rows.ts'
 import { isBackwards, readSpan, spanProblem } from './internal/span.ts'
 import { shownTokens, tokenCells, tokenHeads } from './internal/token-fields.ts'
-import { formatRub } from './money.ts'
 import { exportRequests, getRequest, listRequests } from './request-contracts.ts'
-import { outcomeOfShown, outcomeToShow } from './request-record.ts'
 
-/** Each settled request of an organization. */
+/** Endpoints for an organization's settled requests. */
 export function requestEndpoints({ pool }: { readonly pool: Pool }): readonly Endpoint[] {
   return [
     endpoint(listRequests, async ({ caller: { organizationId }, query, visit }) =>
@@ -88,8 +88,20 @@ function shownRow({ id, createdAt, keyId, keyName, cost, record }: RequestRow) {
 }
 
 const csvHead = [
-  ...['id', 'created_at', 'api_key_id', 'api_key_name', 'endpoint', 'model_asked', 'model_ran', 'outcome'],
-  ...['status', 'error_code', 'stream', ...tokenHeads, 'cost_rub', 'total_ms'],
+  'id',
+  'created_at',
+  'api_key_id',
+  'api_key_name',
+  'endpoint',
+  'model_asked',
+  'model_ran',
+  'outcome',
+  'status',
+  'error_code',
+  'stream',
+  ...tokenHeads,
+  'cost_rub',
+  'total_ms',
 ]
 
 function csvCells(row: RequestRow): readonly (string | number | null)[] {

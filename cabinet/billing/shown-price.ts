@@ -1,13 +1,13 @@
-import { formatRub, type NanoRub, nanoRub } from './money.ts'
-import type { Price } from './price.ts'
+import { formatRub, type NanoRub, nanoRub } from '#core/ledger/money'
+import type { Price } from '#core/ledger/price'
 
 /** Prices are shown per this many tokens. */
 const tokensPerUnit = 1_000_000n
 
-/** What the amounts of a shown price are in. */
+/** Currency and unit of a shown price. */
 export const priceUnit = { currency: 'RUB', unit: '1M tokens' } as const
 
-/** A price as people read it: exact decimals per 1M tokens, `null` where a class has no price of its own. */
+/** A price for display: exact decimals per 1M tokens, `null` where a token class has no price. */
 export function shownPrice(price: Omit<Price, 'id'>) {
   return {
     input: perUnit(price.input),

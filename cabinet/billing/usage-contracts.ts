@@ -4,7 +4,7 @@ import { id, time } from '../api/fields.ts'
 import { exportThrottle } from './internal/csv-rows.ts'
 import { spanEnd } from './internal/span.ts'
 import { tokens } from './internal/token-fields.ts'
-import { roubles } from './roubles.ts'
+import { rubles } from './rubles.ts'
 
 const access = { to: 'member', right: 'usage.read' } as const
 
@@ -17,11 +17,11 @@ const usageQuery = z.strictObject({
   group_by: groupBy.default('model'),
 })
 
-const sums = { requests: z.int(), tokens, cost_rub: roubles }
+const sums = { requests: z.int(), tokens, cost_rub: rubles }
 
 export const getUsage = {
   operation: 'getUsage',
-  summary: 'Read what was used, by hour or day and model, key or both',
+  summary: 'Read usage by hour or day, per model, key or both',
   method: 'GET',
   url: '/api/v1/usage',
   access,
@@ -39,16 +39,16 @@ export const getUsage = {
       data: z.array(
         z.object({
           start: time,
-          model: z.string().nullable().meta({ description: 'Grouped by model: that of these requests.' }),
-          api_key_id: id.nullable().meta({ description: 'Grouped by key: that of these requests.' }),
+          model: z.string().nullable().meta({ description: 'The model, if grouped by model.' }),
+          api_key_id: id.nullable().meta({ description: 'The key, if grouped by key.' }),
           api_key_name: z.string().nullable(),
           ...sums,
         }),
       ),
       totals: z.object(sums),
-      ledger_total_rub: roubles.meta({
+      ledger_total_rub: rubles.meta({
         description:
-          'Charges and their corrections in the ledger, for the same span: equal to the total, or one of the two is wrong.',
+          'Charges and their corrections in the ledger for the same time span. Must equal the total.',
       }),
     }),
   },
@@ -56,7 +56,7 @@ export const getUsage = {
 
 export const exportUsage = {
   operation: 'exportUsage',
-  summary: 'Export what was used as CSV',
+  summary: 'Export usage as CSV',
   method: 'GET',
   url: '/api/v1/usage.csv',
   access,

@@ -1,10 +1,11 @@
 import type { Pool } from 'pg'
 import type { z } from 'zod'
+import { inReadScope } from '#core/audit/scope'
+import type { Queryable } from '#core/db/pool'
+import { formatRub } from '#core/ledger/money'
 import type { Locale } from '../api/access.ts'
 import { type Endpoint, endpoint } from '../api/endpoint.ts'
 import type { Problem } from '../api/problem.ts'
-import { inReadScope } from '../audit/scope.ts'
-import type { Queryable } from '../db/pool.ts'
 import { csvRows } from './internal/csv-rows.ts'
 import { readLedgerTotal } from './internal/ledger-rows.ts'
 import { type BoundedSpan, isBackwards, readSpan, type SpanEnd, spanProblem } from './internal/span.ts'
@@ -17,23 +18,22 @@ import {
   type UsageRow,
   type UsageSums,
 } from './internal/usage-rows.ts'
-import { formatRub } from './money.ts'
 import { exportUsage, getUsage } from './usage-contracts.ts'
 
 const hourMs = 3_600_000
 const dayMs = 24 * hourMs
-/** Longest spans, with an hour more for clocks that are set back. */
+/** Longest time spans, plus one hour for clocks that are set back. */
 const spanMsMax = { hour: 31 * dayMs + hourMs, day: 400 * dayMs + hourMs } as const
-/** Rows of one answer; some 3 MB. */
+/** Rows of one response; about 3 MB. */
 const rowCountMax = 10_000
-/** Days that an export reads at once: as few rows whatever the bucket. */
+/** Days that an export reads at once: about the same number of rows for both buckets. */
 const daysAtOnce = { hour: 1, day: 7 } as const
 
-/** What an organization used, in sums that equal the ledger. */
+/** Endpoints for an organization's usage. Its totals equal the ledger. */
 export function usageEndpoints({ pool }: { readonly pool: Pool }): readonly Endpoint[] {
   return [
     endpoint(getUsage, async ({ caller: { organizationId }, query, visit: { locale } }) =>
-      // One snapshot: sums and ledger are of one moment.
+      // One snapshot, so that usage and ledger are consistent.
       inReadScope(pool, organizationId, async (client) => {
         const asked = await readQuestion(client, organizationId, query, locale)
         if ('problem' in asked) return asked
@@ -78,7 +78,7 @@ type Query = {
   readonly group_by: UsageQuestion['groupBy']
 }
 
-/** What is asked, in instants, or why it cannot be answered. */
+/** The query's time span in instants, or the problem with it. */
 async function readQuestion(
   client: Queryable,
   organizationId: string,
@@ -86,13 +86,13 @@ async function readQuestion(
   locale: Locale,
 ): Promise<UsageQuestion | { readonly problem: Problem }> {
   const { from, to, timeZone } = await readSpan(client, organizationId, query)
-  if (from === null || to === null) throw new Error('a span that was asked for has no instants')
+  if (from === null || to === null) throw new Error('a requested time span has no instants')
   const { bucket, group_by: groupBy } = query
   const problem = findProblem({ from, to }, bucket, locale)
   return problem === undefined ? { from, to, timeZone, bucket, groupBy } : { problem }
 }
 
-/** Usage is kept by the hour: a part of one cannot be told. Pure. */
+/** Usage is kept by the hour, so parts of an hour are rejected. Pure. */
 function findProblem(span: BoundedSpan, bucket: 'hour' | 'day', locale: Locale): Problem | undefined {
   const { from, to } = span
   if (isBackwards(span)) return spanProblem('backwards', 'from', locale)

@@ -1,21 +1,21 @@
 import { z } from 'zod'
 import { storable } from '#crds/storable'
 import type { Contract } from '../api/contract.ts'
-import { roubles } from '../ledger/roubles.ts'
+import { rubles } from '../billing/rubles.ts'
 
 const pricing = z
   .object({
-    input: roubles,
-    cached_input: roubles.nullable(),
-    cache_write: roubles.nullable(),
-    output: roubles,
-    reasoning: roubles.nullable(),
-    per_request: roubles,
+    input: rubles,
+    cached_input: rubles.nullable(),
+    cache_write: rubles.nullable(),
+    output: rubles,
+    reasoning: rubles.nullable(),
+    per_request: rubles,
   })
   .meta({
     id: 'Pricing',
     description:
-      'Roubles per 1M tokens, and per request. A class that is null costs what its family does: input for cached_input and cache_write, output for reasoning.',
+      'Rubles per 1M tokens, and per request. A null class costs as much as its family: input for cached_input and cache_write, output for reasoning.',
   })
 
 const pricedModel = z
@@ -39,7 +39,7 @@ export type PricedModel = z.input<typeof pricedModel>
 
 export const listPricedModels = {
   operation: 'listPricedModels',
-  summary: 'List models with their prices in roubles',
+  summary: 'List models with their prices in rubles',
   method: 'GET',
   url: '/api/v1/models/models-with-pricing',
   access: { to: 'anyone' },
@@ -49,14 +49,14 @@ export const listPricedModels = {
   cacheSeconds: 60,
 } as const satisfies Contract
 
-/** More than any context of today, and few enough for the cost to fit into a balance. */
+/** More than any current context, and few enough for the cost to fit into a balance. */
 const tokensMax = 1_000_000_000
 
 const tokens = z.int().min(0).max(tokensMax)
 
 export const estimateCost = {
   operation: 'estimateCost',
-  summary: 'What a request would cost',
+  summary: 'Estimate the cost of a request',
   method: 'POST',
   url: '/api/v1/pricing/estimate',
   access: { to: 'anyone' },
@@ -68,6 +68,6 @@ export const estimateCost = {
     cache_write_tokens: tokens.default(0),
     reasoning_tokens: tokens.default(0),
   }),
-  answers: { 200: z.object({ model: z.string(), price_id: z.uuid().nullable(), cost_rub: roubles }) },
+  answers: { 200: z.object({ model: z.string(), price_id: z.uuid().nullable(), cost_rub: rubles }) },
   problems: ['not_found'],
 } as const satisfies Contract

@@ -1,26 +1,30 @@
 import type { Pool } from 'pg'
+import { formatRub, nanoRub } from '#core/ledger/money'
+import { costOf, type Price } from '#core/ledger/price'
 import { type Endpoint, endpoint } from '../api/endpoint.ts'
 import { notFound } from '../api/problem.ts'
 import { versionOf } from '../api/version.ts'
-import { formatRub, nanoRub } from '../ledger/money.ts'
-import { costOf, type Price } from '../ledger/price.ts'
-import { priceUnit, shownPrice } from '../ledger/shown-price.ts'
-import { estimateCost, listPricedModels, type PricedModel } from './catalogue-contracts.ts'
+import { priceUnit, shownPrice } from '../billing/shown-price.ts'
+import { estimateCost, listPricedModels, type PricedModel } from './catalog-contracts.ts'
 import { type OpenRoute, readOpenRoutes } from './internal/open-routes.ts'
 
-/** How old the list may be that everybody is shown: it is public, and so asked for by anybody. */
+/** Maximum age of the public model list. It is cached because any client can request it. */
 const listMsMax = 1_000
 
 const nothing = nanoRub(0n)
 
-/** What a free model costs. */
+/** The price of a free model. */
 const free: Omit<Price, 'id'> = {
-  ...{ input: nothing, cachedInput: null, cacheWrite: null, output: nothing, reasoning: null },
+  input: nothing,
+  cachedInput: null,
+  cacheWrite: null,
+  output: nothing,
+  reasoning: null,
   perRequest: nothing,
 }
 
-/** Models and their prices, for everybody. */
-export function catalogueEndpoints({ pool }: { readonly pool: Pool }): readonly Endpoint[] {
+/** Public endpoints for models and prices. */
+export function catalogEndpoints({ pool }: { readonly pool: Pool }): readonly Endpoint[] {
   const openRoutes = keptFor(listMsMax, () => readOpenRoutes(pool))
   return [
     endpoint(listPricedModels, async () => {
@@ -61,7 +65,7 @@ function pricedModelOf(route: OpenRoute): PricedModel {
   }
 }
 
-/** Asks at most once in `ms`, however many ask; one that failed is asked again. */
+/** Calls `ask` at most once in `ms`, for all callers. After a failure, the next caller retries. */
 function keptFor<Answer>(ms: number, ask: () => Promise<Answer>): () => Promise<Answer> {
   let kept: { readonly answer: Promise<Answer>; readonly untilMs: number } | undefined
   return () => {

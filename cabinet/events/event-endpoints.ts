@@ -2,10 +2,10 @@ import { type Endpoint, endpoint } from '../api/endpoint.ts'
 import { readEvents } from './event-contracts.ts'
 import type { LiveEvents } from './live-events.ts'
 
-/** After that a stream of the same person may have ended. */
+/** By then, another stream of the same user may have ended. */
 const retryAfterS = 30
 
-/** What the pages of an organization are told as it happens, over HTTP. */
+/** The event stream of an organization's pages, over HTTP. */
 export function eventEndpoints({ liveEvents }: { readonly liveEvents: LiveEvents }): readonly Endpoint[] {
   return [
     endpoint(readEvents, async ({ caller }) => {

@@ -1,23 +1,23 @@
 import type { Pool } from 'pg'
+import { inReadScope } from '#core/audit/scope'
+import type { Hint } from '#core/db/change-hints'
+import { readAccountVersions } from '#core/ledger/balance'
 import type { Member } from '../api/access.ts'
 import type { EventFeed, EventReader, ServerEvent } from '../api/endpoint.ts'
-import { inReadScope } from '../audit/scope.ts'
-import type { Hint } from '../db/change-hints.ts'
-import { readAccountVersions } from '../ledger/balance.ts'
 import { findOpenSessions } from '../people/session-store.ts'
 import { createHintedIds, resync } from './internal/hinted-ids.ts'
 
-/** What the pages of organizations are told as it happens. */
+/** Live events for the pages of organizations. */
 export type LiveEvents = {
   /**
-   * The events of a member's organization, as long as the session lasts. The first is `resync`: from then on everything
-   * that changes is told, at most once a second; where something may have been missed, there is another `resync`.
+   * The events of a member's organization, until the session ends. The first event is `resync`. After it, each change
+   * is sent, at most once a second. If changes may have been missed, another `resync` is sent.
    *
-   * `too_many_of_person`, `full`: there are as many as one person, or this process, may have.
+   * `too_many_of_person`, `full`: the user, or this process, has reached its limit of streams.
    */
   watch(viewer: Viewer): EventFeed | 'too_many_of_person' | 'full'
   onHint(hint: Hint): void
-  /** Ends all of them, and lets none begin. */
+  /** Ends all streams and accepts no new ones. */
   stop(): void
 }
 
@@ -25,7 +25,7 @@ type Viewer = Pick<Member, 'userId' | 'sessionId' | 'organizationId'>
 
 type Watcher = Viewer & {
   readonly reader: EventReader
-  /** Has been told `resync`. */
+  /** Has received `resync`. */
   isCurrent: boolean
 }
 
@@ -38,8 +38,8 @@ const ended: ServerEvent = { name: 'ended', data: {} }
 const balance: ServerEvent = { name: 'balance', data: {} }
 
 /**
- * One for a process: whoever watches shares its statements, one look a second. Balances are found by these looks, so that
- * no charge has to notify anybody; keys and payments by hints.
+ * One per process. All watchers share its queries, one check per second. Checks find balance changes, so charges need
+ * not notify. Hints announce changes of keys and payments.
  */
 export function createLiveEvents(pool: Pool): LiveEvents {
   const watchers = new Set<Watcher>()
@@ -49,12 +49,12 @@ export function createLiveEvents(pool: Pool): LiveEvents {
   let isLooking = false
   let isStopped = false
 
-  /** Something may have been missed: the next look that succeeds makes everybody read again. */
+  /** Changes may have been missed: the next successful check makes all watchers read again. */
   function distrust(): void {
     for (const watcher of watchers) watcher.isCurrent = false
   }
 
-  /** One at a time. What happens meanwhile is told by the next one. */
+  /** One check at a time. The next check finds changes made during this one. */
   async function look(): Promise<void> {
     if (isLooking) return
     isLooking = true
@@ -68,22 +68,13 @@ export function createLiveEvents(pool: Pool): LiveEvents {
       for (const watcher of asking) {
         const { organizationId: id } = watcher
         const news = [...(isBooked(id) ? [balance] : []), ...hintsOf(id)]
-        tell(watcher, marks.sessions, behind.has(watcher) ? [resync] : news)
+        if (watchers.has(watcher)) tell(watcher, marks.sessions, behind.has(watcher) ? [resync] : news)
       }
       versions = marks.versions
     } catch {
-      distrust() // Postgres is away, which whoever reads is told by the answers
+      distrust() // Postgres is unavailable; API responses report it to users
     }
     isLooking = false
-  }
-
-  function tell(watcher: Watcher, sessions: Marks['sessions'], news: readonly ServerEvent[]): void {
-    const { sessionId, organizationId, reader, isCurrent } = watcher
-    if (!watchers.has(watcher)) return
-    const isOpen = sessions.get(sessionId) === organizationId
-    if (isOpen && !isCurrent) return
-    for (const event of isOpen ? news : [ended]) reader.send(event)
-    if (!isOpen) reader.end()
   }
 
   function begin(watcher: Watcher): void {
@@ -121,6 +112,18 @@ export function createLiveEvents(pool: Pool): LiveEvents {
       for (const { reader } of watchers) reader.end()
     },
   }
+}
+
+/** Sends news unless something was missed since, and `ended` if the session is over. */
+function tell(
+  { sessionId, organizationId, reader, isCurrent }: Watcher,
+  sessions: Marks['sessions'],
+  news: readonly ServerEvent[],
+): void {
+  const isOpen = sessions.get(sessionId) === organizationId
+  if (isOpen && !isCurrent) return
+  for (const event of isOpen ? news : [ended]) reader.send(event)
+  if (!isOpen) reader.end()
 }
 
 type Marks = Awaited<ReturnType<typeof readMarks>>

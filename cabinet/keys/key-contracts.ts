@@ -1,21 +1,21 @@
 import { z } from 'zod'
+import { nanoRub } from '#core/ledger/money'
 import { allowedModel } from '#crds/resource'
 import { areDistinct } from '#crds/rule'
 import { storable } from '#crds/storable'
 import type { Contract } from '../api/contract.ts'
 import { id, pathId, time } from '../api/fields.ts'
 import { cursorOf, pageLimit, pageOf } from '../api/page.ts'
-import { nanoRub } from '../ledger/money.ts'
-import { roubles, roublesFrom } from '../ledger/roubles.ts'
+import { rubles, rublesFrom } from '../billing/rubles.ts'
 
 /** Largest number of a Postgres `integer`. */
 const countMax = 2_147_483_647
-/** As large as an ApiKey may say it. */
+/** The largest budget of an ApiKey. */
 const budgetMax = nanoRub(999_999_999_999_999_999n)
 
 const name = storable(z.string().trim().min(1).max(253))
 const perMinute = z.int().min(1).max(countMax).nullable()
-const dailyBudget = roublesFrom(nanoRub(0n), budgetMax).nullable()
+const dailyBudget = rublesFrom(nanoRub(0n), budgetMax).nullable()
 const allowedModels = z
   .array(allowedModel)
   .min(1)
@@ -25,7 +25,7 @@ const allowedModels = z
 
 const expiresAt = z.iso
   .datetime({ offset: true })
-  .refine(isShowable, { error: 'must be a time of the years 1970 to 9998' })
+  .refine(isShowable, { error: 'must be a time from 1970 to 9998' })
   .transform((text) => new Date(text))
   .nullable()
 
@@ -36,34 +36,34 @@ function isShowable(text: string): boolean {
 
 const purpose = z.enum(['general', 'playground'])
 
-/** A key as its owner sees it. Limits that are `null` are the platform's; no budget, all models, no end. */
+/** A key as its owner sees it. `null` limits are the platform's: no budget, all models, no expiry. */
 const key = z.object({
   id,
   name: z.string(),
   secret_hint: z
     .string()
     .nullable()
-    .meta({ description: 'What may be shown of its current secret.', examples: ['sk-gateway-07Ab…wxyz'] }),
+    .meta({ description: 'The current secret, shortened for display.', examples: ['sk-gateway-07Ab…wxyz'] }),
   secrets_in_grace: z.array(z.object({ secret_hint: z.string(), valid_until: time })),
   status: z.enum(['active', 'blocked']),
   blocked_by: z.array(z.enum(['owner', 'admin', 'balance', 'kubernetes'])),
   rpm: z.int().nullable(),
   tpm: z.int().nullable(),
-  daily_budget_rub: roubles.nullable(),
+  daily_budget_rub: rubles.nullable(),
   allowed_models: z.array(z.string()).nullable(),
   expires_at: time.nullable(),
   read_balance: z.boolean(),
-  spent_today_rub: roubles.meta({ description: 'Booked in the Moscow day that is now.' }),
+  spent_today_rub: rubles.meta({ description: 'Charges posted today, Moscow time.' }),
   last_used_hour: time
     .nullable()
-    .meta({ description: 'Begin of the hour of its last settled request; null: it has none.' }),
+    .meta({ description: 'Start of the hour of its last settled request; null if it has none.' }),
   created_at: time,
   managed_by: z.enum(['cabinet', 'kubernetes']),
-  purpose: purpose.meta({ description: 'Keys of the playground end by themselves.' }),
+  purpose: purpose.meta({ description: 'Playground keys expire automatically.' }),
   kubernetes: z
     .object({ cluster: z.string(), namespace: z.string(), name: z.string() })
     .nullable()
-    .meta({ description: 'The ApiKey that owns it; null: none, or it is gone.' }),
+    .meta({ description: 'The ApiKey that owns the key; null if none does or the ApiKey was deleted.' }),
 })
 
 export type ShownKey = z.input<typeof key>
@@ -72,29 +72,32 @@ const params = z.strictObject({ key_id: pathId })
 
 const programmed = z
   .boolean()
-  .meta({ description: 'Whether every request from now on meets the key as it is here.' })
-/** Told once the data plane has it; 202 where that took longer than 2 s. */
+  .meta({ description: 'Whether the change applies to every request from now on.' })
+/** The response after the data plane has the change; 202 if that took longer than 2 s. */
 const changed = { 200: z.object({ key, programmed }), 202: z.object({ key, programmed }) }
+
+/** `secret` is `null` where an idempotency key is used again. The secret works from the next request on if `programmed`. */
+const withSecret = z.object({ key, secret: z.string().nullable(), programmed })
 
 const toRead = { to: 'member', right: 'keys.read' } as const
 const toWrite = { to: 'member', right: 'keys.write' } as const
 
-/** Each makes a secret, whose hash is kept for ever. */
+/** Each call creates a secret, whose hash is kept forever. */
 const secretThrottle = { perAddress: 60 }
 
 export const listKeys = {
   operation: 'listKeys',
-  summary: 'The keys of the organization, newest first',
+  summary: "List the organization's keys, newest first",
   method: 'GET',
   url: '/api/v1/keys',
   access: toRead,
   query: z.strictObject({
     limit: pageLimit,
     cursor: cursorOf(z.object({ after: z.uuid() })),
-    purpose: purpose.optional().meta({ description: 'Only keys made for it; all, unless given.' }),
+    purpose: purpose.optional().meta({ description: 'Only keys with this purpose. Defaults to all keys.' }),
     q: name.optional().meta({
       description:
-        'Only keys with it in their name, in whichever case, or whose id begins with it, from 8 characters on.',
+        'Only keys whose name contains this text (case-insensitive), or whose ID starts with it (at least 8 characters).',
     }),
   }),
   answers: { 200: pageOf(key) },
@@ -102,7 +105,7 @@ export const listKeys = {
 
 export const readKey = {
   operation: 'readKey',
-  summary: 'One key; its ETag is what If-Match asks for',
+  summary: 'Read a key; send its ETag in If-Match',
   method: 'GET',
   url: '/api/v1/keys/:key_id',
   access: toRead,
@@ -112,7 +115,7 @@ export const readKey = {
 
 export const createKey = {
   operation: 'createKey',
-  summary: 'Make a key; its secret is shown in this answer and never again',
+  summary: 'Create a key; only this response contains its secret',
   method: 'POST',
   url: '/api/v1/keys',
   access: { ...toWrite, confirmed: true },
@@ -127,24 +130,24 @@ export const createKey = {
     expires_at: expiresAt.default(null),
     read_balance: z.boolean().default(false),
   }),
-  answers: { 201: z.object({ key, secret: z.string().nullable() }) },
+  answers: { 201: withSecret, 202: withSecret },
   problems: ['too_many_keys'],
 } as const satisfies Contract
 
 export const createPlaygroundKey = {
   operation: 'createPlaygroundKey',
-  summary: 'Make a key for trying things out: it ends after an hour, and may spend 50 roubles',
+  summary: 'Create a playground key, which expires after an hour and may spend 50 rubles',
   method: 'POST',
   url: '/api/v1/playground-keys',
   access: { ...toWrite, confirmed: true },
   idempotencyKey: true,
   throttle: secretThrottle,
-  answers: { 201: z.object({ key, secret: z.string().nullable() }) },
+  answers: { 201: withSecret, 202: withSecret },
 } as const satisfies Contract
 
 export const changeKey = {
   operation: 'changeKey',
-  summary: 'Change the name and limits of a key; what is left out stays',
+  summary: 'Change the name and limits of a key; omitted fields do not change',
   method: 'PATCH',
   url: '/api/v1/keys/:key_id',
   access: toWrite,
@@ -165,7 +168,7 @@ export const changeKey = {
 
 export const blockKey = {
   operation: 'blockKey',
-  summary: 'Block a key, also one of a cluster',
+  summary: 'Block a key, including keys managed by Kubernetes',
   method: 'POST',
   url: '/api/v1/keys/:key_id/block',
   access: toWrite,
@@ -183,11 +186,9 @@ export const unblockKey = {
   answers: changed,
 } as const satisfies Contract
 
-const rotated = z.object({ key, secret: z.string().nullable(), programmed })
-
 export const rotateKey = {
   operation: 'rotateKey',
-  summary: 'Give a key a new secret; those before live on for the grace',
+  summary: "Rotate a key's secret; earlier secrets work until the grace period ends",
   method: 'POST',
   url: '/api/v1/keys/:key_id/rotate',
   access: toWrite,
@@ -195,13 +196,13 @@ export const rotateKey = {
   throttle: secretThrottle,
   params,
   body: z.strictObject({ grace: z.enum(['0', '1h', '24h']) }),
-  answers: { 200: rotated, 202: rotated },
+  answers: { 200: withSecret, 202: withSecret },
   problems: ['managed_by_kubernetes', 'too_many_secrets'],
 } as const satisfies Contract
 
 export const revokeKey = {
   operation: 'revokeKey',
-  summary: 'End a key for good',
+  summary: 'Permanently revoke a key',
   method: 'DELETE',
   url: '/api/v1/keys/:key_id',
   access: toWrite,
@@ -210,7 +211,7 @@ export const revokeKey = {
   problems: ['managed_by_kubernetes'],
 } as const satisfies Contract
 
-/** Requests and tokens are numbers, roubles decimal strings; `null`: not known, or there is no such number. */
+/** Requests and tokens are numbers, rubles decimal strings; `null`: unknown or not applicable. */
 const amount = z.union([z.number(), z.string()]).nullable()
 
 const effectiveLimit = z.object({
@@ -218,16 +219,16 @@ const effectiveLimit = z.object({
   limit: z
     .union([z.number(), z.string(), z.array(z.string())])
     .nullable()
-    .meta({ description: 'Of balance: what is there. Of expiry: the time. Of models: the list.' }),
+    .meta({ description: 'For balance: the balance. For expiry: the time. For models: the list.' }),
   used: amount,
-  held: amount.meta({ description: 'Of requests in progress.' }),
+  held: amount.meta({ description: 'Reserved for requests in progress.' }),
   remaining: amount,
   resets_at: time.nullable(),
   would_refuse: z.boolean(),
   code: z
     .string()
     .nullable()
-    .meta({ description: 'Of the error that the gateway would answer now; null: none.' }),
+    .meta({ description: 'The error that the gateway would return now; null if none.' }),
   message: z.string().nullable(),
 })
 
@@ -235,23 +236,21 @@ export type EffectiveLimit = z.input<typeof effectiveLimit>
 
 export const readEffectiveLimits = {
   operation: 'readEffectiveLimits',
-  summary: 'What limits a key, and which limits would refuse a request now',
+  summary: "List a key's limits, and which of them would reject a request now",
   method: 'GET',
   url: '/api/v1/keys/:key_id/effective-limits',
   access: toRead,
   params,
   query: z.strictObject({
-    model: z.string().max(253).optional().meta({ description: 'A model that the request would ask for.' }),
+    model: z.string().max(253).optional().meta({ description: 'The model of the request.' }),
   }),
   answers: {
     200: z.object({
       live: z
         .boolean()
-        .meta({ description: 'false: only what is booked is known, nothing of the last minute.' }),
+        .meta({ description: 'false if only posted charges are known, and nothing of the last minute.' }),
       would_refuse: z.boolean(),
-      limits: z
-        .array(effectiveLimit)
-        .meta({ description: 'In the order in which the gateway looks at them.' }),
+      limits: z.array(effectiveLimit).meta({ description: 'In the order in which the gateway checks them.' }),
     }),
   },
 } as const satisfies Contract
@@ -261,7 +260,7 @@ const listedRefusal = z.object({
   request_id: z.string(),
   model: z.string(),
   code: z.string(),
-  scope: effectiveLimit.shape.scope.nullable().meta({ description: 'Which limit; null: a revoked key.' }),
+  scope: effectiveLimit.shape.scope.nullable().meta({ description: 'The limit; null for a revoked key.' }),
   limit: amount,
   used: amount,
   resets_at: time.nullable(),
@@ -271,14 +270,14 @@ export type ShownRefusal = z.input<typeof listedRefusal>
 
 export const listKeyRefusals = {
   operation: 'listKeyRefusals',
-  summary: 'The last refused requests of a key, newest first, among the last 100 of its organization',
+  summary: 'List rejected requests of a key, newest first, among the last 100 of its organization',
   method: 'GET',
   url: '/api/v1/keys/:key_id/refusals',
   access: toRead,
   params,
   answers: {
     200: z.object({
-      live: z.boolean().meta({ description: 'false: the list cannot be read now.' }),
+      live: z.boolean().meta({ description: 'false if the list is unavailable.' }),
       data: z.array(listedRefusal),
     }),
   },
@@ -286,18 +285,18 @@ export const listKeyRefusals = {
 
 export const listRefusals = {
   operation: 'listRefusals',
-  summary: 'The last refused requests of the organization, newest first, at most 100',
+  summary: "List the organization's last rejected requests, newest first, at most 100",
   method: 'GET',
   url: '/api/v1/refusals',
   access: toRead,
   query: z.strictObject({ limit: z.coerce.number().int().min(1).max(100).default(100) }),
   answers: {
     200: z.object({
-      live: z.boolean().meta({ description: 'false: the list cannot be read now.' }),
+      live: z.boolean().meta({ description: 'false if the list is unavailable.' }),
       data: z.array(
         listedRefusal.extend({
           api_key_id: id,
-          api_key_name: z.string().nullable().meta({ description: 'null: there is no such key any more.' }),
+          api_key_name: z.string().nullable().meta({ description: 'null if the key no longer exists.' }),
         }),
       ),
     }),

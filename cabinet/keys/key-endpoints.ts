@@ -1,12 +1,7 @@
 import type { Pool } from 'pg'
-import type { Member } from '../api/access.ts'
-import { type Endpoint, endpoint, type Input, type Output } from '../api/endpoint.ts'
-import { once } from '../api/once.ts'
-import { toPage } from '../api/page.ts'
-import { notFound, type Problem } from '../api/problem.ts'
-import { inReadScope, type ScopedClient } from '../audit/scope.ts'
-import { isId } from '../db/id.ts'
-import type { Queryable } from '../db/pool.ts'
+import { inReadScope, type ScopedClient } from '#core/audit/scope'
+import { isId } from '#core/db/id'
+import type { Queryable } from '#core/db/pool'
 import {
   countKeysOf,
   type KeyLimits,
@@ -14,13 +9,18 @@ import {
   listKeysOf,
   readKeyNames,
   readKeyOf,
-} from '../keys/key-state.ts'
-import * as store from '../keys/key-store.ts'
-import type { ProgrammedKeys } from '../keys/programmed-keys.ts'
-import { readBalance } from '../ledger/balance.ts'
-import { readSpentToday } from '../ledger/key-day.ts'
-import { nanoRub } from '../ledger/money.ts'
-import type { RedisConnection } from '../redis/redis-connection.ts'
+} from '#core/keys/key-state'
+import * as store from '#core/keys/key-store'
+import type { ProgrammedKeys } from '#core/keys/programmed-keys'
+import { readBalance } from '#core/ledger/balance'
+import { readSpentToday } from '#core/ledger/key-day'
+import { nanoRub } from '#core/ledger/money'
+import type { RedisConnection } from '#core/redis/redis-connection'
+import type { Member } from '../api/access.ts'
+import { type Endpoint, endpoint, type Input, type Output } from '../api/endpoint.ts'
+import { once } from '../api/once.ts'
+import { toPage } from '../api/page.ts'
+import { notFound, type Problem } from '../api/problem.ts'
 import { effectiveLimits } from './internal/effective-limits.ts'
 import { change, inMemberScope, requireOwn, statusOfChange } from './internal/key-change.ts'
 import { findLiveUse, findRefusals } from './internal/live-use.ts'
@@ -35,24 +35,24 @@ export type KeyDeps = {
   readonly programmed: ProgrammedKeys
 }
 
-/** Keys of an organization that are not revoked. */
+/** Unrevoked keys of an organization. */
 const keysMax = 200
-/** Secrets of one key that are in their grace, each of which opens it. */
+/** Replaced secrets of one key that still work in their grace period. */
 const graceSecretsMax = 10
-/** Keys of the playground that an organization has at once: as many people may try things out in the same hour. */
+/** Playground keys of an organization at once: the number of users who can use the playground in the same hour. */
 const playgroundKeysMax = 20
 const playgroundMs = 3_600_000
-/** 50 ₽: some hundred answers of a dear model. */
+/** 50 ₽: about a hundred responses of an expensive model. */
 const playgroundBudget = nanoRub(50_000_000_000n)
 const graceS = { '0': 0, '1h': 3_600, '24h': 86_400 } as const
 
-/** The endpoints of an organization's keys. */
+/** Endpoints for an organization's keys. */
 export function keyEndpoints(deps: KeyDeps): readonly Endpoint[] {
   return [...readingEndpoints(deps), ...makingEndpoints(deps), ...changingEndpoints(deps)]
 }
 
 function readingEndpoints({ pool, redis }: KeyDeps): readonly Endpoint[] {
-  /** What `read` answers of a key, as long as it is one of the caller's. */
+  /** The result of `read` for a key, if the caller's organization has it. */
   function ofKey<Answer>(
     { organizationId }: Member,
     keyId: string,
@@ -125,7 +125,7 @@ function readingEndpoints({ pool, redis }: KeyDeps): readonly Endpoint[] {
   ]
 }
 
-/** Nothing keeps a secret: asked again, they answer the same key without it. */
+/** No secret is stored. Repeated calls get the same key without its secret. */
 function makingEndpoints({ pool, keyPepper, programmed }: KeyDeps): readonly Endpoint[] {
   return [
     endpoint(contracts.createKey, async (input) => {
@@ -142,9 +142,7 @@ function makingEndpoints({ pool, keyPepper, programmed }: KeyDeps): readonly End
         }),
       )
       if ('problem' in made) return made
-      // Its secret works as soon as the caller has it.
-      await programmed.wait(made.body.key.id)
-      return { status: 201 as const, body: made.body }
+      return withProgrammed(programmed, made.body)
     }),
     endpoint(contracts.createPlaygroundKey, async (input) => {
       const { caller, idempotency } = input
@@ -158,8 +156,7 @@ function makingEndpoints({ pool, keyPepper, programmed }: KeyDeps): readonly End
         }),
       )
       if ('problem' in made) return made
-      await programmed.wait(made.body.key.id)
-      return { status: 201 as const, body: made.body }
+      return withProgrammed(programmed, made.body)
     }),
     endpoint(contracts.rotateKey, async (input) => {
       const { caller, params, body, idempotency } = input
@@ -179,6 +176,16 @@ function makingEndpoints({ pool, keyPepper, programmed }: KeyDeps): readonly End
       return { status: statusOfChange(isProgrammed), body: { ...rotated.body, programmed: isProgrammed } }
     }),
   ]
+}
+
+/** The response to a new key. Its secret works from the next request on only if the status is 201. */
+async function withProgrammed(
+  programmed: ProgrammedKeys,
+  made: { readonly key: contracts.ShownKey; readonly secret: string | null },
+) {
+  const isProgrammed = await programmed.wait(made.key.id)
+  const status = isProgrammed ? (201 as const) : (202 as const)
+  return { status, body: { ...made, programmed: isProgrammed } }
 }
 
 function changingEndpoints(deps: KeyDeps): readonly Endpoint[] {
@@ -229,12 +236,16 @@ async function revoke(
 
 function playgroundKeyOf(organizationId: string): store.NewKey {
   return {
-    ...{ organizationId, name: 'Playground', managedBy: 'cabinet', purpose: 'playground' },
-    ...{ expiresAt: new Date(Date.now() + playgroundMs), dailyBudgetNano: playgroundBudget },
+    organizationId,
+    name: 'Playground',
+    managedBy: 'cabinet',
+    purpose: 'playground',
+    expiresAt: new Date(Date.now() + playgroundMs),
+    dailyBudgetNano: playgroundBudget,
   }
 }
 
-/** Those that have ended, and the oldest where one more would be too many. */
+/** Revokes expired playground keys, and the oldest one if there would be too many. */
 async function revokeOldPlaygroundKeys(client: ScopedClient, organizationId: string): Promise<void> {
   const page = { limit: 2 * playgroundKeysMax, purpose: 'playground' } as const
   const keys = await listKeysOf(client, organizationId, page)
@@ -244,7 +255,7 @@ async function revokeOldPlaygroundKeys(client: ScopedClient, organizationId: str
   for (const { keyId } of old) await store.revokeKey(client, keyId)
 }
 
-/** A grace of 0 ends the other secrets, so that one is always possible. */
+/** A grace period of 0 ends the other secrets, so it is always allowed. */
 function requireFewSecrets({ secrets }: KeyState, grace: keyof typeof graceS): Problem | undefined {
   const inGrace = secrets.filter(({ state, validUntil }) => state === 'live' && validUntil !== null)
   return grace !== '0' && inGrace.length >= graceSecretsMax ? { code: 'too_many_secrets' } : undefined
@@ -263,13 +274,13 @@ async function showExisting(
   keyId: string,
 ): Promise<contracts.ShownKey> {
   const key = await readKeyOf(client, organizationId, keyId)
-  if (key === undefined) throw new Error(`there is no key ${keyId}`)
+  if (key === undefined) throw new Error(`key ${keyId} does not exist`)
   return showOneKey(client, key)
 }
 
 type SentLimits = Omit<Input<typeof contracts.changeKey>['body'], 'name'>
 
-/** Those that were sent. */
+/** Only the limits in the request. */
 function limitsOf(sent: SentLimits): KeyLimits {
   const { rpm, tpm, daily_budget_rub, allowed_models, expires_at, read_balance } = sent
   return {

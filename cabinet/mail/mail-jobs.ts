@@ -1,8 +1,8 @@
 import type { Pool } from 'pg'
 import type { Registry } from 'prom-client'
-import type { Job } from '../process/job.ts'
-import type { Log } from '../process/log.ts'
-import { createNoteOutage, type NoteOutage } from '../process/outage-note.ts'
+import type { Job } from '#core/process/job'
+import type { Log } from '#core/process/log'
+import { createNoteOutage, type NoteOutage } from '#core/process/outage-note'
 import {
   type DueLetter,
   noteFailedTry,
@@ -17,36 +17,36 @@ import { letterContentSchema } from './internal/letter-content.ts'
 import { writeLetter } from './internal/letters.ts'
 import { createMailMetrics, type MailMetrics } from './internal/metrics.ts'
 import { createPostOffice, type PostOffice, tryMsMax } from './internal/post-office.ts'
-import type { Sender, SmtpServer } from './settings.ts'
+import type { Sender, SmtpServer } from './mail-settings.ts'
 
-/** Letters that one worker sends at a time: one that stalls holds up no other. */
+/** Emails that one worker sends concurrently. A stalled email does not block the others. */
 const laneCount = 4
-/** Longer than a try and the note after it: a letter has one sender, unless that one stands still. */
+/** Longer than an attempt and its record, so that an email has one sender unless that sender hangs. */
 const leaseMs = 2 * tryMsMax
-/** A letter leaves at most this long after it is due, even if its hint was lost. */
+/** An email is sent at most this long after it is due, even if its hint was lost. */
 const sendEveryMs = 2_000
 const measureEveryMs = 2_000
 const removeEveryMs = 3_600_000
-/** Long enough to answer "I never got it". They hold addresses, so no longer. */
+/** Long enough to investigate "I never got it". The rows contain addresses, so no longer. */
 const keptDays = 90
 const removeCountMax = 1_000
 
 type Deps = { readonly pool: Pool; readonly registry: Registry; readonly log: Log }
 
-/** Where letters go, and whom they come from; `undefined`: nowhere yet. */
+/** The mail server and the sender; `undefined` if not configured. */
 type Mail = { readonly server: SmtpServer; readonly from: Sender } | undefined
 
-/** Sends what is in the outbox, and measures what waits there. Without a mail server letters wait for one. */
+/** Sends the emails in the outbox, and measures the backlog. Without a mail server, emails wait in the outbox. */
 export function mailJobs({ pool, registry, log }: Deps, mail: Mail): readonly Job[] {
   const metrics = createMailMetrics(registry)
   const others = [measureJob(pool, metrics), removeJob(pool)]
   if (mail === undefined) {
-    log.warn({}, 'SMTP_URL is not set: letters wait in email_outbox until a worker has it')
+    log.warn({}, 'SMTP_URL is not set; emails wait in email_outbox until it is')
     return others
   }
   const note = createNoteOutage(log, {
-    away: 'the mail server failed; its letters will be tried again',
-    back: 'the mail server accepts letters again',
+    away: 'mail server failed; emails will be retried',
+    back: 'mail server accepts emails again',
   })
   const deps = { pool, metrics, log, note, postOffice: createPostOffice(mail.server, mail.from) }
   return [...Array.from({ length: laneCount }, () => laneJob(deps)), ...others]
@@ -60,7 +60,7 @@ type LaneDeps = {
   readonly postOffice: PostOffice
 }
 
-/** One of the lanes: sends one due letter after the other. */
+/** One lane: sends due emails one after the other. */
 function laneJob(deps: LaneDeps): Job {
   return {
     name: 'mail',
@@ -75,11 +75,14 @@ function laneJob(deps: LaneDeps): Job {
   }
 }
 
-/** Tries once, and notes how it ended. A worker that dies in between leaves the letter to the next one, after the lease. */
+/**
+ * Makes one attempt and records the result. If the worker dies in between, another worker takes the email when the
+ * lease expires.
+ */
 async function sendLetter(deps: LaneDeps, letter: DueLetter): Promise<void> {
   const { pool, metrics, log, note, postOffice } = deps
   const content = letterContentSchema.safeParse(letter)
-  if (!content.success) return giveUp(deps, letter, 'its vars are not those of its kind')
+  if (!content.success) return giveUp(deps, letter, 'its vars do not match its kind')
   const text = writeLetter(content.data, letter.locale)
   const error = await postOffice.send(letter, text).then(
     () => undefined,
@@ -88,26 +91,25 @@ async function sendLetter(deps: LaneDeps, letter: DueLetter): Promise<void> {
   if (error === undefined) {
     await noteSent(pool, letter.id)
     metrics.sent.inc({ kind: letter.kind })
-    log.info(factsOf(letter), 'a letter was sent')
+    log.info(factsOf(letter), 'email sent')
     return note('answers', {})
   }
   metrics.failedTries.inc()
   const judged = judgeFailedTry(error, { ...letter, random: Math.random() })
   const isAway = isServerAway(error)
-  note(isAway ? 'is away' : 'answers', { why: judged.why })
+  note(isAway ? 'is unavailable' : 'answers', { why: judged.why })
   if (judged.pauseMs === undefined) return giveUp(deps, letter, judged.why)
-  if (!isAway)
-    log.warn({ ...factsOf(letter), why: judged.why }, 'a letter was not accepted and will be tried again')
+  if (!isAway) log.warn({ ...factsOf(letter), why: judged.why }, 'email not accepted; will be retried')
   await noteFailedTry(pool, letter, judged.pauseMs, judged.why)
 }
 
 async function giveUp({ pool, metrics, log }: LaneDeps, letter: DueLetter, why: string): Promise<void> {
   await noteGivenUp(pool, letter, why)
   metrics.givenUp.inc({ kind: letter.kind })
-  log.error({ ...factsOf(letter), why }, 'a letter cannot be sent and was given up')
+  log.error({ ...factsOf(letter), why }, 'email cannot be sent; given up')
 }
 
-/** What a log may say about a letter: not whose address it goes to. */
+/** Fields of an email for logs: not the recipient's address. */
 function factsOf({ id, kind, recipient, attempts }: DueLetter) {
   const domain = recipient.slice(recipient.lastIndexOf('@'))
   return { letterId: id, kind, recipient: `…${domain}`, attempts }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { senderSetting, smtpUrlSetting } from './settings.ts'
+import { senderSetting, smtpUrlSetting } from './mail-settings.ts'
 
 test('a mail server is a URL, with a login and a port if it has them', () => {
   expect(smtpUrlSetting.parse('smtp://mail.example.com')).toEqual({

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** The relay that sends our letters. */
+/** The relay that sends our emails. */
 export type SmtpServer = {
   readonly host: string
   readonly port: number
@@ -10,16 +10,16 @@ export type SmtpServer = {
   readonly login: { readonly user: string; readonly password: string } | undefined
 }
 
-/** Whom letters come from. */
+/** The sender of emails. */
 export type Sender = { readonly name: string; readonly address: string }
 
 const submissionPort = 587
 const secureSubmissionPort = 465
 
 const smtpUrlProblem =
-  'must be an smtp:// or smtps:// URL, with special characters of user and password encoded'
+  'must be an smtp:// or smtps:// URL; percent-encode special characters in user and password'
 
-/** `smtp://user:password@host:587`, or `smtps://` for TLS from the first byte; no login where there is no user. */
+/** `smtp://user:password@host:587`, or `smtps://` for TLS from the first byte. Without a user there is no login. */
 export const smtpUrlSetting = z
   .url({ protocol: /^smtps?$/, hostname: /./, error: smtpUrlProblem })
   .transform((text, context): SmtpServer => {
@@ -48,7 +48,7 @@ function decode(part: string): string | undefined {
 
 const senderProblem = 'must be an address, such as no-reply@example.com or Example <no-reply@example.com>'
 
-/** An address, or a name and an address in angle brackets. */
+/** An address, or a name followed by an address in angle brackets. */
 export const senderSetting = z.string().transform((text, context): Sender => {
   const [, name = '', bracketed, bare] = senderPattern.exec(text.trim()) ?? []
   const address = bracketed ?? bare

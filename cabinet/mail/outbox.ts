@@ -1,25 +1,42 @@
-import type { ScopedClient } from '../audit/scope.ts'
+import type { ScopedClient } from '#core/audit/scope'
 import type { LetterContent, Locale } from './internal/letter-content.ts'
+import { mailboxOf } from './mailbox.ts'
 
-/** A letter to one address. */
+/** Of the five emails that a mailbox gets in an hour, at most this many may be of kinds that strangers can request. */
+const strangersPerHourMax = 4
+
+/** An email to one address. */
 export type Letter = LetterContent & {
   readonly recipient: string
   readonly locale: Locale
-  /** Of two letters with the same one only the first is written. It outlives the letter, so no secret may be in it. */
+  /** Only the first email with a given key is written. The key outlives the email, so it must not contain secrets. */
   readonly dedupeKey?: string
 }
 
 /**
- * Puts a letter into the outbox, in the transaction of what it tells about: it is sent if that commits, normally within
- * a second, and never otherwise. Links in it are kept until then and not a moment longer.
+ * Puts an email into the outbox, in the transaction of the change that it reports. It is sent only if that transaction
+ * commits, normally within a second. Links in it are deleted once it is sent. A mailbox gets at most five emails in an
+ * hour, over all kinds and addresses; further emails are sent later. For emails that strangers can request, call
+ * `mayStrangersWrite` first.
  *
- * A letter is a consequence of a change, so the audit log has the change alone.
+ * An email is a consequence of a change, so the audit log contains only the change.
  */
 export async function enqueueLetter(client: ScopedClient, letter: Letter): Promise<void> {
   const { kind, vars, recipient, locale, dedupeKey } = letter
-  await client.unaudited(
-    `insert into email_outbox (kind, recipient, locale, vars, dedupe_key) values ($1, $2, $3, $4, $5)
-     on conflict do nothing`,
-    [kind, recipient, locale, JSON.stringify(vars), dedupeKey ?? null],
+  await client.withoutAudit(
+    'the change that the email reports is audited',
+    'select write_letter($1, $2, $3, $4, $5, $6)',
+    [kind, recipient, mailboxOf(recipient), locale, JSON.stringify(vars), dedupeKey ?? null],
   )
+}
+
+/**
+ * Whether an email that strangers can request may be written to an address now. It keeps strangers from flooding a
+ * mailbox, and reserves one email an hour for the owner's own actions. Locks the mailbox until the transaction ends.
+ */
+export async function mayStrangersWrite(client: ScopedClient, recipient: string): Promise<boolean> {
+  const { rows } = await client.query<{ count: number }>('select count_letters($1) as count', [
+    mailboxOf(recipient),
+  ])
+  return (rows[0]?.count ?? 0) < strangersPerHourMax
 }

@@ -1,11 +1,11 @@
 import { z } from 'zod'
+import { nanoRub } from '#core/ledger/money'
 import type { Contract } from '../api/contract.ts'
 import { id } from '../api/fields.ts'
-import { nanoRub } from '../ledger/money.ts'
-import { roubles, roublesFrom } from '../ledger/roubles.ts'
+import { rubles, rublesFrom } from '../billing/rubles.ts'
 import { isWholeHourZone } from './internal/time-zone.ts'
 
-/** A milliard roubles: far beyond any balance, and within what a column holds. */
+/** A billion rubles: far beyond any balance, and within the range of the column. */
 const thresholdMax = nanoRub(1_000_000_000_000_000_000n)
 
 const displayName = z
@@ -19,21 +19,22 @@ const timeZone = z
   .string()
   .refine(
     (name) => isWholeHourZone(name, Date.now()),
-    'must be an IANA time zone whose clocks are whole hours off UTC all year, such as Europe/Moscow',
+    'must be an IANA time zone with a whole-hour UTC offset all year, such as Europe/Moscow',
   )
 
 const organization = z.object({
   id,
-  name: z
-    .string()
-    .meta({ description: 'A slug, which never changes: the value of the label in Kubernetes.' }),
+  name: z.string().meta({ description: 'A slug that never changes: the value of the Kubernetes label.' }),
   kubectl_label_command: z.string().meta({
-    description: 'What a cluster admin runs so that the ApiKeys of a namespace may charge this organization.',
+    description:
+      'A cluster administrator runs this command to let the ApiKeys of a namespace charge this organization.',
   }),
   display_name: z.string().nullable(),
-  time_zone: z.string().meta({ description: 'IANA; days of the usage page begin at its midnight.' }),
-  low_balance_threshold_rub: roubles.nullable().meta({
-    description: 'A letter is sent once when the balance falls below it; null: none is.',
+  time_zone: z
+    .string()
+    .meta({ description: 'IANA name. Days on the usage page begin at midnight in this time zone.' }),
+  low_balance_threshold_rub: rubles.nullable().meta({
+    description: 'An email is sent once when the balance falls below this amount; null: no email.',
   }),
 })
 
@@ -56,7 +57,7 @@ export const updateOrganization = {
   body: z.strictObject({
     display_name: displayName.nullable().optional(),
     time_zone: timeZone.optional(),
-    low_balance_threshold_rub: roublesFrom(nanoRub(0n), thresholdMax).nullable().optional(),
+    low_balance_threshold_rub: rublesFrom(nanoRub(0n), thresholdMax).nullable().optional(),
   }),
   answers: { 200: organization },
 } as const satisfies Contract

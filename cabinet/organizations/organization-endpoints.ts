@@ -1,10 +1,10 @@
 import type { Pool } from 'pg'
 import type { z } from 'zod'
+import { inReadScope, inScope, type ScopedClient, scopeOfPerson } from '#core/audit/scope'
+import { formatRub } from '#core/ledger/money'
 import { organizationLabel } from '#crds/resource'
 import { type Endpoint, endpoint, type Input } from '../api/endpoint.ts'
 import type { Problem } from '../api/problem.ts'
-import { inReadScope, inScope, type ScopedClient, scopeOfPerson } from '../audit/scope.ts'
-import { formatRub } from '../ledger/money.ts'
 import {
   changeSettings,
   isKnownZone,
@@ -13,7 +13,7 @@ import {
 } from './internal/organization-details.ts'
 import { getOrganization, updateOrganization } from './organization-contracts.ts'
 
-/** What an organization says about itself, over HTTP. */
+/** Endpoints for an organization's settings. */
 export function organizationEndpoints({ pool }: { readonly pool: Pool }): readonly Endpoint[] {
   return [
     endpoint(getOrganization, async ({ caller: { organizationId } }) => {
@@ -46,7 +46,7 @@ async function update(client: ScopedClient, { caller, body, ifMatch }: Input<typ
 
 const unknownZone: Problem = {
   code: 'validation_failed',
-  errors: [{ path: 'time_zone', code: 'custom', message: 'is not known to the database' }],
+  errors: [{ path: 'time_zone', code: 'custom', message: 'is not supported by the database' }],
 }
 
 function bodyOf({ id, name, displayName, timeZone, lowBalanceThresholdNano }: OrganizationDetails) {

@@ -1,11 +1,11 @@
 import { z } from 'zod'
 import type { Contract } from '../api/contract.ts'
-import { roubles } from '../ledger/roubles.ts'
+import { rubles } from '../billing/rubles.ts'
 
-/** Of everybody who may pay: apart from the payments themselves, since it is read before anybody has signed in. */
+/** Public configuration for anyone who may pay. It is separate from payments because pages read it before sign-in. */
 export const readConfig = {
   operation: 'readConfig',
-  summary: 'What a page has to know before anybody has signed in',
+  summary: 'Read the configuration that pages need before sign-in',
   method: 'GET',
   url: '/api/v1/config',
   access: { to: 'anyone' },
@@ -13,19 +13,20 @@ export const readConfig = {
     200: z.object({
       gateway_base_url: z
         .string()
-        .meta({ description: 'What SDK clients call.', examples: ['https://x.example/v1'] }),
+        .meta({ description: 'The base URL for SDK clients.', examples: ['https://x.example/v1'] }),
       top_up: z
         .object({
-          ...{ min_rub: roubles, max_rub: roubles },
+          min_rub: rubles,
+          max_rub: rubles,
           welcome: z
-            .object({ from_rub: roubles, bonus_rub: roubles })
-            .meta({ description: 'What the first payment of at least from_rub adds, once per mailbox.' }),
+            .object({ from_rub: rubles, bonus_rub: rubles })
+            .meta({ description: 'The bonus for the first payment of at least from_rub, once per mailbox.' }),
         })
         .nullable()
-        .meta({ description: 'Of one payment; null: nobody can pay here.' }),
+        .meta({ description: 'Limits of one payment; null if payments are not configured.' }),
       documents: z
         .array(z.object({ kind: z.enum(['offer', 'personal_data']), version: z.string() }))
-        .meta({ description: 'What somebody agrees to who registers now.' }),
+        .meta({ description: 'The documents that new users accept at registration.' }),
     }),
   },
   cacheSeconds: 60,

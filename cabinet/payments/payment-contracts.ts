@@ -1,39 +1,43 @@
 import { z } from 'zod'
+import { nanoRub } from '#core/ledger/money'
 import { storable } from '#crds/storable'
 import type { Contract } from '../api/contract.ts'
 import { id, pathId, time } from '../api/fields.ts'
 import { cursorOf, newestFirstCursor, pageLimit, pageOf } from '../api/page.ts'
-import { nanoRub } from '../ledger/money.ts'
-import { roubles, roublesFrom } from '../ledger/roubles.ts'
+import { rubles, rublesFrom } from '../billing/rubles.ts'
 
 /** Smallest top-up: 100 ₽. */
 export const topUpMin = nanoRub(100_000_000_000n)
-/** What the first top-up of at least 1,000 ₽ adds: 150 ₽. As `grant_welcome` books it, which a test compares. */
+/** The bonus for the first top-up of at least 1,000 ₽: 150 ₽. `grant_welcome` posts it, and a test compares both. */
 export const welcome = { from: nanoRub(1_000_000_000_000n), amount: nanoRub(150_000_000_000n) } as const
-/** More than any setting allows; TOP_UP_MAX_RUB is asked later. */
+/** More than any setting allows. TOP_UP_MAX_RUB is checked later. */
 const amountMax = nanoRub(9_999_999_000_000_000n)
 /** Smallest refund: 0.01 ₽. */
 const kopeck = nanoRub(10_000_000n)
 
 const wholeKopecks = (min: typeof kopeck) =>
-  roublesFrom(min, amountMax).refine((amount) => amount % kopeck === 0n, {
+  rublesFrom(min, amountMax).refine((amount) => amount % kopeck === 0n, {
     error: 'must have at most 2 decimals',
   })
 
 const payment = z
   .object({
     id,
-    amount_rub: roubles,
-    refunded_rub: roubles,
+    amount_rub: rubles,
+    refunded_rub: rubles,
     status: z.enum([
-      ...(['pending', 'waiting_for_capture', 'succeeded', 'canceled'] as const),
-      ...(['partially_refunded', 'refunded'] as const),
+      'pending',
+      'waiting_for_capture',
+      'succeeded',
+      'canceled',
+      'partially_refunded',
+      'refunded',
     ]),
     cancellation_reason: z.string().nullable(),
     confirmation_url: z
       .string()
       .nullable()
-      .meta({ description: 'Where to pay. null: not known yet; ask again in a moment.' }),
+      .meta({ description: 'The payment page. null if not known yet; retry in a moment.' }),
     created_at: time,
     succeeded_at: time.nullable(),
   })
@@ -45,10 +49,10 @@ const refund = z
   .object({
     id,
     payment_id: id,
-    amount_rub: roubles,
+    amount_rub: rubles,
     status: z
       .enum(['pending', 'succeeded', 'canceled'])
-      .meta({ description: 'pending: the provider has not said yet; it is asked again.' }),
+      .meta({ description: 'pending: the provider has not decided yet and is polled.' }),
   })
   .meta({ id: 'Refund' })
 
@@ -58,7 +62,7 @@ const notification = z
     received_at: time,
     event: z.string(),
     object_id: z.string().meta({ description: "The provider's id of a payment or a refund." }),
-    processed_at: time.nullable().meta({ description: 'null: it waits.' }),
+    processed_at: time.nullable().meta({ description: 'null if not processed yet.' }),
     outcome: z.string().nullable(),
     tries: z.int(),
   })
@@ -69,9 +73,9 @@ const difference = z
     id: z.string(),
     kind: z.string(),
     provider_id: z.string().meta({ description: "The provider's id of the payment or the refund." }),
-    payment_id: id.nullable().meta({ description: 'null: it is of no payment that was made here.' }),
-    expected: z.string().meta({ description: 'What our books say.' }),
-    found: z.string().meta({ description: 'What the provider says.' }),
+    payment_id: id.nullable().meta({ description: 'null if its payment was not made here.' }),
+    expected: z.string().meta({ description: 'The value in the ledger.' }),
+    found: z.string().meta({ description: 'The value at the provider.' }),
     noticed_at: time,
     resolved_at: time.nullable(),
     resolved_by: id.nullable().meta({ description: 'Which administrator.' }),
@@ -82,17 +86,17 @@ const toRead = { to: 'member', right: 'billing.read' } as const
 const toWrite = { to: 'member', right: 'billing.write' } as const
 const administrator = { to: 'administrator' } as const
 const params = z.strictObject({ payment_id: pathId })
-/** Why an administrator does something, for whoever asks later. */
+/** The reason for an administrator's change, kept for later audits. */
 const reason = storable(z.string().trim().min(3).max(500))
-/** A number of Postgres's own, as text. */
+/** A Postgres number, as text. */
 const numberPattern = /^\d{1,18}$/
 const numberCursor = cursorOf(z.string().regex(numberPattern))
-/** Each makes a payment at the provider. */
+/** Each call creates a payment at the provider. */
 const createThrottle = { perAddress: 20 }
 
 export const createPayment = {
   operation: 'createPayment',
-  summary: 'Begin a top-up; the payer goes to confirmation_url',
+  summary: 'Create a top-up; send the payer to confirmation_url',
   method: 'POST',
   url: '/api/v1/payments',
   access: { ...toWrite, confirmed: true },
@@ -105,7 +109,7 @@ export const createPayment = {
 
 export const listPayments = {
   operation: 'listPayments',
-  summary: 'The payments of the organization, newest first',
+  summary: 'List payments of the organization, newest first',
   method: 'GET',
   url: '/api/v1/payments',
   access: toRead,
@@ -125,7 +129,7 @@ export const readPayment = {
 
 export const refreshPayment = {
   operation: 'refreshPayment',
-  summary: 'Ask the provider what became of a payment',
+  summary: 'Refresh a payment from the provider',
   method: 'POST',
   url: '/api/v1/payments/:payment_id/refresh',
   access: toRead,
@@ -136,7 +140,7 @@ export const refreshPayment = {
 
 export const adminListPayments = {
   operation: 'adminListPayments',
-  summary: 'List payments of everybody, newest first',
+  summary: 'List payments of all organizations, newest first',
   method: 'GET',
   url: '/api/v1/admin/payments',
   access: administrator,
@@ -146,14 +150,14 @@ export const adminListPayments = {
 
 export const adminRefundPayment = {
   operation: 'adminRefundPayment',
-  summary: 'Give a payment back, whole or in part',
+  summary: 'Refund a payment, fully or partially',
   method: 'POST',
   url: '/api/v1/admin/payments/:payment_id/refunds',
   access: { to: 'administrator', again: true },
   idempotencyKey: true,
   params,
   body: z.strictObject({
-    amount_rub: wholeKopecks(kopeck).optional().meta({ description: 'All that is left, unless given.' }),
+    amount_rub: wholeKopecks(kopeck).optional().meta({ description: 'Defaults to the remaining amount.' }),
     reason,
   }),
   answers: { 201: refund },
@@ -162,7 +166,7 @@ export const adminRefundPayment = {
 
 export const adminListWebhooks = {
   operation: 'adminListWebhooks',
-  summary: 'Notifications of the payment provider and what became of them, newest first',
+  summary: 'List notifications of the payment provider and their results, newest first',
   method: 'GET',
   url: '/api/v1/admin/webhooks',
   access: administrator,
@@ -176,7 +180,7 @@ export const adminListWebhooks = {
 
 export const adminListPaymentDifferences = {
   operation: 'adminListPaymentDifferences',
-  summary: 'What the payment provider says and the books do not, newest first',
+  summary: 'List differences between the payment provider and the ledger, newest first',
   method: 'GET',
   url: '/api/v1/admin/payment-differences',
   access: administrator,
@@ -190,7 +194,7 @@ export const adminListPaymentDifferences = {
 
 export const adminResolvePaymentDifference = {
   operation: 'adminResolvePaymentDifference',
-  summary: 'Say that a difference is settled; one that is settled stays as it is',
+  summary: 'Mark a difference as resolved; a resolved difference does not change',
   method: 'POST',
   url: '/api/v1/admin/payment-differences/:difference_id/resolve',
   access: administrator,
@@ -199,7 +203,7 @@ export const adminResolvePaymentDifference = {
   answers: { 200: difference },
 } as const satisfies Contract
 
-/** Whether a text can be the number of a difference. Pure. */
+/** Whether a text can be the ID of a difference. Pure. */
 export function isDifferenceId(text: string): boolean {
   return numberPattern.test(text)
 }

@@ -1,16 +1,16 @@
 import { randomUUID } from 'node:crypto'
 import type { Pool } from 'pg'
+import { inReadScope, inScope } from '#core/audit/scope'
+import { isId } from '#core/db/id'
+import { formatRub, type NanoRub } from '#core/ledger/money'
+import type { Log } from '#core/process/log'
 import { type Endpoint, endpoint, type Input, type Output } from '../api/endpoint.ts'
 import { once } from '../api/once.ts'
 import { toPage } from '../api/page.ts'
 import { notFound } from '../api/problem.ts'
 import type { Throttles } from '../api/throttles.ts'
-import { inReadScope, inScope } from '../audit/scope.ts'
-import { isId } from '../db/id.ts'
-import { formatRub, type NanoRub } from '../ledger/money.ts'
 import { addressHash } from '../people/address-hash.ts'
 import { hasAcceptedOffer } from '../people/offer-consent.ts'
-import type { Log } from '../process/log.ts'
 import { paymentBody } from './internal/call-body.ts'
 import { callPayment } from './internal/calls.ts'
 import { readDifferences, resolveDifference, type StoredDifference } from './internal/differences.ts'
@@ -31,23 +31,23 @@ export type PaymentDeps = {
   readonly pool: Pool
   readonly throttles: Throttles
   readonly log: Log
-  /** `undefined`: nobody can pay here. */
+  /** `undefined`: payments are not configured. */
   readonly shop: Shop | undefined
   readonly topUpMax: NanoRub
   readonly keyPepper: string
-  /** Where the payer comes back to. */
+  /** The page that the payer returns to. */
   readonly appUrl: string
 }
 
-/** Questions to the provider about one payment: a page that waits for it asks every few seconds. */
+/** Limit of provider calls for one payment. A waiting page asks every few seconds. */
 const refreshRate = { name: 'payment_refresh', count: 20, perS: 60 }
 
-/** Unpaid payments of one organization: each is asked for again and again until it is paid or expires. */
+/** Unpaid payments of one organization. Each is polled until it is paid or expires. */
 const openPaymentsMax = 20
 
 const unavailable = { problem: { code: 'payments_unavailable' } } as const
 
-/** The endpoints of payments. */
+/** Endpoints for payments. */
 export function paymentEndpoints(deps: PaymentDeps): readonly Endpoint[] {
   const { pool } = deps
   return [
@@ -78,7 +78,7 @@ export function paymentEndpoints(deps: PaymentDeps): readonly Endpoint[] {
   ]
 }
 
-/** What administrators look at when something is not as it should be. */
+/** Endpoints for administrators to investigate problems. */
 function oversightEndpoints({ pool }: PaymentDeps): readonly Endpoint[] {
   return [
     endpoint(contracts.adminListWebhooks, async ({ query: { state, limit, cursor } }) => {
@@ -108,7 +108,7 @@ function oversightEndpoints({ pool }: PaymentDeps): readonly Endpoint[] {
   ]
 }
 
-/** Row first, call second: whatever becomes of the call, it is known which payment it was for. */
+/** The row is written before the call, so that the payment is known regardless of the call's outcome. */
 async function create(
   deps: PaymentDeps,
   { caller, visit, body, idempotency }: Input<typeof contracts.createPayment>,
@@ -136,7 +136,7 @@ async function create(
   if ('problem' in noted) return noted
   await callPayment({ pool, shop: shop.forOneWait(), log }, noted.body.id)
   const payment = await findOwn(pool, organizationId, noted.body.id)
-  if (payment === undefined) throw new Error(`there is no payment ${noted.body.id}`)
+  if (payment === undefined) throw new Error(`payment ${noted.body.id} does not exist`)
   return { status: 201, body: show(payment) }
 }
 
@@ -185,16 +185,27 @@ function show(payment: StoredPayment): contracts.ShownPayment {
 
 function showNotification({ id, event, objectId, outcome, tries, ...times }: KeptNotification) {
   return {
-    ...{ id: String(id), received_at: times.receivedAt.toISOString(), event, object_id: objectId },
-    ...{ processed_at: times.processedAt?.toISOString() ?? null, outcome, tries },
+    id: String(id),
+    received_at: times.receivedAt.toISOString(),
+    event,
+    object_id: objectId,
+    processed_at: times.processedAt?.toISOString() ?? null,
+    outcome,
+    tries,
   }
 }
 
 function showDifference(difference: StoredDifference) {
   const { id, kind, providerId, paymentId, ours, theirs, noticedAt, resolvedAt, resolvedBy } = difference
   return {
-    ...{ id: String(id), kind, provider_id: providerId, payment_id: paymentId },
-    ...{ expected: ours, found: theirs, noticed_at: noticedAt.toISOString() },
-    ...{ resolved_at: resolvedAt?.toISOString() ?? null, resolved_by: resolvedBy },
+    id: String(id),
+    kind,
+    provider_id: providerId,
+    payment_id: paymentId,
+    expected: ours,
+    found: theirs,
+    noticed_at: noticedAt.toISOString(),
+    resolved_at: resolvedAt?.toISOString() ?? null,
+    resolved_by: resolvedBy,
   }
 }

@@ -1,7 +1,7 @@
 import type { Pool } from 'pg'
 import { Gauge, type Registry } from 'prom-client'
-import type { Job } from '../process/job.ts'
-import type { Log } from '../process/log.ts'
+import type { Job } from '#core/process/job'
+import type { Log } from '#core/process/log'
 import { callPayment, callRefund } from './internal/calls.ts'
 import { comparedDays, comparePayments, type Span } from './internal/comparison.ts'
 import { processNotification } from './internal/inbox.ts'
@@ -11,36 +11,42 @@ import { capturePayment, pollPayment } from './internal/polls.ts'
 import { paymentStatuses } from './internal/transition.ts'
 import type { Shop } from './shop.ts'
 
-/** Questions that one worker asks the provider at a time: one that is not answered holds up no other. */
+/** Concurrent calls of one worker to the provider. A hanging call does not block the others. */
 const laneCount = 4
-/** The same of notifications alone: more than one organization may have open, so that answers that do not come hold up nobody else. */
+/**
+ * Lanes only for notifications: more than one organization may have open, so that its hanging calls do not block
+ * others.
+ */
 const noticeLaneCount = 24
-/** A notification is looked at at most this long after it came, even if its hint was lost. */
+/** A notification is processed at most this long after it arrives, even if its hint was lost. */
 const everyMs = 1_000
 const measureEveryMs = 5_000
 const compareEveryMs = 24 * 3_600_000
 const compareRetryMsMax = 600_000
-/** A payment or refund that was never told is found within so many days. */
+/** A payment or refund without notification is found if it is at most this many days old. */
 const comparedDayCount = 7
 const removeEveryMs = 3_600_000
-/** Notifications that one run removes; the rest follow at once. */
+/** Notifications that one run removes. The rest follow immediately. */
 const removedCountMax = 1_000
 
 type Deps = { readonly pool: Pool; readonly registry: Registry; readonly log: Log }
 
 /**
- * Finds out what was paid and given back: from notifications, by asking where none came, and by repeating calls whose
- * outcome is unknown. Without a shop all of that waits for a worker that has one.
+ * Finds out what was paid and refunded: from notifications, by polling if none came, and by repeating calls of unknown
+ * outcome. Without a shop, this waits for a worker that has one.
  */
 export function paymentJobs(deps: Deps, shop: Shop | undefined): readonly Job[] {
   const always = [measureJob(deps), removalJob(deps.pool)]
   if (shop === undefined) {
-    deps.log.warn({}, 'YOOKASSA_SHOP_ID is not set: nobody can pay, and notifications wait in webhook_inbox')
+    deps.log.warn(
+      {},
+      'YOOKASSA_SHOP_ID is not set; payments are disabled, and notifications wait in webhook_inbox',
+    )
     return always
   }
   const { pool, log } = deps
   const settle = { pool, shop, log }
-  // In this order: somebody waits for what was paid just now.
+  // In this order, because a user may be waiting for a new payment.
   const steps = [
     () => processNotification(settle),
     () => callPayment(settle, null),
@@ -73,7 +79,7 @@ export function paymentJobs(deps: Deps, shop: Shop | undefined): readonly Job[] 
       if (uncompared.length === 0) uncompared = comparedDays(comparedDayCount, new Date())
       const [day, ...rest] = uncompared
       const parts = day === undefined ? [] : await comparePayments(settle, day)
-      uncompared = [...parts, ...rest] // a failed one is tried again, and those before it are not
+      uncompared = [...parts, ...rest] // retry the failed part, but not those before it
       return uncompared.length > 0 ? 'more' : 'idle'
     },
   }
@@ -100,28 +106,28 @@ function measureJob({ pool, registry }: Deps): Job {
   const registers = [registry]
   const waiting = new Gauge({
     name: 'model_gateway_webhooks_waiting',
-    help: 'Notifications of the payment provider that were not looked at yet.',
+    help: 'Notifications of the payment provider not processed yet.',
     registers,
   })
   const waitingAge = new Gauge({
     name: 'model_gateway_webhooks_waiting_age_seconds',
-    help: 'Age of the oldest notification that was not looked at yet.',
+    help: 'Age of the oldest notification not processed yet.',
     registers,
   })
   const payments = new Gauge({
     name: 'model_gateway_payments',
-    help: 'Payments made in the last 24 hours, by the status that they have now.',
+    help: 'Payments created in the last 24 hours, by current status.',
     labelNames: ['status'],
     registers,
   })
   const unknownCalls = new Gauge({
     name: 'model_gateway_payment_calls_unknown',
-    help: 'Payments and refunds of which the provider has not said yet whether they were made.',
+    help: 'Payments and refunds whose create call has an unknown outcome.',
     registers,
   })
   const differences = new Gauge({
     name: 'model_gateway_payment_differences',
-    help: 'What the payment provider has and the books do not, or otherwise, and nobody has resolved yet.',
+    help: 'Unresolved differences between the payment provider and the ledger.',
     registers,
   })
   return {

@@ -1,47 +1,59 @@
 import { z } from 'zod'
-import { findRub, nanoRub } from '../ledger/money.ts'
-import { httpUrlSetting } from '../process/environment.ts'
+import { rublesSetting } from '#core/ledger/money-setting'
+import { httpUrlSetting } from '#core/process/environment'
 import type { ReceiptSettings } from './internal/call-body.ts'
 import type { YookassaAccess } from './internal/yookassa.ts'
 
-/** Whose shop takes the money, and what its receipts say. */
+/** The shop that receives the money, and the fields of its receipts. */
 export type ShopSettings = YookassaAccess & {
-  /** Of payments that move no money. */
+  /** Its payments move no real money. */
   readonly isTest: boolean
-  /** `undefined`: the provider is sent no receipts. */
+  /** `undefined`: no receipts are sent to the provider. */
   readonly receipt: ReceiptSettings | undefined
 }
 
 const wholeUpTo = (max: number) => z.coerce.number().pipe(z.int().min(1).max(max))
 
-/** Settings of every process that asks the provider. */
+/** Settings of every process that calls the provider. */
 export const shopSettings = {
+  /** The shop. Without it payments are off. Set the secret key as well. */
   YOOKASSA_SHOP_ID: z
     .string()
-    .regex(/^\d{1,32}$/, 'must be the digits of a shop')
+    .regex(/^\d{1,32}$/, 'must be the shop ID, which has only digits')
     .optional(),
+  /** Secret key of the shop; one that begins with `test_` belongs to a test shop. */
   YOOKASSA_SECRET_KEY: z.string().min(8, 'must be at least 8 characters long').optional(),
+  /** The payment provider's API. */
   YOOKASSA_URL: httpUrlSetting.default('https://api.yookassa.ru/v3'),
+  /** VAT code of fiscal receipts, 1 to 12. Without it no receipts are sent. An accountant decides this and the next ones. */
   RECEIPT_VAT_CODE: wholeUpTo(12).optional(),
+  /** Tax system code, 1 to 6. */
   RECEIPT_TAX_SYSTEM_CODE: wholeUpTo(6).optional(),
+  /** Payment subject. */
   RECEIPT_PAYMENT_SUBJECT: z.string().min(1).max(64).default('service'),
+  /** `full_prepayment` or `full_payment`. */
   RECEIPT_PAYMENT_MODE: z.enum(['full_prepayment', 'full_payment']).default('full_prepayment'),
+  /** Tag 1125: a payment on the internet. */
   RECEIPT_INTERNET: z.stringbool().default(true),
+  /** Tag 1011: time zone, 1 to 11. */
   RECEIPT_TIMEZONE: wholeUpTo(11).optional(),
 }
 
 type Data = z.output<z.ZodObject<typeof shopSettings>>
 
-/** Test shops have keys of their own, which begin with this. */
+/** Test shops have their own keys, which begin with this. */
 const testKeyStart = 'test_'
 
-/** The shop, or `undefined` where there is none: nobody can pay then. Refuse one half of its two names with `shopProblem`. */
+/** The shop, or `undefined` if payments are not configured. Call `refuseHalfAShop` to reject incomplete settings. */
 export function shopOf(data: Data): ShopSettings | undefined {
   const { YOOKASSA_SHOP_ID: shopId, YOOKASSA_SECRET_KEY: secretKey, YOOKASSA_URL: url } = data
   if (shopId === undefined || secretKey === undefined) return undefined
   const { RECEIPT_VAT_CODE: vatCode } = data
   return {
-    ...{ url, shopId, secretKey, isTest: secretKey.startsWith(testKeyStart) },
+    url,
+    shopId,
+    secretKey,
+    isTest: secretKey.startsWith(testKeyStart),
     receipt:
       vatCode === undefined
         ? undefined
@@ -56,7 +68,7 @@ export function shopOf(data: Data): ShopSettings | undefined {
   }
 }
 
-/** Names the setting that is missing where only one of a shop's two is there. */
+/** Reports the missing setting if only one of a shop's two settings is present. */
 export function refuseHalfAShop(data: Data, context: z.core.$RefinementCtx): void {
   const { YOOKASSA_SHOP_ID: shopId, YOOKASSA_SECRET_KEY: secretKey } = data
   if ((shopId === undefined) === (secretKey === undefined)) return
@@ -66,13 +78,13 @@ export function refuseHalfAShop(data: Data, context: z.core.$RefinementCtx): voi
   })
 }
 
-/** The largest payment by card that the provider takes. */
+/** The largest card payment that the provider accepts. */
 const topUpMaxDefault = '350000'
 
-/** Largest top-up, in whole roubles; at least the smallest one, 100 ₽. */
+/** Largest top-up, in whole rubles. At least the smallest top-up, 100 ₽. */
 export const topUpMaxSetting = z
   .string()
-  .regex(/^\d{3,7}$/, 'must be a whole number of roubles from 100 to 9999999')
+  .regex(/^\d{3,7}$/, 'must be a whole number of rubles from 100 to 9999999')
   .refine((text) => Number(text) >= 100, 'must be at least 100')
   .default(topUpMaxDefault)
-  .transform((text) => findRub(text) ?? nanoRub(0n))
+  .pipe(rublesSetting)

@@ -1,18 +1,18 @@
 import type { Provider } from './internal/provider.ts'
 import type { ShopIdentity } from './internal/transition.ts'
 import { createYookassa } from './internal/yookassa.ts'
-import type { ShopSettings } from './settings.ts'
+import type { ShopSettings } from './payment-settings.ts'
 
-/** A shop at the provider, ready to be asked. */
+/** A shop at the provider, ready for calls. */
 export type Shop = ShopIdentity & {
   readonly provider: Provider
   readonly receipt: ShopSettings['receipt']
-  /** The same shop for somebody who waits: all that it is asked ends soon, its outcome unknown where it was not told. */
+  /** The same shop for a waiting user: calls end soon, with an unknown outcome if the provider has not responded. */
   forOneWait(): Shop
   close(): Promise<void>
 }
 
-/** Somebody looks at a page meanwhile. The provider may take three times as long; a worker waits for that. */
+/** A user is waiting for a page. The provider may take three times as long; a worker waits for that. */
 const waitMsMax = 8_000
 
 /** Opens no connection before the first call. */
@@ -20,7 +20,11 @@ export function openShop(settings: ShopSettings): Shop {
   const { close, provider } = createYookassa(settings)
   const { shopId, isTest, receipt } = settings
   const shopUntil = (ends?: AbortSignal): Shop => ({
-    ...{ shopId, isTest, receipt, provider: provider(ends), close },
+    shopId,
+    isTest,
+    receipt,
+    provider: provider(ends),
+    close,
     forOneWait: () => shopUntil(AbortSignal.timeout(waitMsMax)),
   })
   return shopUntil()

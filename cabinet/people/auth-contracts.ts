@@ -1,9 +1,10 @@
 import { z } from 'zod'
 import type { Contract } from '../api/contract.ts'
-import { emailAddress, newPassword } from './internal/email-address.ts'
+import { emailAddress, lastingAddress } from './internal/email-address.ts'
 import { locale, password, secondFactor, token } from './internal/fields.ts'
+import { newPassword } from './internal/new-password.ts'
 
-/** Whatever is not exactly `true` is no consent; which of the two is missing is told by `consent_required`. */
+/** Only exactly `true` is consent. The problem `consent_required` names the missing one. */
 const consent = z.unknown().optional().meta({ type: 'boolean', const: true })
 
 export const register = {
@@ -12,10 +13,14 @@ export const register = {
   method: 'POST',
   url: '/api/v1/auth/register',
   access: { to: 'anyone' },
-  // Whoever has a domain has mailboxes without end, and each may be given a trial.
+  // The owner of a domain has unlimited mailboxes, and each may be given a trial.
   throttle: { perAddress: 10, perAddressDaily: 300, all: 600 },
+  proofOfWork: 'always',
   body: z.object({
-    ...{ email: emailAddress, password: newPassword, accept_offer: consent, accept_pdn: consent },
+    email: lastingAddress,
+    password: newPassword,
+    accept_offer: consent,
+    accept_pdn: consent,
     locale: locale.optional(),
   }),
   answers: { 202: z.object({ status: z.literal('verification_sent') }) },
@@ -24,7 +29,7 @@ export const register = {
 
 export const verifyEmail = {
   operation: 'verifyEmail',
-  summary: 'Confirm an address with the token of a letter, and sign in',
+  summary: 'Confirm an address with the token of an email, and sign in',
   method: 'POST',
   url: '/api/v1/auth/verify-email',
   access: { to: 'anyone' },
@@ -36,7 +41,7 @@ export const verifyEmail = {
 
 export const resendVerification = {
   operation: 'resendVerification',
-  summary: 'Ask for another letter that confirms an address',
+  summary: 'Request another email that confirms an address',
   method: 'POST',
   url: '/api/v1/auth/resend-verification',
   access: { to: 'anyone' },
@@ -71,7 +76,7 @@ export const loginWithCode = {
 
 export const logout = {
   operation: 'logout',
-  summary: 'End this session',
+  summary: 'Sign out of this session',
   method: 'POST',
   url: '/api/v1/auth/logout',
   access: { to: 'person' },
@@ -80,7 +85,7 @@ export const logout = {
 
 export const forgotPassword = {
   operation: 'forgotPassword',
-  summary: 'Ask for a letter that sets a new password',
+  summary: 'Request an email to set a new password',
   method: 'POST',
   url: '/api/v1/auth/password/forgot',
   access: { to: 'anyone' },
@@ -91,7 +96,7 @@ export const forgotPassword = {
 
 export const resetPassword = {
   operation: 'resetPassword',
-  summary: 'Set a new password with the token of a letter; every session ends',
+  summary: 'Set a new password with the token of an email; all sessions end',
   method: 'POST',
   url: '/api/v1/auth/password/reset',
   access: { to: 'anyone' },
@@ -103,7 +108,7 @@ export const resetPassword = {
 
 export const changePassword = {
   operation: 'changePassword',
-  summary: 'Change the password; every other session ends',
+  summary: 'Change the password; all other sessions end',
   method: 'POST',
   url: '/api/v1/auth/password/change',
   access: { to: 'person' },

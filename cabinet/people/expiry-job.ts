@@ -1,11 +1,11 @@
 import type { Pool } from 'pg'
-import type { Job } from '../process/job.ts'
+import type { Job } from '#core/process/job'
 
 const everyMs = 600_000
-/** Rows of one kind that one run removes; the rest follow at once. */
+/** Rows of one kind that one run removes. The rest follow immediately. */
 const countMax = 1_000
 
-/** Removes sessions, links of letters and idempotency keys that have expired. */
+/** Removes expired sessions, email links and idempotency keys. */
 export function expiryJob(pool: Pool): Job {
   return {
     name: 'expiry',

@@ -3,8 +3,11 @@ import type { Contract } from '../api/contract.ts'
 import { locale } from './internal/fields.ts'
 
 const document = z.object({
-  ...{ kind: z.enum(['offer', 'personal_data']), version: z.string(), locale, sha256: z.string() },
-  /** Where its text is. */
+  kind: z.enum(['offer', 'personal_data']),
+  version: z.string(),
+  locale,
+  sha256: z.string(),
+  /** The URL of its text. */
   url: z.string(),
 })
 
@@ -13,7 +16,7 @@ const cacheSeconds = 3_600
 
 export const listLegalDocuments = {
   operation: 'listLegalDocuments',
-  summary: 'Every version of what people agree to, the newest first',
+  summary: 'List all versions of the legal documents, newest first',
   method: 'GET',
   url: '/api/v1/legal/documents',
   access: { to: 'anyone' },
@@ -23,7 +26,7 @@ export const listLegalDocuments = {
 
 export const readLegalDocument = {
   operation: 'readLegalDocument',
-  summary: 'The text of one version in one language, as Markdown',
+  summary: 'Read one version in one language, as Markdown',
   method: 'GET',
   url: '/api/v1/legal/documents/:kind/:version/:locale',
   access: { to: 'anyone' },

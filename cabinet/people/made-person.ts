@@ -1,29 +1,29 @@
 import { randomUUID } from 'node:crypto'
 import { generateSecret, generateSync } from 'otplib'
-import type { ScopedClient } from '../audit/scope.ts'
-import type { KeyList } from '../process/key-list.ts'
+import type { ScopedClient } from '#core/audit/scope'
+import type { KeyList } from '#core/process/key-list'
 import { createVouchedUser, promote } from './internal/administrators.ts'
 import { createPasswords } from './internal/password.ts'
 import { hasFactor, otpauthUri, putFactor } from './internal/second-factor.ts'
 import { findUserByEmail, type User } from './internal/user-store.ts'
 
-/** Somebody whom a command makes, and for whose address it vouches. */
+/** A seeded user, created by a command that vouches for the address. */
 export type PersonToMake = {
   readonly email: string
   readonly password: string
-  /** Whose owner it becomes; otherwise of a new one. */
+  /** The organization to own; otherwise a new one. */
   readonly organizationId?: string
-  /** Makes an administrator, whose second factor is on. */
+  /** Makes the user an administrator with an active second factor. */
   readonly administrator?: { readonly totpSecret: string; readonly sealingKeys: KeyList<Uint8Array> }
-  /** Noted as what agreed to both documents in this person's name. */
+  /** Recorded as having agreed to both documents in the user's name. */
   readonly command: string
 }
 
 /**
- * Makes somebody with a confirmed address and a password, without a trial, unless the address is known: then nothing
- * changes. Needs the rights of the owner of the database, which no process of a cluster has.
+ * Seeds a user with a confirmed address and a password, without a trial. If the address is known, nothing changes.
+ * Requires the permissions of the database owner, which no process of a cluster has.
  *
- * Answers whether password and second factor are those given here: who was made earlier may have changed them.
+ * Returns whether password and second factor are those given here. An existing user may have changed them.
  */
 export async function makePerson(client: ScopedClient, person: PersonToMake): Promise<boolean> {
   const known = await findUserByEmail(client, person.email)
@@ -54,7 +54,7 @@ export function newTotpSecret(): string {
   return generateSecret()
 }
 
-/** What an app for codes reads of a second factor, and what such an app shows now. */
+/** A second factor's URI for authenticator apps, and its current code. */
 export function showSecondFactor(
   email: string,
   totpSecret: string,

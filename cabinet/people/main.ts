@@ -1,13 +1,13 @@
 import { z } from 'zod'
-import { inScope } from '../audit/scope.ts'
-import { runOnDatabase } from '../db/run-on-database.ts'
-import { BadEnvironment, httpUrlSetting, readEnvironment } from '../process/environment.ts'
+import { inScope } from '#core/audit/scope'
+import { runOnDatabase } from '#core/db/run-on-database'
+import { BadEnvironment, httpUrlSetting, readEnvironment } from '#core/process/environment'
 import { makeAdministrator } from './internal/administrators.ts'
 import { emailAddress } from './internal/email-address.ts'
 
 const envSchema = z.object({ APP_URL: httpUrlSetting })
 
-/** `npm run admin -- EMAIL`: makes an administrator, or makes one of somebody who has registered. */
+/** `npm run admin -- EMAIL`: creates an administrator, or makes a registered user an administrator. */
 const asked = emailAddress.safeParse(process.argv[2] ?? '')
 if (!asked.success || process.argv.length !== 3) {
   process.stderr.write('Usage: npm run admin -- EMAIL\nEMAIL must be one email address.\n')
@@ -41,14 +41,14 @@ function sentencesOf(
   address: string,
 ): readonly string[] {
   const next =
-    'After signing in, set up two-factor authentication: until then, administration answers 403 mfa_required.'
+    'After signing in, set up two-factor authentication. Until then, administration returns 403 mfa_required.'
   if ('link' in made)
     return [
-      `${address} is an administrator and has no password yet. Set one within an hour, with this link, which works once:`,
+      `${address} is an administrator and has no password yet. Set one within an hour with this link, which works once:`,
       made.link,
       next,
     ]
-  if (made.was === 'administrator') return [`${address} is already an administrator. Nothing was changed.`]
+  if (made.was === 'administrator') return [`${address} is already an administrator. Nothing changed.`]
   if (made.was === 'blocked') return [`${address} is blocked and was not made an administrator.`]
   return [
     `${address} is now an administrator and was signed out everywhere. Their password stays the same.`,

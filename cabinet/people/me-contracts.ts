@@ -5,7 +5,10 @@ import { id, pathId, time } from '../api/fields.ts'
 import { hasOneFactor, locale, password, secondFactor, totpCode } from './internal/fields.ts'
 
 const me = z.object({
-  ...{ id, email: z.string(), locale, role: z.enum(['user', 'admin']) },
+  id,
+  email: z.string(),
+  locale,
+  role: z.enum(['user', 'admin']),
   is_confirmed: z.boolean(),
   has_totp: z.boolean(),
   recovery_codes_left: z.number().int(),
@@ -13,16 +16,18 @@ const me = z.object({
   accepted_pdn_at: time,
   organization: z
     .object({
-      ...{ id, name: z.string(), display_name: z.string().nullable() },
+      id,
+      name: z.string(),
+      display_name: z.string().nullable(),
       role: z.enum(['owner', 'developer', 'accountant']),
-      rights: z.array(z.enum(rights)).meta({ description: 'What the role allows.' }),
+      rights: z.array(z.enum(rights)).meta({ description: 'Permissions of the role.' }),
     })
     .nullable(),
 })
 
 export const readMe = {
   operation: 'readMe',
-  summary: 'Who is signed in',
+  summary: 'Read the signed-in user',
   method: 'GET',
   url: '/api/v1/me',
   access: { to: 'person' },
@@ -31,7 +36,7 @@ export const readMe = {
 
 export const changeMe = {
   operation: 'changeMe',
-  summary: 'Choose the language of letters',
+  summary: 'Set the language of emails',
   method: 'PATCH',
   url: '/api/v1/me',
   access: { to: 'person' },
@@ -40,13 +45,19 @@ export const changeMe = {
 } as const satisfies Contract
 
 const session = z.object({
-  ...{ id, created_at: time, seen_at: time, expires_at: time, mfa_at: time.nullable() },
-  ...{ address: z.string(), agent: z.string(), is_current: z.boolean() },
+  id,
+  created_at: time,
+  seen_at: time,
+  expires_at: time,
+  mfa_at: time.nullable(),
+  address: z.string(),
+  agent: z.string(),
+  is_current: z.boolean(),
 })
 
 export const listSessions = {
   operation: 'listSessions',
-  summary: 'Where you are signed in, the latest first',
+  summary: 'List your sessions, latest first',
   method: 'GET',
   url: '/api/v1/me/sessions',
   access: { to: 'person' },
@@ -55,7 +66,7 @@ export const listSessions = {
 
 export const endSession = {
   operation: 'endSession',
-  summary: 'Sign out one session',
+  summary: 'Sign out of one session',
   method: 'DELETE',
   url: '/api/v1/me/sessions/:session_id',
   access: { to: 'person' },
@@ -66,7 +77,7 @@ export const endSession = {
 
 export const enrolTotp = {
   operation: 'enrolTotp',
-  summary: 'Begin to set up the second factor',
+  summary: 'Start setting up the second factor',
   method: 'POST',
   url: '/api/v1/me/totp/enrol',
   access: { to: 'person' },
@@ -81,7 +92,7 @@ const recoveryCodes = z.object({ recovery_codes: z.array(z.string()) })
 export const confirmTotp = {
   operation: 'confirmTotp',
   summary:
-    'Turn the second factor on with its first code; answers the recovery codes, once, and ends every other session',
+    'Activate the second factor with its first code; returns the recovery codes once, and ends all other sessions',
   method: 'POST',
   url: '/api/v1/me/totp/confirm',
   access: { to: 'person' },
@@ -92,7 +103,7 @@ export const confirmTotp = {
 
 export const stepUp = {
   operation: 'stepUp',
-  summary: 'Enter a code again, for what needs a fresh one',
+  summary: 'Enter a code again for operations that require a recent one',
   method: 'POST',
   url: '/api/v1/me/totp/step-up',
   access: { to: 'person' },
@@ -103,7 +114,7 @@ export const stepUp = {
 
 export const renewRecoveryCodes = {
   operation: 'renewRecoveryCodes',
-  summary: 'Replace the recovery codes; answers the new ones, once',
+  summary: 'Replace the recovery codes; returns the new codes once',
   method: 'POST',
   url: '/api/v1/me/recovery-codes',
   access: { to: 'person' },
@@ -114,7 +125,7 @@ export const renewRecoveryCodes = {
 
 export const removeTotp = {
   operation: 'removeTotp',
-  summary: 'Turn the second factor off',
+  summary: 'Remove the second factor',
   method: 'DELETE',
   url: '/api/v1/me/totp',
   access: { to: 'person' },
@@ -129,13 +140,17 @@ export const removeTotp = {
 const documentKind = z.enum(['offer', 'personal_data'])
 
 const consent = z.object({
-  ...{ kind: documentKind, version: z.string(), locale, sha256: z.string() },
-  ...{ withdrawn: z.boolean(), at: time },
+  kind: documentKind,
+  version: z.string(),
+  locale,
+  sha256: z.string(),
+  withdrawn: z.boolean(),
+  at: time,
 })
 
 export const listConsents = {
   operation: 'listConsents',
-  summary: 'What you have agreed to, the latest first',
+  summary: 'List your consents, latest first',
   method: 'GET',
   url: '/api/v1/me/consents',
   access: { to: 'person' },
@@ -144,13 +159,16 @@ export const listConsents = {
 
 export const acceptDocument = {
   operation: 'acceptDocument',
-  summary: 'Agree to the version of a document that is in force; again, the same answer',
+  summary: 'Accept the current version of a document; repeated calls return the same consent',
   method: 'POST',
   url: '/api/v1/me/consents',
   access: { to: 'person' },
   body: z.strictObject({
     kind: documentKind,
-    version: z.string().max(64).meta({ description: 'The one that was read: the newest of its kind.' }),
+    version: z
+      .string()
+      .max(64)
+      .meta({ description: 'The version that was read, which must be the newest of its kind.' }),
   }),
   answers: { 200: consent },
 } as const satisfies Contract

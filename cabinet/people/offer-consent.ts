@@ -1,7 +1,7 @@
-import type { Queryable } from '../db/pool.ts'
+import type { Queryable } from '#core/db/pool'
 import { currentDocuments } from './internal/legal-documents.ts'
 
-/** Whether the newest offer is the one that a person has accepted, and not withdrawn since. */
+/** Whether a user has accepted the newest offer and not withdrawn the consent. */
 export async function hasAcceptedOffer(client: Queryable, userId: string): Promise<boolean> {
   const { rows } = await client.query<{ version: string; withdrawn: boolean }>(
     `select version, withdrawn from consents where user_id = $1 and kind = 'offer' order by id desc limit 1`,

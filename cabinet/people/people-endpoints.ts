@@ -1,7 +1,7 @@
 import type { Pool } from 'pg'
+import type { KeyList } from '#core/process/key-list'
 import type { Endpoint } from '../api/endpoint.ts'
 import type { Throttles } from '../api/throttles.ts'
-import type { KeyList } from '../process/key-list.ts'
 import { codeAttempts, passwordAttempts } from './internal/attempts.ts'
 import { legalEndpoints } from './internal/legal-endpoints.ts'
 import { meEndpoints } from './internal/me-endpoints.ts'
@@ -10,6 +10,7 @@ import { passwordEndpoints } from './internal/password-endpoints.ts'
 import { registrationEndpoints } from './internal/registration-endpoints.ts'
 import { signInEndpoints } from './internal/sign-in-endpoints.ts'
 import { totpEndpoints } from './internal/totp-endpoints.ts'
+import type { TrialRules } from './trial-settings.ts'
 
 type Deps = {
   readonly pool: Pool
@@ -18,13 +19,16 @@ type Deps = {
     readonly keyPepper: string
     readonly sealingKeys: KeyList<Uint8Array>
     readonly appUrl: string
+    readonly trials: TrialRules
   }
 }
 
-/** Accounts: registration, sign-in, passwords, second factors, and what somebody agreed to. */
+/** Account endpoints: registration, sign-in, passwords, second factors and consents. */
 export function peopleEndpoints({ pool, throttles, config }: Deps): readonly Endpoint[] {
   const parts = {
-    ...{ pool, ...config, passwords: createPasswords() },
+    pool,
+    ...config,
+    passwords: createPasswords(),
     passwordAttempts: passwordAttempts(throttles),
     codeAttempts: codeAttempts(throttles),
   }

@@ -1,23 +1,23 @@
 import { createHash, randomBytes, randomUUID } from 'node:crypto'
 import type { Pool } from 'pg'
+import { inReadScope, type ScopedClient } from '#core/audit/scope'
+import type { Queryable } from '#core/db/pool'
 import type { Locale, MemberRole, Person } from '../api/access.ts'
-import { inReadScope, type ScopedClient } from '../audit/scope.ts'
-import type { Queryable } from '../db/pool.ts'
 
-/** How long a session lasts, and how long without a call; seconds. */
+/** Seconds that a session lasts, in total and without a call. */
 const lifetimes = {
   user: { absoluteS: 30 * 86_400, idleS: 7 * 86_400 },
   admin: { absoluteS: 12 * 3_600, idleS: 30 * 60 },
 } as const
-/** For entering a code. */
+/** Time to enter a code. */
 const halfSignedInS = 5 * 60
-/** How exactly the last use of a session is noted. */
+/** Precision of a session's last use. */
 const seenEveryS = 60
 
-/** Of one person, and as many half ones: the next one ends the longest unused. */
+/** Sessions of one user, and pending-MFA sessions separately. A new one ends the one unused for longest. */
 const sessionsMax = 50
 
-/** A session, its person, and the organization that the person acts for; an account has one so far. */
+/** A session, its user, and the organization that the user acts for. For now, an account has one organization. */
 export type FoundSession = {
   readonly stage: 'password' | 'complete'
   readonly person: Person
@@ -40,9 +40,9 @@ type Row = {
 }
 
 /**
- * The session that a cookie opens, unless it has ended, was idle for too long, or its person is blocked.
+ * The session of a cookie, unless it has ended, was idle for too long, or its user is blocked.
  *
- * @throws what Postgres says, or that it is away.
+ * @throws Postgres errors, or that Postgres is unavailable.
  */
 export async function findSession(pool: Pool, token: string): Promise<FoundSession | undefined> {
   const row = await inReadScope(pool, null, (client) => readSession(client, token))
@@ -69,10 +69,7 @@ async function readSession(client: Queryable, token: string): Promise<Row | unde
   return rows[0]
 }
 
-/**
- * Those of these sessions that open the cabinet now, with the organization that their person acts for. Does not count as a
- * use of them.
- */
+/** Those of these sessions that are valid now, with the organization of their user. Does not count as a use. */
 export async function findOpenSessions(
   client: Queryable,
   sessionIds: readonly string[],
@@ -88,16 +85,16 @@ export async function findOpenSessions(
   return new Map(rows.map(({ id, organizationId }) => [id, organizationId]))
 }
 
-/** What a browser is given; nothing but its hash is kept. */
+/** The token for the browser. Only its hash is stored. */
 export type NewSession = { readonly token: string; readonly maxAgeS: number }
 
-/** Where somebody signs in from. */
+/** The origin of a sign-in. */
 export type Place = { readonly address: string; readonly agent: string }
 
 /**
- * Begins a session for somebody who has proven who it is.
+ * Begins a session for an authenticated user.
  *
- * @param proven `password`: a code is still missing, and 5 minutes are left to enter it.
+ * @param proven `password`: a code is still missing, and must be entered within 5 minutes.
  */
 export async function beginSession(
   client: ScopedClient,
@@ -110,49 +107,56 @@ export async function beginSession(
   const stage = isHalf ? 'password' : 'complete'
   await removeOldSessions(client, user.id, stage)
   const maxAgeS = isHalf ? halfSignedInS : lifetimes[user.role].absoluteS
-  await client.unaudited(
+  await client.withoutAudit(
+    'sign-ins and sign-outs are audited by their endpoints',
     `insert into sessions (id, token_hash, user_id, stage, mfa_at, expires_at, address, agent)
      values ($1, $2, $3, $4, case when $5 then now() end, now() + make_interval(secs => $6), $7, $8)`,
-    [
-      ...[randomUUID(), hashToken(token), user.id, stage],
-      ...[proven === 'all_with_code', maxAgeS, address, agent],
-    ],
+    [randomUUID(), hashToken(token), user.id, stage, proven === 'all_with_code', maxAgeS, address, agent],
   )
   return { token, maxAgeS }
 }
 
-/** Those that have ended, and the longest unused of too many: a half one, which takes no code, ends no whole one. */
+/**
+ * Removes ended sessions, and the longest unused if there are too many. A pending-MFA session never ends a full
+ * session.
+ */
 async function removeOldSessions(
   client: ScopedClient,
   userId: string,
   stage: FoundSession['stage'],
 ): Promise<void> {
-  await client.unaudited(
+  await client.withoutAudit(
+    'sign-ins and sign-outs are audited by their endpoints',
     `delete from sessions where user_id = $1 and (expires_at <= now() or id in (
        select id from sessions where user_id = $1 and stage = $2 order by seen_at desc, id offset $3))`,
     [userId, stage, sessionsMax - 1],
   )
 }
 
-/** Ends one session of a user; `undefined`: all of them, but `except`. Answers how many there were. */
+/** Ends one session of a user; `undefined`: all sessions except `except`. Returns their number. */
 export async function endSessions(
   client: ScopedClient,
   userId: string,
   which: { readonly sessionId?: string; readonly except?: string } = {},
 ): Promise<number> {
-  const { rowCount } = await client.unaudited(
+  const { rowCount } = await client.withoutAudit(
+    'sign-ins and sign-outs are audited by their endpoints',
     `delete from sessions where user_id = $1 and ($2::uuid is null or id = $2) and ($3::uuid is null or id <> $3)`,
     [userId, which.sessionId ?? null, which.except ?? null],
   )
   return rowCount ?? 0
 }
 
-/** Notes that a code of the second factor was just accepted in a session. */
+/** Records that a session just passed the second factor. */
 export async function noteCode(client: ScopedClient, sessionId: string): Promise<void> {
-  await client.unaudited('update sessions set mfa_at = now() where id = $1', [sessionId])
+  await client.withoutAudit(
+    'sign-ins and sign-outs are audited by their endpoints',
+    'update sessions set mfa_at = now() where id = $1',
+    [sessionId],
+  )
 }
 
-/** A session as its person sees it. */
+/** A session as its user sees it. */
 export type LiveSession = {
   readonly id: string
   readonly createdAt: Date
@@ -163,7 +167,7 @@ export type LiveSession = {
   readonly agent: string
 }
 
-/** Where somebody is signed in, the latest used first. */
+/** A user's sessions, last used first. */
 export async function listLiveSessions(client: Queryable, userId: string): Promise<readonly LiveSession[]> {
   const { rows } = await client.query<LiveSession>(
     `select s.id, s.created_at as "createdAt", s.seen_at as "seenAt", s.expires_at as "expiresAt", s.mfa_at as "mfaAt",
@@ -177,7 +181,7 @@ export async function listLiveSessions(client: Queryable, userId: string): Promi
   return rows
 }
 
-/** Stored instead of any token of ours: it has 256 random bits, so a plain hash says nothing about it. */
+/** Stored instead of our tokens. They have 256 random bits, so a plain hash reveals nothing. */
 export function hashToken(token: string): Buffer {
   return createHash('sha256').update(token).digest()
 }

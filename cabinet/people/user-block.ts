@@ -1,7 +1,7 @@
-import type { ScopedClient } from '../audit/scope.ts'
+import type { ScopedClient } from '#core/audit/scope'
 import { endSessions } from './session-store.ts'
 
-/** Blocks a user, whose sessions end with it, or lifts that block. The same again writes nothing. */
+/** Blocks a user and ends their sessions, or unblocks the user. Repeated calls write nothing. */
 export async function setBlocked(
   client: ScopedClient,
   userId: string,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { readConfig as readWorkerConfig } from '../worker/config.ts'
+import { readConfig as readWorkerConfig } from '#worker/config'
 import { readConfig } from './config.ts'
 
 const env = {

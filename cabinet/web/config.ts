@@ -1,12 +1,5 @@
 import { z } from 'zod'
-import type { NanoRub } from '../ledger/money.ts'
-import {
-  refuseHalfAShop,
-  type ShopSettings,
-  shopOf,
-  shopSettings,
-  topUpMaxSetting,
-} from '../payments/settings.ts'
+import type { NanoRub } from '#core/ledger/money'
 import {
   cidrListSetting,
   countSetting,
@@ -19,55 +12,83 @@ import {
   redisUrlSetting,
   sealingKeyListSetting,
   secretSetting,
-} from '../process/environment.ts'
-import type { KeyList } from '../process/key-list.ts'
+} from '#core/process/environment'
+import type { KeyList } from '#core/process/key-list'
+import {
+  refuseHalfAShop,
+  type ShopSettings,
+  shopOf,
+  shopSettings,
+  topUpMaxSetting,
+} from '../payments/payment-settings.ts'
+import { type TrialRules, trialRulesOf, trialSettings } from '../people/trial-settings.ts'
 
 const settingsSchema = z.object({
   ...shopSettings,
+  /** Largest top-up, in whole rubles; at least 100. */
   TOP_UP_MAX_RUB: topUpMaxSetting,
+  ...trialSettings,
+  /** Postgres, as the role `model_gateway_cabinet`. */
   DATABASE_URL: postgresUrlSetting,
+  /** Redis, as the user `model_gateway_cabinet`. */
   REDIS_URL: redisUrlSetting,
+  /** The same as the gateways'. It never changes. */
   KEY_PEPPER: secretSetting,
+  /** Key list, 32 bytes in base64 each: the first encrypts secrets of second factors. */
   CABINET_SEALING_KEY: sealingKeyListSetting,
+  /** Public address of the cabinet: in links of emails, and the only origin whose pages may change data. */
   APP_URL: httpUrlSetting,
+  /** Address that SDK clients call, ending with `/v1`; shown to users. */
   GATEWAY_BASE_URL: httpUrlSetting,
+  /** Proxies whose `X-Forwarded-For` is trusted. The right-most address outside these ranges is the caller. */
   TRUSTED_PROXY_CIDRS: cidrListSetting.prefault(''),
+  /** Clients' port. */
   CABINET_PORT: portSetting.default(3000),
+  /** Port of `/livez`, `/readyz` and `/metrics`, never public. */
   CABINET_ADMIN_PORT: portSetting.default(9092),
+  /** Address to listen on. Default: every address, including IPv6 if the kernel supports it. */
   CABINET_HOST: hostSetting,
+  /** Receipts that one key may read per minute, from one replica. */
   CABINET_RECEIPTS_PER_MINUTE: countSetting.default(60),
+  /** `trace`, `debug`, `info`, `warn`, `error`, `fatal` or `silent`. Requests without a genuine key or a session are logged at `debug`. */
   LOG_LEVEL: logLevelSetting,
 })
 
-const envSchema = settingsSchema.superRefine(refuseHalfAShop)
+/** Every setting, with its default. Secrets have none. */
+export const envSchema = settingsSchema.superRefine(refuseHalfAShop)
 
-/** The settings of the cabinet's web process; the README of this folder has the table. */
+/** The settings of the cabinet's web process; docs/operate/settings.md lists them. */
 export type WebConfig = {
   readonly databaseUrl: string
   readonly redisUrl: string
-  /** Key of the HMAC that stands for API keys; the same in every process. */
+  /** HMAC key for API keys, the same in every process. */
   readonly keyPepper: string
-  /** 32 bytes each: the first seals what only the cabinet opens again, such as secrets of second factors. */
+  /** 32 bytes each. The first key encrypts data that only the cabinet decrypts, such as second-factor secrets. */
   readonly sealingKeys: KeyList<Uint8Array>
-  /** Where people open the cabinet, without a slash at its end. */
+  /** The URL of the cabinet for users, without a trailing slash. */
   readonly appUrl: string
-  /** What SDK clients call; ends with `/v1`. */
+  /** The base URL for SDK clients. Ends with `/v1`. */
   readonly gatewayBaseUrl: string
-  /** Whose `X-Forwarded-For` is believed. */
+  /** Proxies whose `X-Forwarded-For` is trusted. */
   readonly trustedProxies: readonly string[]
   readonly port: number
   readonly adminPort: number
   readonly host: string
-  /** Receipts that one key may read in a minute, from one replica. */
+  /** Receipts that one key may read per minute and replica. */
   readonly receiptsPerMinute: number
-  /** Where people pay; `undefined`: nobody can. */
+  /** The payment shop; `undefined`: payments are not configured. */
   readonly shop: ShopSettings | undefined
   /** Largest amount of one payment. */
   readonly topUpMax: NanoRub
+  /** When trials are granted, and their daily limit. */
+  readonly trials: TrialRules
   readonly logLevel: string
 }
 
-/** Reads the settings, once, at start-up. @throws BadEnvironment naming every wrong variable, and no value. */
+/**
+ * Reads the settings once, at startup.
+ * @throws BadEnvironment with the name of every invalid variable, without values.
+ */
 export function readConfig(env: NodeJS.ProcessEnv): WebConfig {
   const data = readEnvironment("the cabinet's web process", envSchema, env)
   return {
@@ -84,6 +105,7 @@ export function readConfig(env: NodeJS.ProcessEnv): WebConfig {
     receiptsPerMinute: data.CABINET_RECEIPTS_PER_MINUTE,
     shop: shopOf(data),
     topUpMax: data.TOP_UP_MAX_RUB,
+    trials: trialRulesOf(data),
     logLevel: data.LOG_LEVEL,
   }
 }

@@ -1,8 +1,6 @@
-/**
- * A page that only whoever sits at this machine may see. `npm start` has some; the web process of a cluster has none.
- */
+/** A page served only to this machine. `npm start` has some. The web process of a cluster has none. */
 export type LocalPage = {
   readonly url: string
-  /** Its media type and its text, as they are now. */
+  /** Its current media type and text. */
   readonly render: () => { readonly type: string; readonly body: string }
 }

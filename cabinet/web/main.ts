@@ -1,7 +1,7 @@
 import { pino } from 'pino'
-import { ignoreInspectorSignal } from '../process/inspector.ts'
-import { logOptions } from '../process/log-options.ts'
-import { startOrExit } from '../process/start-or-exit.ts'
+import { ignoreInspectorSignal } from '#core/process/inspector'
+import { logOptions } from '#core/process/log-options'
+import { startOrExit } from '#core/process/start-or-exit'
 import { readConfig } from './config.ts'
 import { startWeb } from './start-web.ts'
 

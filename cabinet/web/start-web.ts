@@ -1,25 +1,26 @@
-import { listenForHints } from '../db/change-hints.ts'
-import { createPool } from '../db/pool.ts'
-import { measurePools } from '../db/pool-metrics.ts'
-import { watchDatabase } from '../db/watch-database.ts'
+import type { Pool } from 'pg'
+import { listenForHints } from '#core/db/change-hints'
+import { createPool } from '#core/db/pool'
+import { measurePools } from '#core/db/pool-metrics'
+import { watchDatabase } from '#core/db/watch-database'
+import { requirePepper } from '#core/keys/database-pepper'
+import { createProgrammedKeys } from '#core/keys/programmed-keys'
+import { startAdminServer } from '#core/process/admin-server'
+import { listeningPort } from '#core/process/listening-port'
+import type { Log } from '#core/process/log'
+import { connectRedis } from '#core/redis/redis-connection'
+import { measureScripts } from '#core/redis/script-metrics'
+import { receiptRoute } from '../billing/receipt-route.ts'
 import { createLiveEvents } from '../events/live-events.ts'
-import { requirePepper } from '../keys/database-pepper.ts'
-import { createProgrammedKeys } from '../keys/programmed-keys.ts'
-import { receiptRoute } from '../ledger/receipt-route.ts'
+import { pagesFolder } from '../pages/build-pages.ts'
 import { openShop } from '../payments/shop.ts'
-import { startAdminServer } from '../process/admin-server.ts'
-import { listeningPort } from '../process/listening-port.ts'
-import type { Log } from '../process/log.ts'
-import { connectRedis } from '../redis/redis-connection.ts'
-import { measureScripts } from '../redis/script-metrics.ts'
-import { pagesFolder } from '../ui/build-pages.ts'
 import type { WebConfig } from './config.ts'
 import { createProofsOfWork } from './internal/api/altcha.ts'
 import { createDeviceCookies } from './internal/api/device-cookie.ts'
 import { createRedisThrottles } from './internal/api/redis-throttles.ts'
 import { buildApp } from './internal/app.ts'
 import { cabinetEndpoints } from './internal/cabinet-endpoints.ts'
-import { createWebMetrics } from './internal/metrics.ts'
+import { createWebMetrics, type WebMetrics } from './internal/metrics.ts'
 import { findBuiltPages } from './internal/pages/built-pages.ts'
 import type { LocalPage } from './local-page.ts'
 import type { Mount } from './mount.ts'
@@ -31,14 +32,15 @@ export type Web = {
   stop(): Promise<void>
 }
 
-/** Below the 5 s that a gateway waits for a receipt. */
+/** Shorter than the 5 s that a gateway waits for a receipt. */
 const statementTimeoutMs = 3_000
 
 /**
- * Starts the cabinet's web process. Postgres and its schema may come later; until then it is not ready, and answers are 503.
+ * Starts the cabinet's web process. Postgres and its schema may become available later. Until then it is not ready,
+ * and responses are 503.
  *
- * @param beside what its port answers besides in `npm start`; `localPages` are served to this machine alone.
- * @throws PepperMismatch, unless Postgres cannot be asked.
+ * @param beside additional pages for `npm start`; `localPages` are served only to this machine.
+ * @throws PepperMismatch, unless Postgres is unavailable.
  */
 export async function startWeb(
   config: WebConfig,
@@ -46,18 +48,7 @@ export async function startWeb(
   beside: { readonly localPages?: readonly LocalPage[]; readonly mounts?: readonly Mount[] } = {},
 ): Promise<Web> {
   const metrics = createWebMetrics()
-  const pool = createPool({
-    databaseUrl: config.databaseUrl,
-    applicationName: 'model-gateway-cabinet',
-    statementTimeoutMs,
-  })
-  measurePools(metrics.registry, { main: pool })
-  try {
-    await requirePepper(pool, config.keyPepper, () => undefined) // asked again until it is answered
-  } catch (error) {
-    await pool.end()
-    throw error
-  }
+  const pool = await openPool(config, metrics)
   const database = watchDatabase(pool, log, () => requirePepper(pool, config.keyPepper))
   const redis = connectRedis(config.redisUrl, {
     name: 'model-gateway-cabinet',
@@ -98,7 +89,8 @@ export async function startWeb(
     host: config.host,
     port: config.adminPort,
     registry: metrics.registry,
-    // A later outage of Postgres is no reason: it hits every replica, and our own 503 says more than a balancer's.
+    // A later outage of Postgres does not make it unready: it affects all replicas, and our own 503 is more helpful
+    // than a load balancer's.
     notReady: () => (isDraining ? 'draining' : database.notReady()),
   })
   await app.listen({ host: config.host, port: config.port })
@@ -107,7 +99,7 @@ export async function startWeb(
     adminPort: admin.port,
     async stop() {
       isDraining = true
-      liveEvents.stop() // nothing else ends them, and the server waits for every answer
+      liveEvents.stop() // nothing else ends them, and the server waits for every response
       await app.close()
       await Promise.all([hints.stop(), database.stop()])
       await pool.end()
@@ -116,4 +108,17 @@ export async function startWeb(
       await admin.stop()
     },
   }
+}
+
+/** @throws PepperMismatch, unless Postgres cannot be asked. */
+async function openPool({ databaseUrl, keyPepper }: WebConfig, { registry }: WebMetrics): Promise<Pool> {
+  const pool = createPool({ databaseUrl, applicationName: 'model-gateway-cabinet', statementTimeoutMs })
+  measurePools(registry, { main: pool })
+  try {
+    await requirePepper(pool, keyPepper, () => undefined) // retried until Postgres responds
+  } catch (error) {
+    await pool.end()
+    throw error
+  }
+  return pool
 }

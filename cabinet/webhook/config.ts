@@ -7,35 +7,44 @@ import {
   postgresUrlSetting,
   readEnvironment,
   secretListSetting,
-} from '../process/environment.ts'
-import type { KeyList } from '../process/key-list.ts'
+} from '#core/process/environment'
+import type { KeyList } from '#core/process/key-list'
 
-/** Where YooKassa sends notifications from, as its documents list it (2026-08-20). The chart tells it the edge, too. */
+/** YooKassa's published networks for notifications (2026-08-20). The chart configures them on the ingress, too. */
 const publishedNetworks =
   '185.71.76.0/27,185.71.77.0/27,77.75.153.0/25,77.75.156.11/32,77.75.156.35/32,77.75.154.128/25,2a02:5180::/32'
 
-/** More than two are no rotation. */
+/** A rotation needs two. */
 const secretsMax = 2
 
-const envSchema = z.object({
+/** Every setting, with its default. Secrets have none. */
+export const envSchema = z.object({
+  /** Postgres, as the role `model_gateway_webhook`. */
   DATABASE_URL: postgresUrlSetting,
+  /** The `secret` of the notification address; two, separated by a comma, during a rotation. */
   WEBHOOK_SECRET: secretListSetting.refine((all) => all.length <= secretsMax, 'must be one secret, or two'),
+  /** Networks that may send notifications. Default: those that YooKassa publishes. */
   WEBHOOK_ALLOWED_CIDRS: cidrListSetting.prefault(publishedNetworks),
+  /** Proxies whose `X-Forwarded-For` is trusted. */
   TRUSTED_PROXY_CIDRS: cidrListSetting.prefault(''),
+  /** The payment provider's port. */
   WEBHOOK_PORT: portSetting.default(3001),
+  /** Port of `/livez`, `/readyz` and `/metrics`, never public. */
   WEBHOOK_ADMIN_PORT: portSetting.default(9093),
+  /** Address to listen on. Default: every address, including IPv6 if the kernel supports it. */
   WEBHOOK_HOST: hostSetting,
+  /** `trace`, `debug`, `info`, `warn`, `error`, `fatal` or `silent`. */
   LOG_LEVEL: logLevelSetting,
 })
 
-/** The settings of the receiver of notifications; the README of this folder has the table. */
+/** The settings of the receiver of notifications; docs/operate/settings.md lists them. */
 export type WebhookConfig = {
   readonly databaseUrl: string
-  /** Each opens it; two while one is rotated. */
+  /** Any of these secrets is accepted. There are two during a rotation. */
   readonly secrets: KeyList<string>
-  /** Where notifications may come from. */
+  /** Networks that may send notifications. */
   readonly allowed: readonly string[]
-  /** Whose `X-Forwarded-For` is believed. */
+  /** Proxies whose `X-Forwarded-For` is trusted. */
   readonly trustedProxies: readonly string[]
   readonly port: number
   readonly adminPort: number
@@ -43,7 +52,10 @@ export type WebhookConfig = {
   readonly logLevel: string
 }
 
-/** Reads the settings, once, at start-up. @throws BadEnvironment naming every wrong variable, and no value. */
+/**
+ * Reads the settings once, at startup.
+ * @throws BadEnvironment with the name of every invalid variable, without values.
+ */
 export function readConfig(env: NodeJS.ProcessEnv): WebhookConfig {
   const data = readEnvironment('the receiver of webhooks', envSchema, env)
   return {

@@ -1,6 +1,6 @@
 import { pino } from 'pino'
-import { ignoreInspectorSignal } from '../process/inspector.ts'
-import { startOrExit } from '../process/start-or-exit.ts'
+import { ignoreInspectorSignal } from '#core/process/inspector'
+import { startOrExit } from '#core/process/start-or-exit'
 import { readConfig } from './config.ts'
 import { startWebhook } from './start-webhook.ts'
 

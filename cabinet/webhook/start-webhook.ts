@@ -1,10 +1,10 @@
 import { createServer } from 'node:http'
-import { createPool } from '../db/pool.ts'
-import { measurePools } from '../db/pool-metrics.ts'
-import { watchDatabase } from '../db/watch-database.ts'
-import { startAdminServer } from '../process/admin-server.ts'
-import { listeningPort } from '../process/listening-port.ts'
-import type { Log } from '../process/log.ts'
+import { createPool } from '#core/db/pool'
+import { measurePools } from '#core/db/pool-metrics'
+import { watchDatabase } from '#core/db/watch-database'
+import { startAdminServer } from '#core/process/admin-server'
+import { listeningPort } from '#core/process/listening-port'
+import type { Log } from '#core/process/log'
 import type { WebhookConfig } from './config.ts'
 import { createWebhookMetrics } from './internal/metrics.ts'
 import { createReceiver, type Receiver } from './internal/receiver.ts'
@@ -12,38 +12,44 @@ import { createReceiver, type Receiver } from './internal/receiver.ts'
 export type Webhook = {
   readonly port: number
   readonly adminPort: number
-  /** What answers at its port, for another port of this process to answer with. */
+  /** The request handler, for serving it on another port of this process. */
   readonly receive: Receiver
   /** Accepts no new connections, finishes running requests, and closes everything. */
   stop(): Promise<void>
 }
 
-/** Of a thousand notifications at once the last ones wait for a connection. The provider repeats for a day what is not stored. */
+/**
+ * Of a thousand concurrent notifications, the last ones wait for a connection. The provider repeats unstored
+ * notifications for a day.
+ */
 const connectTimeoutMs = 3_000
 const statementTimeoutMs = 2_000
 const headersTimeoutMs = 10_000
 const requestTimeoutMs = 15_000
-/** How often Node looks for requests past these; by default every 30 s. */
+/** How often Node checks for requests past these timeouts. The default is every 30 s. */
 const connectionsCheckMs = 1_000
 
 /**
- * Starts the receiver. Postgres and its schema may come later; until then it is not ready, answers are 503, and the
- * provider repeats.
+ * Starts the webhook receiver. Postgres and its schema may become available later. Until then it is not ready,
+ * responses are 503, and the provider repeats.
  */
 export async function startWebhook(config: WebhookConfig, log: Log): Promise<Webhook> {
   const metrics = createWebhookMetrics()
   const pool = createPool({
     databaseUrl: config.databaseUrl,
     applicationName: 'model-gateway-webhook',
-    ...{ connectTimeoutMs, statementTimeoutMs },
+    connectTimeoutMs,
+    statementTimeoutMs,
   })
   measurePools(metrics.registry, { main: pool })
   const database = watchDatabase(pool, log)
   const receive = createReceiver({ pool, config, metrics, log, now: () => performance.now() })
   const server = createServer(
     {
-      ...{ headersTimeout: headersTimeoutMs, requestTimeout: requestTimeoutMs },
-      ...{ connectionsCheckingInterval: connectionsCheckMs, maxHeaderSize: 16 * 1024 },
+      headersTimeout: headersTimeoutMs,
+      requestTimeout: requestTimeoutMs,
+      connectionsCheckingInterval: connectionsCheckMs,
+      maxHeaderSize: 16 * 1024,
     },
     (request, response) => receive(request, response),
   )

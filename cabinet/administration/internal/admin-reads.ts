@@ -1,7 +1,8 @@
-import { exactTimeSql } from '../../db/exact-time.ts'
-import type { Queryable } from '../../db/pool.ts'
+import { exactTimeSql } from '#core/db/exact-time'
+import type { Queryable } from '#core/db/pool'
+import { activeKeysMadeBySql } from '#core/keys/made-keys'
 
-/** Where a list goes on: behind the row of this time (microseconds, UTC) and id. */
+/** The row after which a page begins: its time (microseconds, UTC) and ID. */
 type After = readonly [at: string, id: string] | undefined
 
 export type AdminUser = {
@@ -12,12 +13,13 @@ export type AdminUser = {
   readonly confirmedAt: Date | null
   readonly hasTotp: boolean
   readonly blockedAt: Date | null
+  readonly activeKeyCount: number
   readonly createdAt: Date
   readonly position: string
   readonly organizations: { readonly id: string; readonly name: string; readonly role: string }[]
 }
 
-/** People, newest first. `id`: that one alone. */
+/** Users, newest first. With `id`, only that user. */
 export async function readUsers(
   client: Queryable,
   which: {
@@ -31,6 +33,7 @@ export async function readUsers(
     `select u.id, u.email, u.role, u.locale, u.email_confirmed_at as "confirmedAt",
             u.totp_enrolled_at is not null as "hasTotp", u.blocked_at as "blockedAt", u.created_at as "createdAt",
             ${exactTimeSql('u.created_at')} as position,
+            (select count(*)::int from ${activeKeysMadeBySql('u.id')}) as "activeKeyCount",
             coalesce((select jsonb_agg(jsonb_build_object('id', o.id, 'name', o.name, 'role', m.role))
                         from memberships m join organizations o on o.id = m.organization_id
                        where m.user_id = u.id), '[]') as organizations
@@ -97,7 +100,7 @@ export type AuditFilter = {
   readonly action?: string | undefined
   readonly from?: string | undefined
   readonly to?: string | undefined
-  /** Entries older than the one of this id. */
+  /** Only entries older than the entry with this ID. */
   readonly before?: string | undefined
   readonly limit: number
 }

@@ -1,7 +1,7 @@
-import type { Queryable } from '../../db/pool.ts'
-import { type NanoRub, nanoRub } from '../money.ts'
+import type { Queryable } from '#core/db/pool'
+import { type NanoRub, nanoRub } from '#core/ledger/money'
 
-/** Balance of an organization in the ledger, and where it wants to be warned; `null`: nowhere. */
+/** Balance of an organization in the ledger, and its low-balance threshold; `null`: no threshold. */
 export async function readBalanceRow(
   client: Queryable,
   organizationId: string,
@@ -19,7 +19,7 @@ export async function readBalanceRow(
   }
 }
 
-/** What was given to an organization once, and perhaps taken back. */
+/** A bonus credited to an organization once, and possibly taken back. */
 export type Bonus = {
   readonly id: string
   readonly kind: 'trial' | 'welcome'
@@ -28,7 +28,7 @@ export type Bonus = {
   readonly reversedAt: Date | null
 }
 
-/** An organization's bonuses, oldest first; each kind is given once. */
+/** An organization's bonuses, oldest first. Each kind is credited once. */
 export async function readBonuses(client: Queryable, organizationId: string): Promise<readonly Bonus[]> {
   const { rows } = await client.query<Omit<Bonus, 'amount'> & { readonly amount: bigint }>(
     `select id, kind, amount, granted_at as "grantedAt", reversed_at as "reversedAt"

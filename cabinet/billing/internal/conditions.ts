@@ -1,7 +1,7 @@
-/** A condition of SQL; each `?` in it stands for the next of its values. */
+/** An SQL condition. Each `?` in it takes the next of its values. */
 export type Condition = readonly [sql: string, ...values: readonly unknown[]]
 
-/** All of these conditions as one, with numbered parameters, and the values of these; left out: what is `false`. Pure. */
+/** Joins conditions, with numbered parameters, and their values. Skips `false`. Pure. */
 export function allOf(conditions: readonly (Condition | false)[]): {
   readonly sql: string
   readonly values: unknown[]

@@ -1,21 +1,21 @@
 import type { Throttle } from '../../api/contract.ts'
 import type { CsvRows } from '../../api/endpoint.ts'
 
-/** An export may read everything that an organization has. */
+/** An export may read all rows of an organization. */
 export const exportThrottle: Throttle = { perAddress: 30 }
 
-/** Rows that are read and kept at once for an export. */
+/** Rows that an export reads and keeps at once. */
 export const exportBatch = 1_000
 
-/** A piece of a list, and where the next one begins; `undefined`: it was the last. */
+/** A part of a list, and the position of the next part; `undefined` for the last part. */
 export type Piece<Row, Position> = { readonly rows: readonly Row[]; readonly next: Position | undefined }
 
 /**
- * Lines of CSV from a list that is read piece by piece: one piece is kept at a time, and no transaction is open while the
- * client reads it. The first piece is read at once, so that an outage is still an answer of its own.
+ * Lines of CSV from a list that is read in parts. Only one part is kept at a time, and no transaction is open while
+ * the client reads it. The first part is read immediately, so that an outage still gets an error response.
  *
- * @throws what `read` throws for the first piece; a later one breaks the connection off, so that nobody takes a part for
- *   the whole.
+ * @throws what `read` throws for the first part. A later error aborts the connection, so that clients do not mistake a
+ * part for the whole.
  */
 export async function csvRows<Row, Position>(
   head: readonly string[],

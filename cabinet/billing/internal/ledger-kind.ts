@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** What a row of the ledger books: two kinds of requests, and the credits. */
+/** Kinds of ledger entries: two for requests, the others for credits. */
 export const ledgerKind = z.enum([
   'charge',
   'adjust',

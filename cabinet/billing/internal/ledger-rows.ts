@@ -1,11 +1,11 @@
-import type { Queryable } from '../../db/pool.ts'
-import { type NanoRub, nanoRub } from '../money.ts'
-import { noTokens, type TokenClasses } from '../price.ts'
+import type { Queryable } from '#core/db/pool'
+import { type NanoRub, nanoRub } from '#core/ledger/money'
+import { noTokens, type TokenClasses } from '#core/ledger/price'
 import { allOf, type Condition } from './conditions.ts'
 import type { LedgerKind } from './ledger-kind.ts'
 import type { BoundedSpan, Span } from './span.ts'
 
-/** One row of the ledger as its organization sees it. */
+/** One ledger entry as its organization sees it. */
 export type LedgerRow = {
   readonly seq: bigint
   readonly ts: Date
@@ -28,9 +28,9 @@ type Row = Omit<LedgerRow, 'amount' | 'balanceAfter' | 'tokens'> & {
 }
 
 /**
- * An organization's rows of the ledger, newest first by `seq`, at most `limit` of them.
+ * An organization's ledger entries, newest first by `seq`, at most `limit` of them.
  *
- * @param before only rows older than the one with this `seq`.
+ * @param before only entries older than the one with this `seq`.
  */
 export async function readLedger(
   client: Queryable,
@@ -44,7 +44,8 @@ export async function readLedger(
     from !== null && ['ts >= ?', from],
     to !== null && ['ts < ?', to],
     ...placeOf(organizationId, from, to),
-    // What is no charge is rare, and has an index of its own, which the planner knows by these words.
+    // Entries other than charges are rare and have their own index. The planner recognizes it by this exact
+    // condition.
     kind !== undefined && kind !== 'charge' && ["kind <> 'charge'"],
     kind !== undefined && ['kind = ?', kind],
   ])
@@ -64,7 +65,7 @@ export async function readLedger(
   }))
 }
 
-/** Where the rows of a span lie in the order of booking: an index by it is read between these, and no others. */
+/** The range of a time span in posting order. An index by posting order is read only within this range. */
 function placeOf(organizationId: string, from: Date | null, to: Date | null): readonly Condition[] {
   if (from === null && to === null) return []
   const hours = `from ledger_hourly where organization_id = ? and hour > ?::timestamptz - interval '1 hour' and hour < ?::timestamptz`
@@ -75,7 +76,7 @@ function placeOf(organizationId: string, from: Date | null, to: Date | null): re
   ]
 }
 
-/** What requests of a span of whole hours have cost by the ledger: charges and their corrections, by the time of the request. */
+/** The cost in the ledger of requests in a span of whole hours: charges and their corrections, by request time. */
 export async function readLedgerTotal(
   client: Queryable,
   organizationId: string,

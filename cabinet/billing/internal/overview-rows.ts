@@ -1,6 +1,6 @@
-import type { Queryable } from '../../db/pool.ts'
-import { moscowTodaySql } from '../key-day.ts'
-import { type NanoRub, nanoRub } from '../money.ts'
+import type { Queryable } from '#core/db/pool'
+import { moscowTodaySql } from '#core/ledger/key-day'
+import { type NanoRub, nanoRub } from '#core/ledger/money'
 
 export type DaySums = {
   readonly start: Date
@@ -14,7 +14,7 @@ export type Overview = {
   readonly today: DaySums
   readonly yesterday: DaySums
   readonly hasKey: boolean
-  /** When the first settled request was admitted; `null`: there is none. */
+  /** When the first settled request was admitted; `null` if there is none. */
   readonly firstRequestAt: Date | null
 }
 
@@ -24,7 +24,7 @@ type Row = Pick<Overview, 'timeZone' | 'hasKey' | 'firstRequestAt'> & {
   readonly [Sum in 'requestsToday' | 'costToday' | 'requestsYesterday' | 'costYesterday']: bigint
 }
 
-/** What an organization used in the day that is now in its time zone, and in the one before. */
+/** An organization's usage today and yesterday, in its time zone. */
 export async function readOverview(client: Queryable, organizationId: string): Promise<Overview> {
   const { rows } = await client.query<Row>(
     `with cut as (
@@ -48,7 +48,9 @@ export async function readOverview(client: Queryable, organizationId: string): P
   if (row === undefined) throw new Error(`Organization ${organizationId} does not exist`)
   const { timeZone, hasKey, firstRequestAt, yesterday, today, tomorrow } = row
   return {
-    ...{ timeZone, hasKey, firstRequestAt },
+    timeZone,
+    hasKey,
+    firstRequestAt,
     today: sumsOf(today, tomorrow, row.requestsToday, row.costToday),
     yesterday: sumsOf(yesterday, today, row.requestsYesterday, row.costYesterday),
   }
@@ -65,7 +67,7 @@ export type KeyNearBudget = {
   readonly spentToday: NanoRub
 }
 
-/** Keys that have spent four fifths of today's budget or more, the fullest first, at most `limit` of them. */
+/** At most `limit` keys that have spent 80% of today's budget or more, the highest share first. */
 export async function readKeysNearBudget(
   client: Queryable,
   organizationId: string,
@@ -80,6 +82,9 @@ export async function readKeysNearBudget(
     [organizationId, limit],
   )
   return rows.map(({ keyId, name, budget, spent }) => ({
-    ...{ keyId, name, dailyBudget: nanoRub(budget), spentToday: nanoRub(spent) },
+    keyId,
+    name,
+    dailyBudget: nanoRub(budget),
+    spentToday: nanoRub(spent),
   }))
 }

@@ -1,20 +1,20 @@
-import { orUnavailable } from '../../db/availability.ts'
-import type { Queryable } from '../../db/pool.ts'
-import { type NanoRub, nanoRub } from '../money.ts'
-import { type Price, priceSchema } from '../price.ts'
-import { priceJsonSql } from '../price-sql.ts'
-import { type RequestRecord, requestRecordSchema } from '../request-record.ts'
+import { orUnavailable } from '#core/db/availability'
+import type { Queryable } from '#core/db/pool'
+import { type NanoRub, nanoRub } from '#core/ledger/money'
+import { type Price, priceSchema } from '#core/ledger/price'
+import { priceJsonSql } from '#core/ledger/price-sql'
+import { type RequestRecord, requestRecordSchema } from '#core/ledger/request-record'
 
-/** One settled request, as it is booked now. */
+/** One settled request, as posted now. */
 export type SettledRequest = {
   readonly id: string
-  /** When it was admitted, by the time in its id. */
+  /** When it was admitted, according to its ID. */
   readonly createdAt: Date
   readonly keyId: string
   readonly keyName: string | null
   readonly cost: NanoRub
   readonly record: RequestRecord
-  /** The price it was booked at; `null` if nothing ran or the model is free. */
+  /** The price it was posted at; `null` if nothing ran or the model is free. */
   readonly price: Price | null
 }
 
@@ -28,9 +28,9 @@ type Row = {
 }
 
 /**
- * A settled request of an organization, or `undefined`: unknown, not settled yet, or somebody else's.
+ * A settled request of an organization. `undefined` if it is unknown, not settled yet, or of another organization.
  *
- * Reads only the partition that the time in the id points to.
+ * Reads only the partition of the time in the ID.
  *
  * @param requestId must be a UUID.
  * @throws PostgresUnavailable

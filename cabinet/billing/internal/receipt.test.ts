@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { nanoRub } from '../money.ts'
-import { outcomeOfShown, outcomeToShow, shownOutcome } from '../request-record.ts'
+import { nanoRub } from '#core/ledger/money'
+import { outcomeOfShown, outcomeToShow, shownOutcome } from '#core/ledger/request-record'
 import { receiptOf } from './receipt.ts'
 import type { SettledRequest } from './receipt-store.ts'
 
@@ -41,7 +41,7 @@ const settled: SettledRequest = {
   },
 }
 
-test('a receipt has everything that explains a cost, to the last nano-rouble', () => {
+test('a receipt has everything that explains a cost, to the last nano-ruble', () => {
   expect(receiptOf(settled)).toEqual({
     object: 'request',
     id: settled.id,

@@ -1,15 +1,15 @@
 import { z } from 'zod'
+import { formatRub } from '#core/ledger/money'
+import { outcomeToShow, shownOutcome } from '#core/ledger/request-record'
 import { time, id as uuid } from '../../api/fields.ts'
-import { formatRub } from '../money.ts'
-import { outcomeToShow, shownOutcome } from '../request-record.ts'
-import { roubles } from '../roubles.ts'
+import { rubles } from '../rubles.ts'
 import { priceUnit, shownPrice } from '../shown-price.ts'
 import type { SettledRequest } from './receipt-store.ts'
 import { shownTokens, tokens } from './token-fields.ts'
 
 const ms = z.int().min(0)
 
-/** A receipt as it is answered. */
+/** A receipt as the API returns it. */
 export const receipt = z.object({
   object: z.literal('request'),
   id: uuid,
@@ -42,17 +42,17 @@ export const receipt = z.object({
       per_request: z.string(),
     })
     .nullable(),
-  cost_rub: roubles,
+  cost_rub: rubles,
   timings: z.object({ first_content_ms: ms.nullable(), total_ms: ms }),
 })
 
 type Receipt = z.input<typeof receipt>
 
 /**
- * The receipt of a settled request: everything that explains its cost, roubles as exact decimal strings.
+ * The receipt of a settled request: everything that explains its cost, with rubles as exact decimal strings.
  *
- * The cost is Σ tokens × price + the price per request; a class without a price of its own has that of its family
- * (`cached_input` and `cache_write`: `input`; `reasoning`: `output`).
+ * The cost is Σ tokens × price + the price per request. A token class without its own price has the price of its
+ * family (`cached_input` and `cache_write`: `input`; `reasoning`: `output`).
  */
 export function receiptOf({ id, createdAt, keyId, cost, record, price }: SettledRequest): Receipt {
   return {

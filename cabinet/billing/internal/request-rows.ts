@@ -1,6 +1,6 @@
-import type { Queryable } from '../../db/pool.ts'
-import { type NanoRub, nanoRub } from '../money.ts'
-import { type RequestOutcome, type RequestRecord, requestRecordSchema } from '../request-record.ts'
+import type { Queryable } from '#core/db/pool'
+import { type NanoRub, nanoRub } from '#core/ledger/money'
+import { type RequestOutcome, type RequestRecord, requestRecordSchema } from '#core/ledger/request-record'
 import { allOf, type Condition } from './conditions.ts'
 import type { Piece } from './csv-rows.ts'
 import type { Span } from './span.ts'
@@ -17,20 +17,20 @@ export type RequestRow = {
 
 export type RequestFilter = Span & {
   readonly keyId?: string | undefined
-  /** That ran, or was asked for if none did. */
+  /** The model that ran, or the requested model if none ran. */
   readonly model?: string | undefined
   readonly outcome?: RequestOutcome | undefined
 }
 
 type Row = Omit<RequestRow, 'cost' | 'record'> & { readonly cost: bigint; readonly record: unknown }
 
-/** Rows that one piece looks through for those that a filter lets pass: some 20 ms. */
+/** Rows that one page scans for matches of a filter: about 20 ms. */
 const scannedMax = 10_000
 
 /**
- * An organization's settled requests, newest first, at most `limit` of them, from behind the request `before` on.
+ * At most `limit` of an organization's settled requests, newest first, starting after the request `before`.
  *
- * With a filter the piece may hold fewer, even none, and have a next one: it looks through so many rows and no more.
+ * With a filter, a page may have fewer rows, or none, and still have a next page, because the scan is bounded.
  */
 export async function readRequests(
   client: Queryable,
@@ -58,7 +58,7 @@ export async function readRequests(
   return { rows: page, next: isFiltered ? await findLastScanned(client, place) : undefined }
 }
 
-/** Where the rows lie, by the index. The time of a request is that in its id. */
+/** The range of rows in the index. The time of a request is the time in its ID. */
 function placeOf(
   organizationId: string,
   { from, to }: Span,
@@ -80,7 +80,7 @@ function wantedBy({ keyId, model, outcome }: RequestFilter): readonly Condition[
   ].filter((condition) => condition !== false)
 }
 
-/** The last of the rows that a piece has looked through, if there may be more behind it. */
+/** The last row that a page scanned, if there may be more after it. */
 async function findLastScanned(
   client: Queryable,
   place: readonly (Condition | false)[],

@@ -1,13 +1,13 @@
 import { z } from 'zod'
+import type { Queryable } from '#core/db/pool'
 import type { Locale } from '../../api/access.ts'
 import { readableYear } from '../../api/fields.ts'
 import type { Problem } from '../../api/problem.ts'
-import type { Queryable } from '../../db/pool.ts'
 
-/** Where a span of time begins or ends: an instant, or a day of the organization's time zone. */
+/** Start or end of a time span: an instant, or a day in the organization's time zone. */
 export type SpanEnd = { readonly at: Date; readonly day: null } | { readonly at: null; readonly day: string }
 
-/** As a parameter: `2026-11-22T09:00:00Z`, or `2026-11-22`, which is the beginning of that day. */
+/** As a parameter: `2026-11-22T09:00:00Z`, or `2026-11-22` for the beginning of that day. */
 export const spanEnd = z
   .union([z.iso.date().regex(readableYear), z.iso.datetime({ offset: true }).regex(readableYear)])
   .transform(
@@ -20,13 +20,13 @@ export const spanEnd = z
     examples: ['2026-11-22', '2026-11-22T09:00:00Z'],
   })
 
-/** From an instant on, up to but without another; `null`: open at that end. */
+/** From an instant (inclusive) to another (exclusive); `null`: open at that end. */
 export type Span = { readonly from: Date | null; readonly to: Date | null }
 
-/** A span with both its ends. */
+/** A time span with a start and an end. */
 export type BoundedSpan = { readonly from: Date; readonly to: Date }
 
-/** The instants that a span means to an organization, and its time zone. */
+/** The instants of a time span in an organization's time zone, and the time zone. */
 export async function readSpan(
   client: Queryable,
   organizationId: string,
@@ -43,7 +43,7 @@ export async function readSpan(
   return span
 }
 
-/** Whether a span ends before it begins. Pure. */
+/** Whether a time span ends before it begins. Pure. */
 export function isBackwards({ from, to }: Span): boolean {
   return from !== null && to !== null && from > to
 }
@@ -60,14 +60,14 @@ const messages = {
     ru: 'должно быть не более чем через 400 дней после «from»',
   },
   too_many_rows: {
-    en: 'leaves too many rows for one answer: choose a shorter span, days instead of hours, or CSV',
+    en: 'returns too many rows for one response: choose a shorter span, group by days, or export CSV',
     ru: 'даёт слишком много строк для одного ответа: выберите меньший промежуток, дни вместо часов или CSV',
   },
 } as const
 
 export type SpanMistake = keyof typeof messages
 
-/** What is told of a span that cannot be answered. Pure. */
+/** The problem to return for an invalid time span. Pure. */
 export function spanProblem(mistake: SpanMistake, path: 'from' | 'to', locale: Locale): Problem {
   return {
     code: 'validation_failed',

@@ -1,9 +1,9 @@
 import { z } from 'zod'
-import type { TokenClasses } from '../price.ts'
+import type { TokenClasses } from '#core/ledger/price'
 
 const count = z.int().min(0)
 
-/** Disjoint classes of tokens in an answer. */
+/** Disjoint classes of tokens in a response. */
 export const tokens = z.object({
   input: count,
   cached_input: count,
@@ -12,7 +12,7 @@ export const tokens = z.object({
   reasoning: count,
 })
 
-/** The classes as an answer names them. Pure. */
+/** The classes as named in responses. Pure. */
 export function shownTokens({
   input,
   cachedInput,
@@ -23,7 +23,7 @@ export function shownTokens({
   return { input, cached_input: cachedInput, cache_write: cacheWrite, output, reasoning }
 }
 
-/** Heads of the cells of `tokenCells`. */
+/** Column names of `tokenCells`. */
 export const tokenHeads = [
   'input_tokens',
   'cached_input_tokens',
@@ -32,7 +32,7 @@ export const tokenHeads = [
   'reasoning_tokens',
 ] as const
 
-/** The classes as cells of CSV; empty where nothing was counted. Pure. */
+/** The classes as CSV cells; empty where nothing was counted. Pure. */
 export function tokenCells(counted: TokenClasses | null): readonly (number | null)[] {
   return counted === null ? tokenHeads.map(() => null) : Object.values(shownTokens(counted))
 }

@@ -1,11 +1,11 @@
-import type { Queryable } from '../../db/pool.ts'
-import { type NanoRub, nanoRub } from '../money.ts'
-import { noTokens, type TokenClasses } from '../price.ts'
+import type { Queryable } from '#core/db/pool'
+import { type NanoRub, nanoRub } from '#core/ledger/money'
+import { noTokens, type TokenClasses } from '#core/ledger/price'
 import type { BoundedSpan } from './span.ts'
 
 export type UsageSums = { readonly requests: number; readonly tokens: TokenClasses; readonly cost: NanoRub }
 
-/** What was used in one hour or day of one model, by one key, or of one model by one key. */
+/** Usage in one hour or day, per model, per key, or per model and key. */
 export type UsageRow = UsageSums & {
   readonly start: Date
   readonly model: string | null
@@ -24,8 +24,8 @@ type Row = Pick<UsageRow, 'start' | 'model' | 'keyId' | 'keyName'> & {
 }
 
 /**
- * What an organization used, oldest first, at most `limit` rows. A day at an end of the span that is not whole begins or
- * ends there. What corrections have taken away altogether is left out.
+ * An organization's usage, oldest first, at most `limit` rows. The first and last day are cut at the ends of the time
+ * span. Rows that corrections reduced to zero are left out.
  */
 export async function readUsage(
   client: Queryable,
@@ -54,7 +54,12 @@ export async function readUsage(
     [organizationId, from, to, ...(bucket === 'day' ? [timeZone] : [])],
   )
   return rows.map(({ start, model, keyId, keyName, requests, cost, ...counted }) => ({
-    ...{ start, model, keyId, keyName, requests: Number(requests), cost: nanoRub(cost) },
+    start,
+    model,
+    keyId,
+    keyName,
+    requests: Number(requests),
+    cost: nanoRub(cost),
     tokens: {
       input: Number(counted.input),
       cachedInput: Number(counted.cachedInput),
@@ -65,7 +70,7 @@ export async function readUsage(
   }))
 }
 
-/** Everything together. Pure. */
+/** The total of all rows. Pure. */
 export function totalOf(rows: readonly UsageSums[]): UsageSums {
   const none: UsageSums = { requests: 0, tokens: noTokens, cost: nanoRub(0n) }
   return rows.reduce(
@@ -88,7 +93,10 @@ function addTokens(one: TokenClasses, other: TokenClasses): TokenClasses {
   }
 }
 
-/** A span in parts that cut no day of the time zone in two, each of at most so many days; in order. */
+/**
+ * Splits a time span into consecutive parts of at most the given number of days. No part cuts a day of the time zone
+ * in two.
+ */
 export async function readParts(
   client: Queryable,
   { from, to, timeZone }: BoundedSpan & { readonly timeZone: string },

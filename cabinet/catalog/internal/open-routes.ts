@@ -1,9 +1,9 @@
-import type { Queryable } from '../../db/pool.ts'
-import { type Price, priceSchema } from '../../ledger/price.ts'
-import { priceInForceSql, priceJsonSql } from '../../ledger/price-sql.ts'
-import type { StoredRoute } from '../catalogue-store.ts'
+import type { StoredRoute } from '#core/catalog/catalog-store'
+import type { Queryable } from '#core/db/pool'
+import { type Price, priceSchema } from '#core/ledger/price'
+import { priceInForceSql, priceJsonSql } from '#core/ledger/price-sql'
 
-/** A model that everybody may use, with what it costs now and next. */
+/** A model open to all organizations, with its current and its next price. */
 export type OpenRoute = Pick<
   StoredRoute,
   'model' | 'type' | 'displayName' | 'description' | 'contextLength' | 'maxOutputTokens'
@@ -25,7 +25,7 @@ type Row = {
   readonly nextFrom: Date | null
 }
 
-/** Every route that is open to all and free or priced, by model. */
+/** Every route open to all organizations that is free or has a price, by model. */
 export async function readOpenRoutes(client: Queryable): Promise<readonly OpenRoute[]> {
   const { rows } = await client.query<Row>(
     `select r.document, r.free, ${priceJsonSql('p')} as price, ${priceJsonSql('n')} as "nextPrice",
@@ -39,7 +39,7 @@ export async function readOpenRoutes(client: Queryable): Promise<readonly OpenRo
   )
   return rows.map(({ document, free, price, nextPrice, nextFrom }) => ({
     ...document,
-    // Documents that were stored before there was a choice say nothing of it.
+    // Documents stored before this field existed do not have it.
     inputModalities: document.inputModalities ?? ['text'],
     price: free ? null : priceSchema.parse(price),
     next: nextFrom === null ? null : { price: priceSchema.parse(nextPrice), from: nextFrom },

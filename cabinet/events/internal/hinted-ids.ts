@@ -1,17 +1,17 @@
+import type { Hint } from '#core/db/change-hints'
 import type { ServerEvent } from '../../api/endpoint.ts'
-import type { Hint } from '../../db/change-hints.ts'
 
 type OrganizationHint = Extract<Hint, { readonly kind: 'of_organization' }>
 type Ids = { readonly keys: Set<string>; readonly payments: Set<string> }
 
-/** What was hinted at since it was last taken. */
+/** Hints collected since they were last taken. */
 export type HintedIds = {
   add(hint: OrganizationHint): void
-  /** Answers the events of each organization, and begins anew. */
+  /** Returns the events of each organization, and starts again with an empty collection. */
   take(): (organizationId: string) => readonly ServerEvent[]
 }
 
-/** Ids of a kind that are told one by one; where there are more, a page reads its lists again. */
+/** Maximum number of IDs sent one by one. Above it, a page reads its lists again. */
 const idsMax = 20
 
 export const resync: ServerEvent = { name: 'resync', data: {} }

@@ -1,11 +1,15 @@
 import { expect, test } from 'vitest'
-import { nanoRub } from '../../ledger/money.ts'
+import { nanoRub } from '#core/ledger/money'
 import { effectiveLimits, type LimitFacts, type LiveUse } from './effective-limits.ts'
 
 const nowMs = Date.parse('2026-11-22T12:00:00Z')
 const unlimited = {
-  ...{ rpm: null, tpm: null, dailyBudgetNano: null, allowedModels: null },
-  ...{ expiresAt: null, readBalance: false },
+  rpm: null,
+  tpm: null,
+  dailyBudgetNano: null,
+  allowedModels: null,
+  expiresAt: null,
+  readBalance: false,
 }
 const rate = { limit: 10, used: 0, remaining: 10, resetMs: 0 }
 const live: LiveUse = {
@@ -66,7 +70,11 @@ test('a minute that is full refuses, and says when it is empty', () => {
   const changed = { live: { ...live, limits: { rpm: rate, tpm: full } } }
   expect(refusing(changed)).toEqual(['tpm: rate_limit_exceeded'])
   expect(effectiveLimits({ ...facts, ...changed }).at(-1)).toMatchObject({
-    ...{ scope: 'tpm', limit: 10, used: 12, remaining: 0, resets_at: '2026-11-22T12:00:30.000Z' },
+    scope: 'tpm',
+    limit: 10,
+    used: 12,
+    remaining: 0,
+    resets_at: '2026-11-22T12:00:30.000Z',
   })
 })
 
@@ -75,9 +83,15 @@ test('without Redis the day is what is booked, and ends at midnight in Moscow', 
   const booked = { balance: nanoRub(-1n), spentToday: nanoRub(4_000_000_000n) }
   const limits = effectiveLimits({ ...facts, live: undefined, key, booked })
   expect(limits.find(({ scope }) => scope === 'daily_budget')).toMatchObject({
-    ...{ limit: '9', used: '4', held: null, remaining: '5', resets_at: '2026-11-22T21:00:00.000Z' },
+    limit: '9',
+    used: '4',
+    held: null,
+    remaining: '5',
+    resets_at: '2026-11-22T21:00:00.000Z',
   })
   expect(limits.find(({ scope }) => scope === 'balance')).toMatchObject({
-    ...{ limit: '-0.000000001', remaining: '0', code: 'insufficient_balance' },
+    limit: '-0.000000001',
+    remaining: '0',
+    code: 'insufficient_balance',
   })
 })

@@ -1,36 +1,36 @@
-import type { Inspection } from '../../admission/admission-reply.ts'
-import { mayUse } from '../../keys/allowed-models.ts'
-import type { Blocker } from '../../keys/key.ts'
-import type { KeyState } from '../../keys/key-state.ts'
-import { moscowDayEndMs } from '../../ledger/key-day.ts'
-import { formatRub, type NanoRub, nanoRub } from '../../ledger/money.ts'
-import { blockedApiKey, expiredApiKey } from '../../refusals/key-refusals.ts'
+import type { Inspection } from '#core/admission/admission-reply'
+import { blockedApiKey, expiredApiKey } from '#core/errors/key-refusals'
 import {
   balanceReserved,
   budgetRefusal,
   insufficientBalance,
   modelNotAllowed,
   rateRefusal,
-} from '../../refusals/limit-refusals.ts'
-import type { Refusal } from '../../refusals/refusal.ts'
+} from '#core/errors/limit-refusals'
+import type { Refusal } from '#core/errors/refusal'
+import { mayUse } from '#core/keys/allowed-models'
+import type { Blocker } from '#core/keys/key'
+import type { KeyState } from '#core/keys/key-state'
+import { moscowDayEndMs } from '#core/ledger/key-day'
+import { formatRub, type NanoRub, nanoRub } from '#core/ledger/money'
 import type { EffectiveLimit } from '../key-contracts.ts'
 import { expiryText } from './shown-key.ts'
 
-/** What Redis knows of a key: its minute, its day and its organization's balance. */
+/** The state of a key in Redis: its minute, its day and its organization's balance. */
 export type LiveUse = Pick<NonNullable<Inspection['key']>, 'limits' | 'day' | 'balance'>
 
 export type LimitFacts = {
   readonly key: Pick<KeyState, 'limits' | 'blockedBy'>
-  /** `undefined`: Redis is away, or does not know the key yet. */
+  /** `undefined`: Redis is unavailable or does not have the key yet. */
   readonly live: LiveUse | undefined
-  /** As Postgres has them. */
+  /** The values in Postgres. */
   readonly booked: { readonly balance: NanoRub; readonly spentToday: NanoRub }
-  /** What the request would ask for; `undefined`: any that the key may use. */
+  /** The requested model; `undefined`: any model that the key may use. */
   readonly model: string | undefined
   readonly nowMs: number
 }
 
-/** Every limit of a key, in the order in which the gateway looks at them, and what it would answer now. Pure. */
+/** All limits of a key, in the order in which the gateway checks them, and the gateway's response now. Pure. */
 export function effectiveLimits(facts: LimitFacts): EffectiveLimit[] {
   return [
     expiryLimit(facts),
@@ -60,7 +60,7 @@ function expiryLimit({ key: { limits }, nowMs }: LimitFacts): EffectiveLimit {
   return { scope: 'expiry', ...unlimited, limit, ...told(isOver ? expiredApiKey : undefined) }
 }
 
-/** Of several blockers the gateway names this one. */
+/** With several blockers, the gateway reports the first in this order. */
 const blockerOrder: readonly Blocker[] = ['admin', 'owner', 'kubernetes']
 
 function blockLimit({ key: { blockedBy } }: LimitFacts): EffectiveLimit {

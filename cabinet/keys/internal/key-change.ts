@@ -1,50 +1,76 @@
-import type { Change, Facts } from '../../audit/audit-log.ts'
-import type { ScopedClient } from '../../audit/scope.ts'
-import { type KeySecret, visiblePartsOf } from '../key.ts'
-import type { KeyLimits } from '../key-state.ts'
+import type { Pool } from 'pg'
+import { inScope, type ScopedClient, scopeOfPerson } from '#core/audit/scope'
+import { findKeyOwners } from '#core/clusters/cluster-resources'
+import { isId } from '#core/db/id'
+import type { Queryable } from '#core/db/pool'
+import { type KeyState, readKeyOf } from '#core/keys/key-state'
+import { holdKeyOf } from '#core/keys/key-store'
+import type { ProgrammedKeys } from '#core/keys/programmed-keys'
+import type { Member } from '../../api/access.ts'
+import type { Visit } from '../../api/endpoint.ts'
+import { notFound, type Problem } from '../../api/problem.ts'
+import type { ShownKey } from '../key-contracts.ts'
+import { shownOwner, showOneKey, versionOf } from './shown-key.ts'
 
-export type LockedKey = Required<KeyLimits> & {
-  readonly keyId: string
-  readonly organizationId: string
-  readonly name: string
+export type MemberInput = { readonly caller: Member; readonly visit: Visit }
+
+type KeyInput = MemberInput & { readonly params: { readonly key_id: string } }
+
+/** Writes as a member, only for the member's organization. */
+export function inMemberScope<Answer>(
+  pool: Pool,
+  { caller, visit }: MemberInput,
+  work: (client: ScopedClient) => Promise<Answer>,
+): Promise<Answer> {
+  const { userId, organizationId } = caller
+  const { requestId } = visit
+  return inScope(pool, scopeOfPerson(userId, organizationId, requestId), work)
 }
 
-/** A key before it is changed, if there is one. Until the transaction ends nobody else changes it or its secrets. */
-export async function lockKey(client: ScopedClient, keyId: string): Promise<LockedKey | undefined> {
-  const { rows } = await client.query<LockedKey>(
-    `select id as "keyId", organization_id as "organizationId", name, rpm, tpm,
-            daily_budget_nano as "dailyBudgetNano", allowed_models as "allowedModels", expires_at as "expiresAt",
-            read_balance as "readBalance"
-       from api_keys where id = $1 for update`,
-    [keyId],
-  )
-  return rows[0]
+type Changed = { readonly key: ShownKey; readonly version: string }
+
+/**
+ * Changes a key of the caller's organization and responds once the data plane has the change.
+ *
+ * @param which `own`: excludes keys of a cluster.
+ * @param work returns a problem if it changed nothing.
+ */
+export async function change(
+  { pool, programmed }: { readonly pool: Pool; readonly programmed: ProgrammedKeys },
+  input: KeyInput,
+  which: 'own' | 'any',
+  work: (client: ScopedClient, key: KeyState) => Promise<Problem | undefined>,
+) {
+  const { caller, params } = input
+  const { organizationId } = caller
+  if (!isId(params.key_id)) return notFound
+  const done = await inMemberScope(pool, input, async (client): Promise<Changed | Failed> => {
+    const key = await holdKeyOf(client, organizationId, params.key_id)
+    if (key === undefined) return notFound
+    const foreign = which === 'own' ? await requireOwn(client, key) : undefined
+    const problem = foreign ?? (await work(client, key))
+    if (problem !== undefined) return { problem }
+    const after = (await readKeyOf(client, organizationId, key.keyId)) ?? key
+    const shown = await showOneKey(client, after)
+    return { key: shown, version: versionOf(after, shown) }
+  })
+  if ('problem' in done) return done
+  const { key, version } = done
+  const isProgrammed = await programmed.wait(key.id)
+  return { status: statusOfChange(isProgrammed), body: { key, programmed: isProgrammed }, version }
 }
 
-/** A change of a key, for the audit log. */
-export function keyChange(
-  verb: string,
-  { keyId, organizationId }: Pick<LockedKey, 'keyId' | 'organizationId'>,
-  before: Facts | null,
-  after: Facts | null,
-): Change {
-  return { action: `key.${verb}`, subject: { kind: 'ApiKey', id: keyId }, organizationId, before, after }
+type Failed = { readonly problem: Problem }
+
+/** 202 if the data plane does not have the change yet. */
+export function statusOfChange(isProgrammed: boolean): 200 | 202 {
+  return isProgrammed ? 200 : 202
 }
 
-/** Limits with those that are left out, as the audit log and the database have them. */
-export function wholeLimits(limits: KeyLimits): Required<KeyLimits> {
-  return {
-    rpm: limits.rpm ?? null,
-    tpm: limits.tpm ?? null,
-    dailyBudgetNano: limits.dailyBudgetNano ?? null,
-    allowedModels: limits.allowedModels ?? null,
-    expiresAt: limits.expiresAt ?? null,
-    readBalance: limits.readBalance ?? false,
-  }
-}
-
-/** By what people know a secret: `sk-gateway-07Ab…wxyz`. Most of it is left out. */
-export function shownSecret(secret: KeySecret): string {
-  const { prefix, suffix } = visiblePartsOf(secret)
-  return `${prefix}…${suffix}`
+/** Rejects keys owned by an ApiKey, which defines them. */
+export async function requireOwn(client: Queryable, key: KeyState): Promise<Problem | undefined> {
+  const { keyId, organizationId, managedBy } = key
+  if (managedBy === 'cabinet') return undefined
+  const owner = (await findKeyOwners(client, organizationId, [keyId])).get(keyId)
+  return { code: 'managed_by_kubernetes', ...(owner === undefined ? {} : { facts: shownOwner(owner) }) }
 }

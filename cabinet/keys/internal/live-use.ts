@@ -1,11 +1,11 @@
-import { type ListedRefusal, readRefusals } from '../../admission/listed-refusals.ts'
-import { lookAtKey } from '../../admission/look-at-key.ts'
-import type { KeyState } from '../../keys/key-state.ts'
-import { type RedisConnection, RedisUnavailable } from '../../redis/redis-connection.ts'
-import { shardOf } from '../../redis/shard.ts'
+import { type ListedRefusal, readRefusals } from '#core/admission/listed-refusals'
+import { lookAtKey } from '#core/admission/look-at-key'
+import type { KeyState } from '#core/keys/key-state'
+import { type RedisConnection, RedisUnavailable } from '#core/redis/redis-connection'
+import { shardOf } from '#core/redis/shard'
 import type { LiveUse } from './effective-limits.ts'
 
-/** What Redis knows of a key; `undefined`: it is away, or does not know the key yet. Uses nothing up. */
+/** The state of a key in Redis. `undefined`: Redis is unavailable or does not have the key yet. Consumes nothing. */
 export async function findLiveUse(
   redis: RedisConnection,
   { organizationId, secrets }: Pick<KeyState, 'organizationId' | 'secrets'>,
@@ -16,7 +16,7 @@ export async function findLiveUse(
   return inspection?.key ?? undefined
 }
 
-/** The last refused requests of an organization; `undefined`: Redis is away. */
+/** The last rejected requests of an organization; `undefined`: Redis is unavailable. */
 export function findRefusals(
   redis: RedisConnection,
   organizationId: string,

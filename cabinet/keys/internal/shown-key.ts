@@ -1,15 +1,15 @@
 import { createHash } from 'node:crypto'
-import { findKeyOwners, type KeyOwner } from '../../clusters/cluster-resources.ts'
-import type { Queryable } from '../../db/pool.ts'
-import { currentSecret } from '../../keys/key-delivery.ts'
-import type { KeyState } from '../../keys/key-state.ts'
-import { readBalance } from '../../ledger/balance.ts'
-import { readSpentToday } from '../../ledger/key-day.ts'
-import { readLastUsedHours } from '../../ledger/key-use.ts'
-import { formatRub, type NanoRub, nanoRub } from '../../ledger/money.ts'
+import { findKeyOwners, type KeyOwner } from '#core/clusters/cluster-resources'
+import type { Queryable } from '#core/db/pool'
+import { currentSecret } from '#core/keys/key-delivery'
+import type { KeyState } from '#core/keys/key-state'
+import { readBalance } from '#core/ledger/balance'
+import { readSpentToday } from '#core/ledger/key-day'
+import { formatRub, type NanoRub, nanoRub } from '#core/ledger/money'
+import { readLastUsedHours } from '../../billing/key-use.ts'
 import type { ShownKey } from '../key-contracts.ts'
 
-/** What is told of a key besides its own state. */
+/** Data shown with a key in addition to its own state. */
 type Surroundings = {
   readonly balance: NanoRub
   readonly spentToday: NanoRub
@@ -54,12 +54,12 @@ async function readSurroundings(
   }
 }
 
-/** The ApiKey that owns a key, as answers and problems name it. */
+/** The ApiKey that owns a key, as named in responses and problems. */
 export function shownOwner({ clusterId, namespace, name }: KeyOwner) {
   return { cluster: clusterId, namespace, name }
 }
 
-/** A key as its owner sees it: without money each of an organization's keys is blocked, whatever its own state. Pure. */
+/** A key as its owner sees it. If the organization has no money, each of its keys is shown as blocked. Pure. */
 function showKey(key: KeyState, { balance, spentToday, lastUsedHour, kubernetes }: Surroundings): ShownKey {
   const { limits, secrets } = key
   const current = currentSecret(secrets)
@@ -90,18 +90,20 @@ function showKey(key: KeyState, { balance, spentToday, lastUsedHour, kubernetes 
   }
 }
 
-/** Begins with the key's version, which `isVersion` compares; the rest tells whether anything shown is different. */
+/** Begins with the key's version, which `isVersion` compares. The rest changes with anything else shown. */
 export function versionOf({ version }: Pick<KeyState, 'version'>, shown: ShownKey): string {
   const digest = createHash('sha256').update(JSON.stringify(shown)).digest('base64url')
   return `${version}-${digest.slice(0, 16)}`
 }
 
-/** Whether an `If-Match` names a key as it is now. What was booked meanwhile is no change of it. Pure. */
+/**
+ * Whether an `If-Match` names the current version of a key. Charges posted since then do not change the version. Pure.
+ */
 export function isVersion(ifMatch: string, { version }: Pick<KeyState, 'version'>): boolean {
   return ifMatch.split('-', 1)[0] === String(version)
 }
 
-/** The last that four digits of a year can say: an ApiKey may say a later one. */
+/** The latest time with a four-digit year. An ApiKey may have a later one. */
 const timeMaxMs = Date.UTC(9999, 11, 31)
 
 export function expiryText(expiresAt: Date): string {

@@ -1,10 +1,10 @@
-import type { ListedRefusal } from '../../admission/listed-refusals.ts'
-import type { RefusalCode } from '../../refusals/refusal.ts'
+import type { ListedRefusal } from '#core/admission/listed-refusals'
+import type { RefusalCode } from '#core/errors/refusal'
 import type { ShownRefusal } from '../key-contracts.ts'
 
 type Meaning = readonly [code: RefusalCode, scope: ShownRefusal['scope']]
 
-/** The error that the gateway answered, and the limit behind it. */
+/** The error that the gateway returned, and the limit behind it. */
 const meanings: Readonly<Record<ListedRefusal['reason'], Meaning>> = {
   revoked_key: ['invalid_api_key', null],
   expired_key: ['expired_api_key', 'expiry'],
@@ -21,7 +21,7 @@ const meanings: Readonly<Record<ListedRefusal['reason'], Meaning>> = {
   request_too_large_for_tpm: ['request_too_large_for_tpm', 'tpm'],
 }
 
-/** A refused request as its owner sees it. Pure. */
+/** A rejected request as its owner sees it. Pure. */
 export function showRefusal(refused: ListedRefusal): ShownRefusal {
   const [code, scope] = meanings[refused.reason]
   return {

@@ -1,17 +1,17 @@
 import type { Locale } from './letter-content.ts'
 
 /**
- * Why a payment came to nothing, as the end of a sentence. The codes are the provider's (YooKassa, "Declined payments",
- * read 2026-11-22).
+ * Why a payment was canceled, as the end of a sentence. The codes are YooKassa's ("Declined payments", read
+ * 2026-11-22).
  */
 const reasons: Readonly<Record<string, Readonly<Record<Locale, string>>>> = {
   '3d_secure_failed': {
     ru: 'подтверждение платежа в банке (3-D Secure) не пройдено',
-    en: 'the confirmation by the bank (3-D Secure) failed',
+    en: "the bank's confirmation (3-D Secure) failed",
   },
   call_issuer: {
     ru: 'банк отклонил его и не назвал причину; её можно узнать в банке',
-    en: 'the bank declined it without a reason; please ask the bank',
+    en: 'the bank declined it without giving a reason; contact your bank',
   },
   canceled_by_merchant: {
     ru: 'он отменён с нашей стороны',
@@ -39,27 +39,27 @@ const reasons: Readonly<Record<string, Readonly<Record<Locale, string>>>> = {
   },
   fraud_suspected: {
     ru: 'платёж показался подозрительным; попробуйте заплатить другим способом',
-    en: 'it looked suspicious; please pay in another way',
+    en: 'it looked suspicious; use another payment method',
   },
   general_decline: {
     ru: 'он отклонён без указания причины; попробуйте заплатить другим способом или обратитесь в банк',
-    en: 'it was declined without a reason; please pay in another way or ask the bank',
+    en: 'it was declined without a reason; use another payment method or contact your bank',
   },
   identification_required: {
     ru: 'превышен лимит кошелька ЮMoney; заплатите другим способом или подтвердите свои данные в кошельке',
-    en: 'the limit of the YooMoney wallet is exceeded; please pay in another way or identify the wallet',
+    en: 'the limit of the YooMoney wallet was exceeded; use another payment method or verify your identity in the wallet',
   },
   insufficient_funds: {
     ru: 'на счёте не хватило денег',
-    en: 'there was not enough money on the account',
+    en: 'the account had insufficient funds',
   },
   internal_timeout: {
     ru: 'на стороне платёжной системы произошла ошибка; попробуйте ещё раз',
-    en: 'the payment service had a technical problem; please try again',
+    en: 'the payment service had a technical problem; try again',
   },
   invalid_card_number: {
     ru: 'номер карты указан неверно',
-    en: 'the number of the card was wrong',
+    en: 'the card number was wrong',
   },
   invalid_csc: {
     ru: 'код CVV2 (CVC2, CID) указан неверно',
@@ -67,36 +67,36 @@ const reasons: Readonly<Record<string, Readonly<Record<Locale, string>>>> = {
   },
   issuer_unavailable: {
     ru: 'банк был недоступен; попробуйте позже или заплатите другим способом',
-    en: 'the bank could not be reached; please try later or pay in another way',
+    en: 'the bank was unavailable; try again later or use another payment method',
   },
   payment_method_limit_exceeded: {
     ru: 'превышен лимит платежей этим способом или нашего магазина; попробуйте завтра или заплатите другим способом',
-    en: 'a limit of this payment method or of our shop is exceeded; please try tomorrow or pay in another way',
+    en: 'a limit of this payment method or of our shop was exceeded; try again tomorrow or use another payment method',
   },
   payment_method_restricted: {
     ru: 'операции этим способом запрещены (например, карта заблокирована); обратитесь в банк',
-    en: 'this payment method is restricted (the card may be blocked); please ask the bank',
+    en: 'this payment method is restricted (the card may be blocked); contact your bank',
   },
   permission_revoked: {
     ru: 'разрешение на автоматические списания отозвано',
-    en: 'the permission for automatic payments was revoked',
+    en: 'permission for automatic payments was revoked',
   },
   unsupported_mobile_operator: {
     ru: 'с номера этого мобильного оператора заплатить нельзя',
-    en: 'numbers of this mobile operator are not accepted',
+    en: 'phone numbers of this mobile operator are not accepted',
   },
 }
 
 const unknownReason = {
   ru: 'платёжная система его не приняла; попробуйте ещё раз или заплатите другим способом',
-  en: 'the payment service did not accept it; please try again or pay in another way',
+  en: 'the payment service did not accept it; try again or use another payment method',
 } as const
 
-/** What a code means, for people; a code that is not known is told in general words. Pure. */
+/** Explains a code to users. Unknown codes get a general explanation. Pure. */
 export function reasonInWords(code: string | null, locale: Locale): string {
   const known = code !== null && Object.hasOwn(reasons, code) ? reasons[code] : undefined
   return (known ?? unknownReason)[locale]
 }
 
-/** For tests: every code that has words of its own. */
+/** For tests: every code that has its own explanation. */
 export const knownReasons: readonly string[] = Object.keys(reasons)

@@ -1,7 +1,7 @@
-import type { Queryable } from '../../db/pool.ts'
+import type { Queryable } from '#core/db/pool'
 import { type LetterKind, type Locale, letterKinds } from './letter-content.ts'
 
-/** A letter that this worker may send until its lease ends. */
+/** An email that this worker may send until its lease ends. */
 export type DueLetter = {
   readonly id: string
   readonly kind: LetterKind
@@ -9,15 +9,15 @@ export type DueLetter = {
   readonly locale: Locale
   readonly vars: unknown
   readonly createdAt: Date
-  /** Since it was written, by Postgres's clock. */
+  /** Since it was due, by Postgres's clock. */
   readonly ageMs: number
-  /** Tries, with the one that has just begun. */
+  /** Attempts, including the current one. */
   readonly attempts: number
 }
 
 /**
- * Takes the letter that has been due longest, for `leaseMs`: nobody else gets it before. Whoever dies meanwhile leaves it
- * to the next one. Locks one row for one statement, so that no transaction waits for a mail server.
+ * Takes the email that has been due longest, for `leaseMs`. Other workers get it only when this lease ends, for example
+ * because this worker died. Locks one row for one statement, so that no transaction waits for a mail server.
  */
 export async function takeDueLetter(client: Queryable, leaseMs: number): Promise<DueLetter | undefined> {
   const { rows } = await client.query<DueLetter>(
@@ -29,13 +29,13 @@ export async function takeDueLetter(client: Queryable, leaseMs: number): Promise
         set attempts = l.attempts + 1, next_attempt_at = clock_timestamp() + $1 * interval '1 ms'
        from due where l.id = due.id
      returning l.id, l.kind, l.recipient, l.locale, l.vars, l.created_at as "createdAt", l.attempts,
-               extract(epoch from clock_timestamp() - l.created_at)::float8 * 1000 as "ageMs"`,
+               extract(epoch from clock_timestamp() - l.due_at)::float8 * 1000 as "ageMs"`,
     [leaseMs, letterKinds],
   )
   return rows[0]
 }
 
-/** Notes that a letter was accepted, and forgets what it said: its links may open an account. */
+/** Records that an email was accepted, and deletes its content: its links may open an account. */
 export async function noteSent(client: Queryable, id: string): Promise<void> {
   await client.query(
     `update email_outbox set sent_at = clock_timestamp(), vars = '{}', last_error = null
@@ -44,7 +44,7 @@ export async function noteSent(client: Queryable, id: string): Promise<void> {
   )
 }
 
-/** Ends the tries of a letter, and forgets what it said. */
+/** Gives up an email, and deletes its content. */
 export async function noteGivenUp(
   client: Queryable,
   { id, attempts }: DueLetter,
@@ -57,7 +57,7 @@ export async function noteGivenUp(
   )
 }
 
-/** Puts the next try off. Changes nothing once the lease of this one has ended and somebody else tries. */
+/** Postpones the next attempt. Changes nothing if the lease has ended and another worker has taken the email. */
 export async function noteFailedTry(
   client: Queryable,
   { id, attempts }: DueLetter,
@@ -71,21 +71,21 @@ export async function noteFailedTry(
   )
 }
 
-/** How many letters wait for a worker, and the age of the oldest; 0 where none does. */
+/** The number of emails due and not sent, and how long the oldest has been due; 0 if there are none. */
 export async function readWaitingLetters(
   client: Queryable,
 ): Promise<{ readonly count: number; readonly oldestAgeSeconds: number }> {
   const { rows } = await client.query<{ count: number; oldestAgeSeconds: number }>(
     `select count(*)::int as count,
-            coalesce(extract(epoch from clock_timestamp() - min(created_at)), 0)::float8 as "oldestAgeSeconds"
-       from email_outbox where sent_at is null and gave_up_at is null`,
+            coalesce(extract(epoch from clock_timestamp() - min(due_at)), 0)::float8 as "oldestAgeSeconds"
+       from email_outbox where sent_at is null and gave_up_at is null and due_at <= clock_timestamp()`,
   )
   const [waiting] = rows
   if (waiting === undefined) throw new Error('Postgres returned no count of letters')
   return waiting
 }
 
-/** Removes letters that ended so many days ago, at most `countMax`, and answers how many. */
+/** Removes at most `countMax` emails that ended this many days ago. Returns the number. */
 export async function removeOldLetters(client: Queryable, days: number, countMax: number): Promise<number> {
   const { rowCount } = await client.query(
     `delete from email_outbox where id in (

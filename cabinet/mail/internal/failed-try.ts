@@ -1,24 +1,24 @@
-/** What a failed try leads to, and why it failed: codes alone, because what a server says may repeat the address. */
+/** The outcome of a failed attempt, and its reason. Only codes, because a server's message may repeat the address. */
 export type FailedTry = {
   readonly why: string
-  /** Until the next try; `undefined`: the letter is given up. */
+  /** Pause until the next attempt. `undefined`: the email is given up. */
   readonly pauseMs: number | undefined
 }
 
-/** Doubled with each try, so that a letter waits about as long again as the mail server was away. */
+/** Doubled with each attempt, so that an email waits about as long again as the mail server was unavailable. */
 const firstPauseMs = 5_000
 const pauseMsMax = 3_600_000
-/** Relays give up after about as long. By then the links in most letters have expired anyway. */
+/** Relays give up after about the same time. By then the links in most emails have expired. */
 const ageMsMax = 3 * 24 * 3_600_000
 
 /**
- * Decides about a letter whose try failed with `error`, as nodemailer throws it. Pure.
+ * Decides what to do with an email after an attempt failed with `error`, as nodemailer throws it. Pure.
  *
- * Only a permanent refusal of its recipient ends it at once. Everything else may be a setting that somebody mends: a
- * wrong password, a sender that the relay does not know.
+ * Only a permanent rejection of the recipient gives the email up immediately. Everything else may be a setting that an
+ * operator can fix: a wrong password, or a sender unknown to the relay.
  *
- * @param options.attempts tries so far, this one included.
- * @param options.random 0…1: so that letters which failed together do not come back together.
+ * @param options.attempts attempts so far, including this one.
+ * @param options.random 0…1. Spreads the next attempts of emails that failed together.
  */
 export function judgeFailedTry(
   error: unknown,
@@ -26,7 +26,7 @@ export function judgeFailedTry(
 ): FailedTry {
   const { code, command, responseCode } = codesOf(error)
   const why = [code, responseCode, command].filter((part) => part !== undefined).join(' ')
-  // `API`: nodemailer itself found that it is no address.
+  // `API`: nodemailer itself rejected the address.
   const isRefused = command === 'API' || (command === 'RCPT TO' && (responseCode ?? 0) >= 500)
   if (code === 'EENVELOPE' && isRefused) return { why, pauseMs: undefined }
   const steadyMs = Math.min(pauseMsMax, firstPauseMs * 2 ** Math.min(options.attempts - 1, 20))
@@ -34,7 +34,7 @@ export function judgeFailedTry(
   return { why, pauseMs: options.ageMs + pauseMs > ageMsMax ? undefined : pauseMs }
 }
 
-/** Whether the mail server itself failed, whatever the letter. */
+/** Whether the mail server failed, regardless of the email. */
 export function isServerAway(error: unknown): boolean {
   const { code = '' } = codesOf(error)
   return ['ECONNECTION', 'ETIMEDOUT', 'ESOCKET', 'EDNS', 'ETLS', 'EAUTH', 'EABORT'].includes(code)

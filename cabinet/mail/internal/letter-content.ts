@@ -2,12 +2,12 @@ import { z } from 'zod'
 
 const nothing = z.object({})
 const byLink = z.object({ link: z.url({ protocol: /^https?$/ }) })
-/** Plain decimal of roubles. */
+/** Plain decimal of rubles. */
 const rub = z.string()
-/** What people call the organization, and how much was paid or given back. */
+/** The organization's name, and the amount paid or refunded. */
 const payment = { organization: z.string(), amount: rub }
 
-/** What a letter tells, by its kind. `vars` are what `email_outbox` keeps until the letter is sent. */
+/** The content of an email, by its kind. `email_outbox` keeps `vars` until the email is sent. */
 export const letterContentSchema = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('verify_email'), vars: byLink }),
   z.object({
@@ -17,30 +17,33 @@ export const letterContentSchema = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('reset_password'), vars: byLink }),
   z.object({
     kind: z.literal('password_changed'),
-    /** When, in UTC as ISO 8601, and the network address it was done from. */
+    /** The time of the change, in UTC as ISO 8601, and the IP address of the request. */
     vars: z.object({ at: z.iso.datetime(), address: z.string().max(64) }),
   }),
   z.object({
     kind: z.literal('low_balance'),
-    /** The organization's name, and plain decimals of roubles. */
+    /** The organization's name, and plain decimals of rubles. */
     vars: z.object({ organization: z.string(), balance: z.string(), threshold: z.string() }),
   }),
   z.object({
     kind: z.literal('payment_credited'),
-    /** `welcome`: the bonus that came with it; null: none did. */
+    /** `welcome`: the bonus credited with the payment, or null. */
     vars: z.object({ ...payment, welcome: rub.nullable(), balance: rub }),
   }),
   z.object({
     kind: z.literal('payment_refunded'),
-    /** `amount` of a payment of `paymentAmount`. `welcome`: the bonus that was taken back with it; null: none was. */
+    /** `amount` was refunded of `paymentAmount`. `welcome`: the bonus deducted with it, or null. */
     vars: z.object({
-      ...{ ...payment, paymentAmount: rub, paymentAt: z.iso.datetime() },
-      ...{ welcome: rub.nullable(), balance: rub },
+      ...payment,
+      paymentAmount: rub,
+      paymentAt: z.iso.datetime(),
+      welcome: rub.nullable(),
+      balance: rub,
     }),
   }),
   z.object({
     kind: z.literal('payment_canceled'),
-    /** `reason`: a code of the provider; null: it gave none. */
+    /** `reason`: the provider's code, or null if the provider sent none. */
     vars: z.object({ ...payment, reason: z.string().max(128).nullable() }),
   }),
   z.object({ kind: z.literal('totp_enabled'), vars: nothing }),
@@ -51,10 +54,10 @@ export type LetterContent = z.infer<typeof letterContentSchema>
 
 export type LetterKind = LetterContent['kind']
 
-/** The kinds that this version can write. A newer one may have put others into the outbox; they wait for it. */
+/** The kinds that this version can write. Other kinds in the outbox come from a newer version and wait for it. */
 export const letterKinds: readonly LetterKind[] = letterContentSchema.options.map(
   ({ shape }) => shape.kind.value,
 )
 
-/** Languages that letters are written in. */
+/** Languages of emails. */
 export type Locale = 'ru' | 'en'

@@ -1,18 +1,18 @@
-import { escapeHtml } from '../../process/html.ts'
+import { escapeHtml } from '#core/process/html'
 import type { LetterContent, Locale } from './letter-content.ts'
 import { draftPaymentInEnglish, draftPaymentInRussian } from './payment-letters.ts'
-import { momentOf, roublesInEnglish, roublesInRussian } from './written-values.ts'
+import { momentOf, rublesInEnglish, rublesInRussian } from './written-values.ts'
 
-/** A letter as it is sent: the same in plain text and in HTML. */
+/** An email as sent, with the same content in plain text and in HTML. */
 export type LetterText = { readonly subject: string; readonly text: string; readonly html: string }
 
-/** Paragraphs; one that is a link stands on a line of its own. */
+/** An email in paragraphs. A link is a paragraph by itself. */
 type Draft = {
   readonly subject: string
   readonly paragraphs: readonly (string | { readonly link: string })[]
 }
 
-/** Writes a letter in its reader's language. Pure. */
+/** Writes an email in the recipient's language. Pure. */
 export function writeLetter(content: LetterContent, locale: Locale): LetterText {
   const { subject, paragraphs } = locale === 'ru' ? draftInRussian(content) : draftInEnglish(content)
   const all = [...paragraphs, endings[locale]]
@@ -29,14 +29,14 @@ export function writeLetter(content: LetterContent, locale: Locale): LetterText 
 }
 
 const endings = {
-  ru: 'Это письмо отправил Model Gateway. Отвечать на него не нужно.',
-  en: 'This letter was sent by Model Gateway. Please do not reply to it.',
+  ru: 'Это автоматическое письмо от Model Gateway. Отвечать на него не нужно.',
+  en: 'Model Gateway sent this email automatically. Please do not reply.',
 } as const
 
 const ifNotYouInRussian =
   'Если это были не вы, сразу смените пароль: на странице входа нажмите «Забыли пароль?».'
 const ifNotYouInEnglish =
-  'If it was not you, change your password at once: choose "Forgot password?" on the sign-in page.'
+  'If this was not you, change your password now: click "Forgot password?" on the sign-in page.'
 
 function draftInRussian(content: LetterContent): Draft {
   switch (content.kind) {
@@ -53,9 +53,9 @@ function draftInRussian(content: LetterContent): Draft {
       return {
         subject: 'Вы уже зарегистрированы',
         paragraphs: [
-          'Кто-то попытался зарегистрироваться в Model Gateway с этим адресом, но у вас уже есть учётная запись. Войти:',
+          'С этим адресом попытались зарегистрироваться в Model Gateway, но у вас уже есть учётная запись. Чтобы войти, откройте ссылку:',
           { link: content.vars.loginLink },
-          'Если вы забыли пароль, задайте новый:',
+          'Если вы забыли пароль, задайте новый по ссылке:',
           { link: content.vars.resetLink },
           'Если это были не вы, ничего не делайте: в учётной записи ничего не изменилось.',
         ],
@@ -66,23 +66,23 @@ function draftInRussian(content: LetterContent): Draft {
         paragraphs: [
           'Для вашей учётной записи в Model Gateway запросили новый пароль. Чтобы задать его, откройте ссылку:',
           { link: content.vars.link },
-          'Ссылка действует один раз и ограниченное время. Если вы её не запрашивали, ничего не делайте: прежний пароль остаётся.',
+          'Ссылка действует один раз и ограниченное время. Если вы её не запрашивали, ничего не делайте: пароль не изменится.',
         ],
       }
     case 'password_changed':
       return {
         subject: 'Пароль изменён',
         paragraphs: [
-          `Пароль вашей учётной записи в Model Gateway изменён ${momentOf(content.vars.at, 'ru')} по московскому времени. Сетевой адрес: ${content.vars.address}.`,
+          `Пароль вашей учётной записи в Model Gateway изменён ${momentOf(content.vars.at, 'ru')} по московскому времени. IP-адрес: ${content.vars.address}.`,
           ifNotYouInRussian,
         ],
       }
     case 'low_balance': {
       const { organization, balance, threshold } = content.vars
       return {
-        subject: `Баланс организации ${organization} ниже ${roublesInRussian(threshold)}`,
+        subject: `Баланс организации ${organization} ниже ${rublesInRussian(threshold)}`,
         paragraphs: [
-          `Баланс организации ${organization} — ${roublesInRussian(balance)}. Это ниже порога в ${roublesInRussian(threshold)}, о котором вы просили предупредить.`,
+          `Баланс организации ${organization} — ${rublesInRussian(balance)}. Это ниже порога в ${rublesInRussian(threshold)}, о котором вы просили предупредить.`,
           'Когда деньги закончатся, ключи организации перестанут работать, пока баланс не пополнят.',
         ],
       }
@@ -111,22 +111,22 @@ function draftInEnglish(content: LetterContent): Draft {
   switch (content.kind) {
     case 'verify_email':
       return {
-        subject: 'Confirm your e-mail address',
+        subject: 'Confirm your email address',
         paragraphs: [
-          'This address was given when registering with Model Gateway. To confirm it, open this link:',
+          'This address was used to register with Model Gateway. To confirm it, open this link:',
           { link: content.vars.link },
-          'The link works for a limited time. If you did not register, you need not do anything.',
+          'The link expires after a limited time. If you did not register, you can ignore this email.',
         ],
       }
     case 'already_registered':
       return {
         subject: 'You already have an account',
         paragraphs: [
-          'Somebody tried to register with Model Gateway with this address, but you already have an account. To sign in:',
+          'This address was used to register with Model Gateway, but you already have an account. To sign in, open this link:',
           { link: content.vars.loginLink },
-          'If you have forgotten your password, set a new one:',
+          'If you forgot your password, set a new one:',
           { link: content.vars.resetLink },
-          'If it was not you, you need not do anything: nothing has changed in your account.',
+          'If this was not you, you can ignore this email. Your account has not changed.',
         ],
       }
     case 'reset_password':
@@ -135,24 +135,24 @@ function draftInEnglish(content: LetterContent): Draft {
         paragraphs: [
           'A new password was requested for your Model Gateway account. To set it, open this link:',
           { link: content.vars.link },
-          'The link works once and for a limited time. If you did not request it, you need not do anything: your password stays as it is.',
+          'The link works once and expires after a limited time. If you did not request it, you can ignore this email. Your password will not change.',
         ],
       }
     case 'password_changed':
       return {
         subject: 'Your password was changed',
         paragraphs: [
-          `The password of your Model Gateway account was changed on ${momentOf(content.vars.at, 'en')}, Moscow time, from the network address ${content.vars.address}.`,
+          `The password of your Model Gateway account was changed on ${momentOf(content.vars.at, 'en')} Moscow time from the IP address ${content.vars.address}.`,
           ifNotYouInEnglish,
         ],
       }
     case 'low_balance': {
       const { organization, balance, threshold } = content.vars
       return {
-        subject: `The balance of ${organization} is below ${roublesInEnglish(threshold)}`,
+        subject: `The balance of ${organization} is below ${rublesInEnglish(threshold)}`,
         paragraphs: [
-          `The balance of the organization ${organization} is ${roublesInEnglish(balance)}. You asked to be told when it falls below ${roublesInEnglish(threshold)}.`,
-          "When the money is used up, the organization's keys stop working until the balance is topped up.",
+          `The balance of the organization ${organization} is ${rublesInEnglish(balance)}. You asked for an email when it falls below ${rublesInEnglish(threshold)}.`,
+          "When the balance runs out, the organization's keys stop working until you top it up.",
         ],
       }
     }
@@ -164,14 +164,14 @@ function draftInEnglish(content: LetterContent): Draft {
       return {
         subject: 'One-time codes are now required',
         paragraphs: [
-          'Signing in to Model Gateway now takes a one-time code in addition to your password. Keep your recovery codes in a safe place.',
+          'To sign in to Model Gateway, you now need a one-time code in addition to your password. Keep your recovery codes in a safe place.',
           ifNotYouInEnglish,
         ],
       }
     case 'totp_disabled':
       return {
         subject: 'One-time codes are no longer required',
-        paragraphs: ['Signing in to Model Gateway now takes nothing but your password.', ifNotYouInEnglish],
+        paragraphs: ['To sign in to Model Gateway, you now need only your password.', ifNotYouInEnglish],
       }
   }
 }

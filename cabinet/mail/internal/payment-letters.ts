@@ -1,6 +1,6 @@
 import { reasonInWords } from './cancellation-reasons.ts'
 import type { LetterContent } from './letter-content.ts'
-import { dayOf, roublesInEnglish, roublesInRussian } from './written-values.ts'
+import { dayOf, rublesInEnglish, rublesInRussian } from './written-values.ts'
 
 type PaymentLetter = Extract<
   LetterContent,
@@ -9,9 +9,9 @@ type PaymentLetter = Extract<
 
 type Draft = { readonly subject: string; readonly paragraphs: readonly string[] }
 
-/** What is told of money that came, went back or never came. Pure, as the other one. */
+/** Emails about payments that were credited, refunded or canceled. Pure. */
 export function draftPaymentInRussian({ kind, vars }: PaymentLetter): Draft {
-  const amount = roublesInRussian(vars.amount)
+  const amount = rublesInRussian(vars.amount)
   switch (kind) {
     case 'payment_credited':
       return {
@@ -20,7 +20,7 @@ export function draftPaymentInRussian({ kind, vars }: PaymentLetter): Draft {
           `Платёж на ${amount} зачислен на баланс организации ${vars.organization}.`,
           ...(vars.welcome === null
             ? []
-            : [`Вместе с ним начислен приветственный бонус: ${roublesInRussian(vars.welcome)}.`]),
+            : [`Вместе с ним начислен приветственный бонус: ${rublesInRussian(vars.welcome)}.`]),
           ...balanceInRussian(vars.balance),
         ],
       }
@@ -28,11 +28,11 @@ export function draftPaymentInRussian({ kind, vars }: PaymentLetter): Draft {
       return {
         subject: `Возврат ${amount}`,
         paragraphs: [
-          `Из платежа организации ${vars.organization} на ${roublesInRussian(vars.paymentAmount)} от ${dayOf(vars.paymentAt, 'ru')} возвращено ${amount}. Эта сумма списана с баланса и вернётся туда, откуда был сделан платёж.`,
+          `Из платежа организации ${vars.organization} на ${rublesInRussian(vars.paymentAmount)} от ${dayOf(vars.paymentAt, 'ru')} возвращено ${amount}. Эта сумма списана с баланса и вернётся тем же способом, которым был сделан платёж.`,
           ...(vars.welcome === null
             ? []
             : [
-                `От платежа осталось меньше, чем нужно для приветственного бонуса, поэтому бонус тоже списан: ${roublesInRussian(vars.welcome)}.`,
+                `Остатка платежа недостаточно для приветственного бонуса, поэтому бонус тоже списан: ${rublesInRussian(vars.welcome)}.`,
               ]),
           ...balanceInRussian(vars.balance),
         ],
@@ -49,16 +49,16 @@ export function draftPaymentInRussian({ kind, vars }: PaymentLetter): Draft {
 }
 
 export function draftPaymentInEnglish({ kind, vars }: PaymentLetter): Draft {
-  const amount = roublesInEnglish(vars.amount)
+  const amount = rublesInEnglish(vars.amount)
   switch (kind) {
     case 'payment_credited':
       return {
         subject: `Your balance was topped up by ${amount}`,
         paragraphs: [
-          `A payment of ${amount} was added to the balance of the organization ${vars.organization}.`,
+          `A payment of ${amount} was credited to the balance of the organization ${vars.organization}.`,
           ...(vars.welcome === null
             ? []
-            : [`A welcome bonus of ${roublesInEnglish(vars.welcome)} was added with it.`]),
+            : [`A welcome bonus of ${rublesInEnglish(vars.welcome)} was also credited.`]),
           ...balanceInEnglish(vars.balance),
         ],
       }
@@ -66,11 +66,11 @@ export function draftPaymentInEnglish({ kind, vars }: PaymentLetter): Draft {
       return {
         subject: `Refund of ${amount}`,
         paragraphs: [
-          `Of the payment of ${roublesInEnglish(vars.paymentAmount)} that the organization ${vars.organization} made on ${dayOf(vars.paymentAt, 'en')}, ${amount} was refunded. It was taken from the balance and goes back to where it was paid from.`,
+          `We refunded ${amount} of the payment of ${rublesInEnglish(vars.paymentAmount)} that the organization ${vars.organization} made on ${dayOf(vars.paymentAt, 'en')}. This amount was deducted from the balance and returns to the original payment method.`,
           ...(vars.welcome === null
             ? []
             : [
-                `What is left of the payment does not earn the welcome bonus, so the bonus of ${roublesInEnglish(vars.welcome)} was taken back, too.`,
+                `The remaining amount of the payment does not qualify for the welcome bonus, so the bonus of ${rublesInEnglish(vars.welcome)} was also deducted.`,
               ]),
           ...balanceInEnglish(vars.balance),
         ],
@@ -88,15 +88,15 @@ export function draftPaymentInEnglish({ kind, vars }: PaymentLetter): Draft {
 
 function balanceInRussian(balance: string): readonly string[] {
   return [
-    `Теперь на балансе ${roublesInRussian(balance)}.`,
+    `Теперь на балансе ${rublesInRussian(balance)}.`,
     ...(isUsedUp(balance) ? ['Ключи организации не работают, пока баланс не пополнят.'] : []),
   ]
 }
 
 function balanceInEnglish(balance: string): readonly string[] {
   return [
-    `The balance is now ${roublesInEnglish(balance)}.`,
-    ...(isUsedUp(balance) ? ["The organization's keys do not work until it is topped up."] : []),
+    `The balance is now ${rublesInEnglish(balance)}.`,
+    ...(isUsedUp(balance) ? ["The organization's keys do not work until you top it up."] : []),
   ]
 }
 

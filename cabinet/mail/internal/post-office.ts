@@ -1,32 +1,35 @@
 import { createTransport } from 'nodemailer'
-import type { Sender, SmtpServer } from '../settings.ts'
+import type { Sender, SmtpServer } from '../mail-settings.ts'
 import type { DueLetter } from './due-letters.ts'
 import type { LetterText } from './letters.ts'
 
-/** Longest steps of one try: a stalled server delays what is behind it, and the lease must outlast the whole try. */
+/**
+ * Timeouts of one attempt's steps. A stalled server delays the emails behind it, and the lease must outlast the
+ * attempt.
+ */
 const connectMsMax = 10_000
 const silenceMsMax = 10_000
-/** Longest try in all, however slowly the server goes on. */
+/** Timeout of a whole attempt, however slowly the server responds. */
 export const tryMsMax = 30_000
 
-/** Hands letters to the relay. */
+/** Hands emails to the relay. */
 export type PostOffice = {
   /**
-   * Resolves once the relay has accepted the letter. Its Message-ID is the same at every try, so that whoever gets two
-   * copies can tell.
+   * Resolves once the relay has accepted the email. The Message-ID is the same on every attempt, so that recipients
+   * can recognize duplicates.
    *
-   * @throws Error of nodemailer, after `tryMsMax` at the latest. It may repeat the address: log its codes only.
+   * @throws Error of nodemailer, after `tryMsMax` at the latest. It may repeat the address: log only its codes.
    */
   send(letter: Pick<DueLetter, 'id' | 'kind' | 'recipient' | 'createdAt'>, text: LetterText): Promise<void>
 }
 
-/** A connection for each letter: there are few, and an idle one would have to be watched. */
+/** One connection per email. There are few emails, and an idle connection would need monitoring. */
 export function createPostOffice({ host, port, isSecure, login }: SmtpServer, from: Sender): PostOffice {
   const transport = createTransport({
     host,
     port,
     secure: isSecure,
-    // Neither the password nor, with it, any letter goes over a line that somebody has talked out of TLS.
+    // Never send the password or an email over a connection that an attacker has downgraded from TLS.
     ...(login === undefined ? {} : { auth: { user: login.user, pass: login.password }, requireTLS: true }),
     connectionTimeout: connectMsMax,
     greetingTimeout: connectMsMax,
@@ -42,7 +45,7 @@ export function createPostOffice({ host, port, isSecure, login }: SmtpServer, fr
         messageId: `<${id}@${idHost}>`,
         date: createdAt,
         from,
-        to: { name: '', address: recipient }, // an object: its text is not looked through for further addresses
+        to: { name: '', address: recipient }, // an object, so that nodemailer does not parse its text for further addresses
         subject,
         text,
         html,

@@ -1,6 +1,6 @@
 import type { Locale } from './letter-content.ts'
 
-/** To the minute, in Moscow's time, which is what the whole cabinet shows. */
+/** To the minute, in Moscow time like the rest of the cabinet. */
 export function momentOf(iso: string, locale: Locale): string {
   return new Intl.DateTimeFormat(locale === 'ru' ? 'ru-RU' : 'en-GB', {
     dateStyle: 'long',
@@ -9,7 +9,7 @@ export function momentOf(iso: string, locale: Locale): string {
   }).format(new Date(iso))
 }
 
-/** Its day, in Moscow's time. */
+/** The day, in Moscow time. */
 export function dayOf(iso: string, locale: Locale): string {
   return new Intl.DateTimeFormat(locale === 'ru' ? 'ru-RU' : 'en-GB', {
     dateStyle: 'long',
@@ -17,19 +17,19 @@ export function dayOf(iso: string, locale: Locale): string {
   }).format(new Date(iso))
 }
 
-/** Spaces at which no line ends. */
-export function roublesInRussian(decimal: string): string {
-  const { sign, whole, kopecks } = roublesOf(decimal)
+/** With non-breaking spaces. */
+export function rublesInRussian(decimal: string): string {
+  const { sign, whole, kopecks } = rublesOf(decimal)
   return `${sign}${whole.join('\u00a0')},${kopecks}\u00a0₽`
 }
 
-export function roublesInEnglish(decimal: string): string {
-  const { sign, whole, kopecks } = roublesOf(decimal)
+export function rublesInEnglish(decimal: string): string {
+  const { sign, whole, kopecks } = rublesOf(decimal)
   return `${sign}₽${whole.join(',')}.${kopecks}`
 }
 
-/** A plain decimal to the kopeck, the rest cut off; the whole roubles in groups of three digits. */
-function roublesOf(decimal: string) {
+/** A plain decimal cut to kopecks, with rubles in groups of three digits. */
+function rublesOf(decimal: string) {
   const [, sign = '', whole = '0', fraction = ''] = /^(-?)(\d+)(?:\.(\d+))?$/.exec(decimal) ?? []
   return {
     sign: sign === '' ? '' : '−',

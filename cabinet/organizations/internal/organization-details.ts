@@ -1,25 +1,28 @@
 import { createHash } from 'node:crypto'
-import type { ScopedClient } from '../../audit/scope.ts'
-import type { Queryable } from '../../db/pool.ts'
-import { type NanoRub, nanoRub } from '../../ledger/money.ts'
+import type { ScopedClient } from '#core/audit/scope'
+import type { Queryable } from '#core/db/pool'
+import { type NanoRub, nanoRub } from '#core/ledger/money'
 
-/** What an organization may say about itself. */
+/** Settings of an organization that its members can change. */
 export type Settings = {
-  /** `null`: its name. */
+  /** `null`: the organization's name. */
   readonly displayName: string | null
   readonly timeZone: string
-  /** `null`: no letter is wanted. */
+  /** `null`: no low-balance emails. */
   readonly lowBalanceThresholdNano: NanoRub | null
 }
 
 export type OrganizationDetails = Settings & {
   readonly id: string
   readonly name: string
-  /** Of the settings; another one once they change. */
+  /** Version of the settings. Changes with them. */
   readonly version: string
 }
 
-/** The organization, which exists. @param lock whoever else wants to change it waits for this transaction. */
+/**
+ * The details of an organization, which must exist.
+ * @param lock other transactions that change it wait for this one.
+ */
 export async function readDetails(
   client: Queryable,
   organizationId: string,
@@ -48,7 +51,7 @@ function versionOf({ displayName, timeZone, lowBalanceThresholdNano }: Settings)
   return createHash('sha256').update(said).digest('hex').slice(0, 16)
 }
 
-/** Changes settings of an organization that the transaction has locked; those that stay as they are leave no trace. */
+/** Changes settings of an organization that the transaction has locked. Unchanged settings are not audited. */
 export async function changeSettings(
   client: ScopedClient,
   before: OrganizationDetails,
@@ -72,7 +75,7 @@ export async function changeSettings(
 
 const settingNames = ['displayName', 'timeZone', 'lowBalanceThresholdNano'] as const
 
-/** Whether Postgres has this time zone: its list is another one than ours. */
+/** Whether Postgres knows this time zone. Its list differs from that of Node. */
 export async function isKnownZone(client: Queryable, timeZone: string): Promise<boolean> {
   const { rowCount } = await client.query('select from pg_timezone_names where name = $1', [timeZone])
   return rowCount !== 0

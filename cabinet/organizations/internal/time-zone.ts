@@ -4,8 +4,8 @@ const dayMs = 86_400_000
 const dayCount = 366
 
 /**
- * Whether this is an IANA time zone whose clocks are whole hours off UTC on every day of the year from `fromMs` on: usage
- * is kept by the hour, and days of another zone would cut hours in two. Pure.
+ * Whether this is an IANA time zone whose UTC offset is a whole number of hours on every day of the year from `fromMs`
+ * on. Usage is kept by the hour, and days of another zone would cut hours in two. Pure.
  */
 export function isWholeHourZone(name: string, fromMs: number): boolean {
   if (name.length > nameLengthMax || !namePattern.test(name)) return false
@@ -15,7 +15,7 @@ export function isWholeHourZone(name: string, fromMs: number): boolean {
   )
 }
 
-/** Tells of an instant whether the zone is whole hours off then; `undefined`: there is no such zone. */
+/** Checks whether the zone's offset is whole hours at an instant. `undefined`: the zone does not exist. */
 function findOffset(timeZone: string): ((atMs: number) => boolean) | undefined {
   try {
     const format = new Intl.DateTimeFormat('en', { timeZone, minute: '2-digit', second: '2-digit' })

@@ -1,6 +1,6 @@
-import { formatRub, type NanoRub } from '../../ledger/money.ts'
+import { formatRub, type NanoRub } from '#core/ledger/money'
 
-/** What a receipt of 54-FZ says of each sale; an accountant decides. */
+/** Fields of the 54-FZ receipt of each sale. An accountant decides on them. */
 export type ReceiptSettings = {
   readonly vatCode: number
   readonly taxSystemCode: number | undefined
@@ -13,19 +13,22 @@ export type ReceiptSettings = {
 type Sale = {
   readonly id: string
   readonly amount: NanoRub
-  /** To whom the receipt goes. */
+  /** The recipient of the receipt. */
   readonly email: string
   readonly receipt: ReceiptSettings | undefined
 }
 
-/** What the person who pays and the receipt read. */
+/** Shown to the payer and on the receipt. */
 const description = 'Пополнение баланса Model Gateway'
 
-/** The call that makes a payment. Pure, and kept with the payment: the same key never goes with other words. */
+/**
+ * The call that creates a payment. It is stored with the payment, so that an idempotency key is never sent with
+ * another body. Pure.
+ */
 export function paymentBody(sale: Sale & { readonly returnUrl: string }): string {
   return JSON.stringify({
     amount: amountOf(sale.amount),
-    capture: true, // two stages unless it is said
+    capture: true, // payments have two stages by default
     confirmation: { type: 'redirect', return_url: sale.returnUrl },
     description,
     metadata: { payment_id: sale.id },
@@ -33,7 +36,7 @@ export function paymentBody(sale: Sale & { readonly returnUrl: string }): string
   })
 }
 
-/** The call that makes a refund. A whole one takes the receipt of its payment. Pure. */
+/** The call that creates a refund. A full refund uses the receipt of its payment. Pure. */
 export function refundBody(sale: Sale & { readonly providerId: string; readonly isWhole: boolean }): string {
   return JSON.stringify({
     payment_id: sale.providerId,
@@ -51,8 +54,13 @@ function receiptOf({ amount, email, receipt }: Sale): object {
       customer: { email },
       items: [
         {
-          ...{ description, quantity: 1, amount: amountOf(amount), vat_code: vatCode, measure: 'piece' },
-          ...{ payment_subject: paymentSubject, payment_mode: paymentMode },
+          description,
+          quantity: 1,
+          amount: amountOf(amount),
+          vat_code: vatCode,
+          measure: 'piece',
+          payment_subject: paymentSubject,
+          payment_mode: paymentMode,
         },
       ],
       internet,
@@ -62,7 +70,7 @@ function receiptOf({ amount, email, receipt }: Sale): object {
   }
 }
 
-/** Two decimals, whatever they are. */
+/** Always with two decimals. */
 function amountOf(amount: NanoRub): { value: string; currency: 'RUB' } {
   const [whole, fraction = ''] = formatRub(amount).split('.')
   return { value: `${whole}.${fraction.padEnd(2, '0')}`, currency: 'RUB' }

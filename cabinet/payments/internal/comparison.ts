@@ -1,10 +1,17 @@
-import { inScope } from '../../audit/scope.ts'
-import type { NanoRub } from '../../ledger/money.ts'
+import { inScope } from '#core/audit/scope'
+import type { NanoRub } from '#core/ledger/money'
 import { noteDifference } from './differences.ts'
 import { findOurs, noteUnknown, settleFetched } from './our-payment.ts'
 import { findPaymentOf, type StoredPayment } from './payment-store.ts'
 import { clockSkewMs, paymentsScope } from './payments-scope.ts'
-import { type Answer, type FetchedPayment, type FetchedRefund, isUnheardOf, listTooLong } from './provider.ts'
+import {
+  type Answer,
+  type FetchedPayment,
+  type FetchedRefund,
+  isUnheardOf,
+  listItemsMax,
+  listTooLong,
+} from './provider.ts'
 import type { SettleDeps } from './settle-payment.ts'
 import { type Difference, findDifference, isPaid, type ShopIdentity } from './transition.ts'
 import { noteUnreadable, unreadableOf } from './unreadable.ts'
@@ -14,19 +21,19 @@ export type Span = { readonly from: Date; readonly to: Date }
 const dayMs = 24 * 3_600_000
 
 /**
- * Compares the payments and the refunds that the provider has made in a span with our rows: what
- * was missed is booked now, and what only one side has, or the two have otherwise, is put aside. Refunds are compared by
- * their own day, however old their payment is.
+ * Compares the provider's payments and refunds of a time span with our rows. Missed ones are posted now. Those that
+ * only one side has, or that differ, are put aside. Refunds are compared by their own day, regardless of their
+ * payment's age.
  *
- * @returns what is left to compare: of a span that has more than one list holds, both halves.
- * @throws Error when the provider cannot be asked.
+ * @returns the spans still to compare: both halves if a span has more items than one list holds.
+ * @throws Error when the provider is unavailable.
  */
 export async function comparePayments(deps: SettleDeps, span: Span): Promise<readonly Span[]> {
   if ((await compareMade(deps, span)) === 'too_long') return halvesOf(span)
   return (await compareRefunded(deps, span)) === 'too_long' ? halvesOf(span) : []
 }
 
-/** The last days, each for itself, the oldest first: what was compared need not be compared again after a failure. */
+/** The last days, oldest first. Each is a separate span, so that compared days are not repeated after a failure. */
 export function comparedDays(days: number, now: Date): readonly Span[] {
   return Array.from({ length: days }, (_, at) => {
     const from = new Date(now.getTime() - (days - at) * dayMs)
@@ -34,13 +41,25 @@ export function comparedDays(days: number, now: Date): readonly Span[] {
   })
 }
 
-/** Shorter than this a span is not cut. */
-const partMsMin = 1_000
+/**
+ * Shorter spans are not cut. With the clock skew added on both sides, their halves would list nearly the same items.
+ */
+const partMsMin = clockSkewMs
+/** Limit for a span that cannot be cut: 80 payments a second, about 50 MB. */
+const uncutItemsMax = 100_000
 
-function halvesOf({ from, to }: Span): readonly Span[] {
-  const halfMs = Math.floor((to.getTime() - from.getTime()) / 2)
-  if (halfMs < partMsMin) throw new Error('the provider lists more of a second than can be read')
-  const middle = new Date(from.getTime() + halfMs)
+function isUncut({ from, to }: Span): boolean {
+  return to.getTime() - from.getTime() < 2 * partMsMin
+}
+
+function itemsMaxOf(span: Span): number {
+  return isUncut(span) ? uncutItemsMax : listItemsMax
+}
+
+function halvesOf(span: Span): readonly Span[] {
+  if (isUncut(span)) throw new Error('the provider lists more items in a few minutes than can be read')
+  const { from, to } = span
+  const middle = new Date((from.getTime() + to.getTime()) / 2)
   return [
     { from, to: middle },
     { from: middle, to },
@@ -50,7 +69,7 @@ function halvesOf({ from, to }: Span): readonly Span[] {
 async function compareMade(deps: SettleDeps, span: Span): Promise<'compared' | 'too_long'> {
   const { provider } = deps.shop
   const { from, to } = widened(span)
-  const answer = await provider.list(from, to)
+  const answer = await provider.list(from, to, itemsMaxOf(span))
   if (isTooLong(answer)) return 'too_long'
   const { items, unreadable } = answerOf(answer, 'its payments')
   for (const payment of items) await compareOne(deps, payment)
@@ -67,14 +86,11 @@ async function compareOne(deps: SettleDeps, payment: FetchedPayment): Promise<vo
     return
   }
   if (isSame(ours, payment, deps.shop)) return
-  deps.log.warn(
-    { paymentId: ours.id },
-    'a comparison found a payment that is not at the provider as it is here',
-  )
+  deps.log.warn({ paymentId: ours.id }, 'payment mismatch with provider, found by comparison')
   answerOf(await settleFetched(deps, payment), 'the refunds of a payment')
 }
 
-/** Also what was booked is compared in whole: a process that was taken over could have booked what it liked. */
+/** Posted values are compared in full, too. A compromised process could have posted anything. */
 function isSame(ours: StoredPayment, theirs: FetchedPayment, shop: ShopIdentity): boolean {
   return (
     ours.providerId === theirs.id &&
@@ -87,7 +103,7 @@ function isSame(ours: StoredPayment, theirs: FetchedPayment, shop: ShopIdentity)
 async function compareRefunded(deps: SettleDeps, span: Span): Promise<'compared' | 'too_long'> {
   const { provider } = deps.shop
   const { from, to } = widened(span)
-  const answer = await provider.listRefundsMade(from, to)
+  const answer = await provider.listRefundsMade(from, to, itemsMaxOf(span))
   if (isTooLong(answer)) return 'too_long'
   const { items, unreadable } = answerOf(answer, 'its refunds')
   for (const one of unreadable) await noteUnreadable(deps, one)
@@ -95,10 +111,7 @@ async function compareRefunded(deps: SettleDeps, span: Span): Promise<'compared'
   for (const refund of items) {
     const ours = known.get(refund.id)
     if (ours?.status === refund.status && ours.amount === refund.amount && refund.currency === 'RUB') continue
-    deps.log.warn(
-      { refundId: refund.id },
-      'a comparison found a refund that is not at the provider as it is here',
-    )
+    deps.log.warn({ refundId: refund.id }, 'refund mismatch with provider, found by comparison')
     await settleRefund(deps, refund)
   }
   await noteMissing(
@@ -120,21 +133,22 @@ async function settleRefund(deps: SettleDeps, refund: FetchedRefund): Promise<vo
 }
 
 type Ours = {
-  /** `null`: it is of no payment that was made here. */
+  /** `null`: its payment was not made here. */
   readonly paymentId: string | null
   readonly providerId: string
   readonly status: string
 }
 
-/** Which of ours a list leaves out. */
+/** One of our rows that a list leaves out. */
 type Unlisted = Ours & {
-  /** Paid, or a refund: the others may be missing without harm. */
+  /** Paid, or a refund. Others may be missing without harm. */
   readonly hasMoved: boolean
 }
 
 /**
- * Ours of which money moved and which the provider does not list, nor has when it is asked: it may have made them on
- * another day than we did. The others are counted: asking for each of thousands would hold up what matters.
+ * Notes our rows of moved money that the provider does not list and does not return when asked by ID. The provider may
+ * have dated them on another day. Unpaid rows are only counted, because asking for thousands of them would delay the
+ * comparison.
  */
 async function noteMissing(
   deps: SettleDeps,
@@ -143,12 +157,11 @@ async function noteMissing(
   get: (providerId: string) => Promise<Answer<unknown>>,
 ): Promise<void> {
   const unpaid = unlisted.filter(({ hasMoved }) => !hasMoved)
-  if (unpaid.length > 0)
-    deps.log.info({ count: unpaid.length }, 'the provider does not list payments that nobody has paid')
+  if (unpaid.length > 0) deps.log.info({ count: unpaid.length }, 'provider does not list unpaid payments')
   for (const ours of unlisted.filter(({ hasMoved }) => hasMoved)) {
     const answer = await get(ours.providerId)
     if (isUnheardOf(answer)) await noteAbsent(deps, kind, ours)
-    else if (unreadableOf(answer) === undefined) answerOf(answer, 'what it does not list')
+    else if (unreadableOf(answer) === undefined) answerOf(answer, 'an item that it does not list')
   }
 }
 
@@ -157,16 +170,17 @@ async function noteAbsent({ pool, log }: SettleDeps, kind: Difference['kind'], o
   const isNews = await inScope(pool, paymentsScope, (client) =>
     noteDifference(client, providerId, paymentId, { kind, ours: status, theirs: 'none' }),
   )
-  if (isNews) log.error({ kind, paymentId, providerId }, 'the provider does not have what was made there')
+  if (isNews)
+    log.error({ kind, paymentId, providerId }, 'provider does not have a payment or refund that it created')
 }
 
-/** What we have of the payment of a refund. */
+/** Our row of a refund's payment. */
 async function findOursOf({ pool }: SettleDeps, { payment }: FetchedRefund): Promise<Ours> {
   const ours = await inScope(pool, paymentsScope, (client) => findPaymentOf(client, payment, null))
   return { paymentId: ours?.id ?? null, providerId: payment, status: ours?.status ?? 'none' }
 }
 
-/** What lies at the edge by the provider's clock lies within. */
+/** The span plus the clock skew, for items at its edges. */
 function widened({ from, to }: Span): Span {
   return { from: new Date(from.getTime() - clockSkewMs), to: new Date(to.getTime() + clockSkewMs) }
 }
@@ -177,12 +191,12 @@ function isTooLong(answer: Answer<unknown>): boolean {
 
 function answerOf<Value>(answer: Answer<Value>, what: string): Value {
   if (answer.kind === 'answered') return answer.value
-  throw new Error(`the provider could not be asked for ${what}`)
+  throw new Error(`the provider did not return ${what}`)
 }
 
 type Listed = readonly { readonly id: string }[]
 
-/** Where the id of the payment stands. */
+/** The column with the ID of the payment. */
 const paymentColumn = { payments: 'id', refunds: 'payment_id' } as const
 const moved = { payments: 'succeeded_at is not null', refunds: 'true' } as const
 
@@ -205,7 +219,7 @@ async function readUnlisted(
 
 type KnownRefund = { readonly providerId: string; readonly status: string; readonly amount: NanoRub }
 
-/** By the provider's id. */
+/** By the provider's ID. */
 async function readRefunds(
   { pool }: SettleDeps,
   listed: readonly FetchedRefund[],

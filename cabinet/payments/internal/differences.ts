@@ -1,15 +1,15 @@
-import type { ScopedClient } from '../../audit/scope.ts'
-import type { Queryable } from '../../db/pool.ts'
+import type { ScopedClient } from '#core/audit/scope'
+import type { Queryable } from '#core/db/pool'
 import type { Difference } from './transition.ts'
 
 export type StoredDifference = Difference & {
   readonly id: bigint
   readonly providerId: string
-  /** `null`: it is of no payment that was made here. */
+  /** `null`: its payment was not made here. */
   readonly paymentId: string | null
   readonly noticedAt: Date
   readonly resolvedAt: Date | null
-  /** Which administrator. */
+  /** The administrator who resolved it. */
   readonly resolvedBy: string | null
 }
 
@@ -19,8 +19,8 @@ const columns = `id, kind, provider_id as "providerId", payment_id as "paymentId
 const textLengthMax = 256
 
 /**
- * Puts a difference aside, for a person. Answers whether it is news: the same one again is not, not even once it is
- * resolved.
+ * Puts a difference aside for an administrator. Returns whether it is new. The same difference is never new again,
+ * even once it is resolved.
  */
 export async function noteDifference(
   client: ScopedClient,
@@ -28,7 +28,8 @@ export async function noteDifference(
   paymentId: string | null,
   { kind, ours, theirs }: Difference,
 ): Promise<boolean> {
-  const { rowCount } = await client.unaudited(
+  const { rowCount } = await client.withoutAudit(
+    'the table is itself an append-only record',
     `insert into payment_differences (kind, provider_id, payment_id, ours, theirs) values ($1, $2, $3, $4, $5)
      on conflict do nothing`,
     [kind, providerId, paymentId, ours.slice(0, textLengthMax), theirs.slice(0, textLengthMax)],
@@ -41,7 +42,7 @@ export async function readDifferences(
   client: Queryable,
   which: {
     readonly state: 'open' | 'resolved' | 'all'
-    /** Older ones than that of this id. */
+    /** Only differences older than the one with this ID. */
     readonly before: string | undefined
     readonly limit: number
   },
@@ -55,7 +56,7 @@ export async function readDifferences(
   return rows
 }
 
-/** Settles a difference; one that is settled stays as it is. `undefined`: there is none of this id. */
+/** Resolves a difference. A resolved difference does not change. Returns `undefined` if there is none with this ID. */
 export async function resolveDifference(
   client: ScopedClient,
   id: string,

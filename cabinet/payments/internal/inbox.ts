@@ -1,5 +1,5 @@
 import type { Pool } from 'pg'
-import { inScope, type ScopedClient } from '../../audit/scope.ts'
+import { inScope, type ScopedClient } from '#core/audit/scope'
 import { settleFetched } from './our-payment.ts'
 import { paymentsScope } from './payments-scope.ts'
 import { type Answer, isUnheardOf } from './provider.ts'
@@ -11,17 +11,17 @@ type Notification = {
   readonly event: string
   readonly objectId: string
   readonly attempts: number
-  /** What came later may tell of something later. */
+  /** Notifications that arrive later may be about later events. */
   readonly takenAt: string
 }
 
-/** What became of a notification. */
+/** The result of a notification. */
 type Outcome = 'settled' | 'different' | 'ignored' | 'not_found' | 'unknown_payment' | 'gave_up'
 
-/** About 24 hours: the poller has found out long before. */
+/** About 24 hours. By then the poller has long found out. */
 const attemptsMax = 300
 
-/** Asks the provider about the object of the notification that has been due longest. Answers whether there was one. */
+/** Asks the provider about the object of the notification that has been due longest. Returns whether there was one. */
 export async function processNotification(deps: SettleDeps): Promise<boolean> {
   const notification = await takeDue(deps.pool)
   if (notification === undefined) return false
@@ -33,18 +33,21 @@ export async function processNotification(deps: SettleDeps): Promise<boolean> {
     await finish(deps.pool, notification, 'different')
   } else if (answer.kind === 'answered') await finish(deps.pool, notification, answer.value)
   else if (isUnheardOf(answer)) {
-    deps.log.warn({ event, objectId }, 'a notification names what the provider does not have')
+    deps.log.warn({ event, objectId }, 'provider does not have the object of a notification')
     await finish(deps.pool, notification, 'not_found')
   } else if (attempts >= attemptsMax) await finish(deps.pool, notification, 'gave_up')
   else {
     const why = answer.kind === 'refused' ? answer.code : answer.why
-    deps.log.warn({ event, objectId, why }, 'the provider could not be asked about a notification; it waits')
+    deps.log.warn(
+      { event, objectId, why },
+      'could not ask the provider about a notification; will be retried',
+    )
     await putOff(deps.pool, notification)
   }
   return true
 }
 
-/** Whose object it is decides what it is: the event alone decides nothing. */
+/** The fetched object decides what to do. The notification's event is not trusted. */
 async function handle(deps: SettleDeps, { event, objectId }: Notification): Promise<Answer<Outcome>> {
   const { provider } = deps.shop
   if (event.startsWith('payment.')) {
@@ -61,12 +64,13 @@ async function handle(deps: SettleDeps, { event, objectId }: Notification): Prom
 }
 
 /**
- * Takes it for 15 s, so that a killed worker delays nobody for longer. Asking may take longer, and then another one asks, too:
- * what is booked twice is booked once.
+ * Takes a notification for 15 s, so that a killed worker delays no one for longer. If a call takes longer, another
+ * worker asks, too. Posting is idempotent.
  */
 async function takeDue(pool: Pool): Promise<Notification | undefined> {
   const { rows } = await inScope(pool, paymentsScope, (client: ScopedClient) =>
-    client.unaudited<Notification>(
+    client.withoutAudit<Notification>(
+      'the inbox of notifications, which change nothing themselves',
       `update webhook_inbox set attempts = attempts + 1, next_attempt_at = clock_timestamp() + interval '15 seconds'
         where id = (select id from webhook_inbox where processed_at is null and next_attempt_at <= clock_timestamp()
                      order by next_attempt_at limit 1 for update skip locked)
@@ -77,14 +81,15 @@ async function takeDue(pool: Pool): Promise<Notification | undefined> {
   return rows[0]
 }
 
-/** With all of the same words that had come when it was taken: one question answers them. */
+/** Finishes all notifications with the same content that had arrived when it was taken: one call answers them all. */
 async function finish(
   pool: Pool,
   { event, objectId, takenAt }: Notification,
   outcome: Outcome,
 ): Promise<void> {
   await inScope(pool, paymentsScope, (client: ScopedClient) =>
-    client.unaudited(
+    client.withoutAudit(
+      'the inbox of notifications, which change nothing themselves',
       `update webhook_inbox set processed_at = clock_timestamp(), outcome = $4
         where object_id = $1 and event = $2 and processed_at is null and received_at <= $3`,
       [objectId, event, takenAt, outcome],
@@ -94,7 +99,8 @@ async function finish(
 
 async function putOff(pool: Pool, { id, attempts }: Notification): Promise<void> {
   await inScope(pool, paymentsScope, (client: ScopedClient) =>
-    client.unaudited(
+    client.withoutAudit(
+      'the inbox of notifications, which change nothing themselves',
       `update webhook_inbox set next_attempt_at = clock_timestamp() + least(power(2, $2), 300) * interval '1 s'
         where id = $1 and processed_at is null`,
       [id, Math.min(attempts, 10)],

@@ -1,13 +1,13 @@
 import type { Pool } from 'pg'
-import type { Queryable } from '../../db/pool.ts'
+import type { Queryable } from '#core/db/pool'
 
-/** A notification as administrators see it: never its body, which anybody may have written. */
+/** A notification as administrators see it. Never its body, which may come from any client. */
 export type KeptNotification = {
   readonly id: bigint
   readonly receivedAt: Date
   readonly event: string
   readonly objectId: string
-  /** `null`: it waits. */
+  /** `null`: not processed yet. */
   readonly processedAt: Date | null
   readonly outcome: string | null
   readonly tries: number
@@ -18,7 +18,7 @@ export async function readNotifications(
   client: Queryable,
   which: {
     readonly state: 'waiting' | 'all'
-    /** Older ones than that of this id. */
+    /** Only notifications older than the one with this ID. */
     readonly before: string | undefined
     readonly limit: number
   },
@@ -34,7 +34,7 @@ export async function readNotifications(
   return rows
 }
 
-/** Removes those that were looked at 90 days ago, at most so many. Answers how many. */
+/** Removes at most `countMax` notifications processed more than 90 days ago. Returns the number. */
 export async function removeOldNotifications(pool: Pool, countMax: number): Promise<number> {
   const { rows } = await pool.query<{ count: number }>('select remove_old_webhooks($1) as count', [countMax])
   return rows[0]?.count ?? 0

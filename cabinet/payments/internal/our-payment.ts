@@ -1,31 +1,31 @@
 import type { Pool } from 'pg'
-import { inScope } from '../../audit/scope.ts'
-import { isId } from '../../db/id.ts'
+import { inScope } from '#core/audit/scope'
+import { isId } from '#core/db/id'
 import { noteDifference } from './differences.ts'
 import { findPaymentOf, type StoredPayment } from './payment-store.ts'
 import { paymentsScope } from './payments-scope.ts'
 import type { Answer, FetchedPayment, FetchedRefund } from './provider.ts'
 import { refreshPayment, type SettleDeps, settlePayment } from './settle-payment.ts'
 
-/** Which payment of ours a fetched one is, if it is one. */
+/** Our row of a fetched payment, if there is one. */
 export function findOurs(pool: Pool, fetched: FetchedPayment): Promise<StoredPayment | undefined> {
   return inScope(pool, paymentsScope, (client) => findPaymentOf(client, fetched.id, claimedBy(fetched)))
 }
 
-/** Puts aside a payment that the provider has and that was never made here. */
+/** Puts aside a payment of the provider that was never made here. */
 export async function noteUnknown({ pool, log }: SettleDeps, fetched: FetchedPayment): Promise<void> {
   const theirs = claimedBy(fetched) ?? 'none'
   const difference = { kind: 'unknown_payment', ours: 'none', theirs } as const
   const isNews = await inScope(pool, paymentsScope, (client) =>
     noteDifference(client, fetched.id, null, difference),
   )
-  if (isNews) log.error({ providerId: fetched.id }, 'the provider has a payment that was never made here')
+  if (isNews) log.error({ providerId: fetched.id }, 'provider has a payment that was never made here')
 }
 
 /**
- * Books what a fetched payment changes, whichever of ours it is; or puts it aside.
+ * Posts the changes of a fetched payment to our row, or puts the payment aside.
  *
- * @param refunds of it that were fetched already; the others are listed where there are any.
+ * @param refunds its refunds, if already fetched. Otherwise they are listed if there are any.
  */
 export async function settleFetched(
   deps: SettleDeps,
@@ -46,7 +46,7 @@ export async function settleFetched(
   return refreshed.kind === 'answered' ? { kind: 'answered', value: refreshed.value.kind } : refreshed
 }
 
-/** The id of ours that it says it has; what cannot be one is none. */
+/** The ID of our payment according to the provider; `null` if it cannot be an ID. */
 function claimedBy({ paymentId }: FetchedPayment): string | null {
   return paymentId !== undefined && isId(paymentId) ? paymentId : null
 }

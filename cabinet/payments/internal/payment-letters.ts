@@ -1,10 +1,10 @@
-import type { ScopedClient } from '../../audit/scope.ts'
-import type { Queryable } from '../../db/pool.ts'
-import { formatRub, type NanoRub } from '../../ledger/money.ts'
+import type { ScopedClient } from '#core/audit/scope'
+import type { Queryable } from '#core/db/pool'
+import { formatRub, type NanoRub } from '#core/ledger/money'
+import { findOwners } from '#core/organizations/owners'
 import { enqueueLetter } from '../../mail/outbox.ts'
-import { findOwners } from '../../organizations/owners.ts'
 
-/** Tells the owners that a payment was credited, and what bonus came with it. Once per payment. */
+/** Emails the owners that a payment was credited, with its bonus. Once per payment. */
 export async function tellCredited(client: ScopedClient, paymentId: string): Promise<void> {
   const { organizationId, organization, amount, welcome, balance } = await readFacts(client, paymentId)
   const vars = {
@@ -19,7 +19,7 @@ export async function tellCredited(client: ScopedClient, paymentId: string): Pro
 
 type TellingRefund = { readonly id: string; readonly amount: NanoRub; readonly isWelcomeReversed: boolean }
 
-/** Tells the owners that a payment was given back, whole or in part, and whether its bonus went with it. Once per refund. */
+/** Emails the owners about a full or partial refund, and whether the bonus was deducted. Once per refund. */
 export async function tellRefunded(
   client: ScopedClient,
   paymentId: string,
@@ -39,7 +39,7 @@ export async function tellRefunded(
     await enqueueLetter(client, { kind: 'payment_refunded', vars, ...owner })
 }
 
-/** Tells the owners that nothing came of a payment, and why. Once per payment. */
+/** Emails the owners that a payment was canceled, and why. Once per payment. */
 export async function tellCanceled(
   client: ScopedClient,
   paymentId: string,
@@ -53,16 +53,16 @@ export async function tellCanceled(
 
 type Facts = {
   readonly organizationId: string
-  /** What people call it. */
+  /** The organization's name for users. */
   readonly organization: string
   readonly amount: NanoRub
   readonly createdAt: Date
-  /** The bonus that the payment has earned, also if it was taken back; `null`: none. */
+  /** The bonus that the payment earned, even if it was taken back; `null`: none. */
   readonly welcome: NanoRub | null
   readonly balance: NanoRub
 }
 
-/** As they are after what this transaction has booked. */
+/** Read after the transaction's own postings. */
 async function readFacts(client: Queryable, paymentId: string): Promise<Facts> {
   const { rows } = await client.query<Facts>(
     `select p.organization_id as "organizationId", coalesce(o.display_name, o.name) as organization, p.amount,
@@ -75,11 +75,11 @@ async function readFacts(client: Queryable, paymentId: string): Promise<Facts> {
     [paymentId],
   )
   const [facts] = rows
-  if (facts === undefined) throw new Error(`there is no payment ${paymentId}`)
+  if (facts === undefined) throw new Error(`payment ${paymentId} does not exist`)
   return facts
 }
 
-/** Where a letter goes, in whose language, and what makes it one letter whatever is repeated. */
+/** The recipients of an email, their languages, and the key that prevents duplicates. */
 async function addressesOf(client: Queryable, organizationId: string, occasion: string) {
   const owners = await findOwners(client, organizationId)
   return owners.map(({ id, email, locale }) => ({ recipient: email, locale, dedupeKey: `${occasion}:${id}` }))

@@ -1,7 +1,7 @@
-import type { ScopedClient } from '../../audit/scope.ts'
-import { exactTimeSql } from '../../db/exact-time.ts'
-import type { Queryable } from '../../db/pool.ts'
-import { type NanoRub, nanoRub } from '../../ledger/money.ts'
+import type { ScopedClient } from '#core/audit/scope'
+import { exactTimeSql } from '#core/db/exact-time'
+import type { Queryable } from '#core/db/pool'
+import { type NanoRub, nanoRub } from '#core/ledger/money'
 import type { KnownPayment, KnownRefund, PaymentStatus } from './transition.ts'
 
 export type StoredPayment = {
@@ -16,7 +16,7 @@ export type StoredPayment = {
   readonly createdAt: Date
   readonly succeededAt: Date | null
   readonly hasRefunds: boolean
-  /** `created_at` with its microseconds, as cursors have it. */
+  /** `created_at` with microseconds, for cursors. */
   readonly position: string
 }
 
@@ -34,7 +34,7 @@ export type NewPayment = {
   readonly callBody: string
 }
 
-/** Notes that somebody wants to pay. Its call is the caller's to make, and a worker's 5 seconds later. */
+/** Records a requested payment. The caller makes its call. After 5 seconds, a worker may make it. */
 export async function insertPayment(client: ScopedClient, payment: NewPayment): Promise<void> {
   const { id, organizationId, userId, amount, addressHash, callBody } = payment
   await client.change(
@@ -51,7 +51,7 @@ export async function insertPayment(client: ScopedClient, payment: NewPayment): 
   )
 }
 
-/** Whether an organization has so many payments that nobody has paid yet; the provider lets them expire within an hour. */
+/** Whether an organization has reached its limit of unpaid payments. The provider lets them expire within an hour. */
 export async function hasOpenPayments(
   client: Queryable,
   organizationId: string,
@@ -67,7 +67,7 @@ export async function hasOpenPayments(
   return rowCount === count
 }
 
-/** One payment of an organization; `null`: of any. */
+/** One payment of an organization; `null`: of any organization. */
 export async function findPayment(
   client: Queryable,
   organizationId: string | null,
@@ -80,7 +80,7 @@ export async function findPayment(
   return rows[0]
 }
 
-/** Which payment of ours a fetched one is: by the provider's id, or by ours where we never heard of the provider's. */
+/** Our row of a fetched payment, by the provider's ID, or by our ID if we never received the provider's. */
 export async function findPaymentOf(
   client: Queryable,
   providerId: string,
@@ -111,7 +111,7 @@ export async function readPayments(
   return rows
 }
 
-/** A payment with its refunds, which nobody else changes until the transaction ends. */
+/** Locks a payment and reads its refunds. They do not change until the transaction ends. */
 export async function holdPayment(
   client: Queryable,
   id: string,
@@ -131,9 +131,16 @@ export async function holdPayment(
   return { ...payment, refunds }
 }
 
-/** It is asked for no more: what differs does not heal by itself. A call of unknown outcome goes on to its answer. */
+/**
+ * Stops polling, because a difference does not resolve itself. A call of unknown outcome continues until it has a
+ * response.
+ */
 export async function stopPolls(client: ScopedClient, paymentId: string): Promise<void> {
-  await client.unaudited('update payments set next_poll_at = null where id = $1', [paymentId])
+  await client.withoutAudit(
+    'when to ask the provider again',
+    'update payments set next_poll_at = null where id = $1',
+    [paymentId],
+  )
 }
 
 export type NewRefund = {
@@ -145,7 +152,7 @@ export type NewRefund = {
   readonly callBody: string
 }
 
-/** Notes that an administrator gives money back. Its call is the caller's to make, and a worker's 5 seconds later. */
+/** Records an administrator's refund. The caller makes its call. After 5 seconds, a worker may make it. */
 export async function insertRefund(client: ScopedClient, refund: NewRefund): Promise<void> {
   const { id, payment, amount, madeBy, reason, callBody } = refund
   await client.change(
@@ -162,10 +169,10 @@ export async function insertRefund(client: ScopedClient, refund: NewRefund): Pro
   )
 }
 
-/** What waits, and what a person must look at. */
+/** The backlog, and differences for administrators. */
 export async function readPaymentBacklog(client: Queryable): Promise<{
   readonly waiting: number
-  /** Age of the oldest notification that waits; 0 where none does. */
+  /** Age of the oldest waiting notification; 0 if none waits. */
   readonly waitingSeconds: number
   readonly unknownCalls: number
   readonly differences: number
@@ -188,7 +195,7 @@ export async function readPaymentBacklog(client: Queryable): Promise<{
   return backlog
 }
 
-/** How many payments of the last 24 hours have which status. */
+/** Number of payments of the last 24 hours per status. */
 export async function countPaymentsOfDay(client: Queryable): Promise<ReadonlyMap<string, number>> {
   const { rows } = await client.query<{ status: string; count: number }>(
     `select status, count(*)::int from payments where created_at > clock_timestamp() - interval '24 hours' group by status`,
@@ -196,7 +203,7 @@ export async function countPaymentsOfDay(client: Queryable): Promise<ReadonlyMap
   return new Map(rows.map(({ status, count }) => [status, count]))
 }
 
-/** Of a payment, what may still be given back: neither refunded nor about to be. Pure. */
+/** The amount of a payment that can still be refunded: neither refunded nor being refunded. Pure. */
 export function leftOf({ amount, refunds }: KnownPayment): NanoRub {
   const gone = refunds.filter(({ status }) => status !== 'canceled')
   return nanoRub(gone.reduce<bigint>((left, refund) => left - refund.amount, amount))

@@ -1,5 +1,7 @@
-/** In which payments are booked: nobody asks for what the provider tells, and whose a payment is, its row says. */
+/**
+ * The scope for posting payments. The provider's data has no requester, and the payment's row names the organization.
+ */
 export const paymentsScope = { actor: { kind: 'job', name: 'payments' }, organizationId: null } as const
 
-/** Clocks of ours and of the provider differ by less. */
+/** Our clocks and the provider's clocks differ by less. */
 export const clockSkewMs = 10 * 60_000

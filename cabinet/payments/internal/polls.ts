@@ -1,12 +1,13 @@
-import { inScope, type ScopedClient } from '../../audit/scope.ts'
+import { inScope, type ScopedClient } from '#core/audit/scope'
 import { paymentsScope } from './payments-scope.ts'
 import { refreshPayment, type SettleDeps, settlePayment } from './settle-payment.ts'
 
-/** Asks about the payment that has waited longest for a notification. Answers whether one was due. */
+/** Polls the payment that has waited longest for a notification. Returns whether one was due. */
 export async function pollPayment(deps: SettleDeps): Promise<boolean> {
-  // 1, 2 and 4 minutes after it was made, then every 5 minutes to its end.
+  // 1, 2 and 4 minutes after creation, then every 5 minutes until the payment ends.
   const { rows } = await inScope(deps.pool, paymentsScope, (client: ScopedClient) =>
-    client.unaudited<{ id: string; providerId: string; hasRefunds: boolean }>(
+    client.withoutAudit<{ id: string; providerId: string; hasRefunds: boolean }>(
+      'when to ask the provider again',
       `update payments p
           set polls = polls + 1,
               next_poll_at = clock_timestamp() + case polls when 0 then 1 when 1 then 2 else 5 end * interval '1 minute'
@@ -21,17 +22,15 @@ export async function pollPayment(deps: SettleDeps): Promise<boolean> {
   if (payment === undefined) return false
   const answer = await refreshPayment(deps, payment)
   if (answer.kind !== 'answered')
-    deps.log.warn(
-      { paymentId: payment.id },
-      'the provider could not be asked about a payment; it is asked again',
-    )
+    deps.log.warn({ paymentId: payment.id }, 'could not ask the provider about a payment; will be retried')
   return true
 }
 
-/** Takes the money of a payment that was made in two stages, which we never want. Answers whether one was due. */
+/** Captures a payment that was created in two stages, which we never request. Returns whether one was due. */
 export async function capturePayment(deps: SettleDeps): Promise<boolean> {
   const { rows } = await inScope(deps.pool, paymentsScope, (client: ScopedClient) =>
-    client.unaudited<{ id: string; providerId: string }>(
+    client.withoutAudit<{ id: string; providerId: string }>(
+      'when to ask the provider again',
       `update payments set next_poll_at = clock_timestamp() + interval '1 minute', polls = polls + 1
         where id = (select id from payments where status = 'waiting_for_capture' and provider_id is not null
                        and (next_poll_at <= clock_timestamp() or polls = 0)
@@ -48,8 +47,8 @@ export async function capturePayment(deps: SettleDeps): Promise<boolean> {
     await settlePayment(deps, paymentId, { payment: answer.value, refunds: [] })
     return true
   }
-  deps.log.warn({ paymentId }, 'a payment could not be captured; it is tried again')
-  // No poll comes before the next capture: a payment that has ended is refused at each.
+  deps.log.warn({ paymentId }, 'payment could not be captured; will be retried')
+  // No poll comes before the next capture. For a payment that has ended, each capture is rejected.
   if (answer.kind === 'refused') await refreshPayment(deps, { id: paymentId, providerId, hasRefunds: false })
   return true
 }

@@ -1,17 +1,21 @@
-import type { NanoRub } from '../../ledger/money.ts'
+import type { NanoRub } from '#core/ledger/money'
 
-/** A payment as the provider has it now. What a notification says of it is not asked. */
+/** A payment as the provider has it now. The content of notifications is never used. */
 export type FetchedPayment = {
   readonly id: string
   readonly status: 'pending' | 'waiting_for_capture' | 'succeeded' | 'canceled'
-  /** `undefined`: no amount of whole kopecks. */
+  /** Whether the provider reports that the money has arrived. */
+  readonly isPaid: boolean
+  /** When the provider captured it; `undefined` if it did not, or if it reports no time. */
+  readonly capturedAt: string | undefined
+  /** `undefined`: not an amount of whole kopecks. */
   readonly amount: NanoRub | undefined
   readonly currency: string
   readonly refunded: NanoRub
-  /** To which shop it goes. */
+  /** The shop that receives it. */
   readonly shopId: string | undefined
   readonly isTest: boolean
-  /** Our id, as we have told it. */
+  /** Our ID, as we sent it. */
   readonly paymentId: string | undefined
   readonly confirmationUrl: string | undefined
   readonly cancellationReason: string | undefined
@@ -25,52 +29,55 @@ export type FetchedRefund = {
   readonly status: 'pending' | 'succeeded' | 'canceled'
   readonly amount: NanoRub | undefined
   readonly currency: string
-  /** Our id, where we made it. */
+  /** Our ID, if we created the refund. */
   readonly refundId: string | undefined
   readonly cancellationReason: string | undefined
 }
 
-/** What became of a call. Only `unknown` is repeated, with the same key and the same words. */
+/** The outcome of a call. Only `unknown` is repeated, with the same key and body. */
 export type Answer<Value> =
   | { readonly kind: 'answered'; readonly value: Value }
-  /** This call was not done, and never will be; one before it, with the same key, may have been. */
+  /** This call was not carried out and never will be. An earlier call with the same key may have been. */
   | { readonly kind: 'refused'; readonly code: string }
-  /** It may have been done. */
+  /** The call may have been carried out. */
   | {
       readonly kind: 'unknown'
       readonly why: string
       readonly retryAfterMs: number
-      /** The answer was an object of money that moved, in a shape that nobody here can book. */
+      /** The response contained an object of moved money in an unknown format, which cannot be posted. */
       readonly unreadable?: Unreadable
     }
 
-/** A payment that was paid, or a refund that was made, of which no more could be read. */
+/** A payment that was paid, or a refund that was created, of which nothing more could be read. */
 export type Unreadable = {
   readonly id: string
-  /** As the provider has it. */
+  /** The provider's status. */
   readonly status: string
-  /** Of a refund: the provider's id of its payment, where that could be read. */
+  /** For a refund: the provider's ID of its payment, if it could be read. */
   readonly payment: string | undefined
 }
 
-/** What a list holds. One object that cannot be read hides none of the others. */
+/** The items of a list. An unreadable object does not hide the others. */
 export type Listed<Item> = { readonly items: readonly Item[]; readonly unreadable: readonly Unreadable[] }
 
-/** Why a list is unknown that has more than is read of one: a part of its span has fewer. */
-export const listTooLong = 'a list of more than is read at once'
+/** Reason of `unknown` for a list with more items than are read. A part of its time span has fewer. */
+export const listTooLong = 'a list has more items than are read at once'
 
-/** Whether the provider has nothing of the id that it was asked for, and never will. Pure. */
+/** Default limit of a list. Longer lists are read in parts. */
+export const listItemsMax = 10_000
+
+/** Whether the provider has nothing with the requested ID, and never will. Pure. */
 export function isUnheardOf(answer: Answer<unknown>): boolean {
   return answer.kind === 'refused' && (answer.code === 'not_found' || answer.code === 'invalid_request')
 }
 
-/** Where people pay. No method throws for what the provider or the network does. */
+/** The payment provider. No method throws because of the provider or the network. */
 export type Provider = {
-  /** @param body from `paymentBody`, the same at each try */
+  /** @param body from `paymentBody`, the same on every attempt */
   create(paymentId: string, body: string): Promise<Answer<FetchedPayment>>
   get(providerId: string): Promise<Answer<FetchedPayment>>
-  /** Payments made in a span, oldest or newest first as the provider likes. */
-  list(from: Date, to: Date): Promise<Answer<Listed<FetchedPayment>>>
+  /** Payments created in a time span, in any order. Lists longer than `itemsMax` are `unknown` as a whole. */
+  list(from: Date, to: Date, itemsMax: number): Promise<Answer<Listed<FetchedPayment>>>
   capture(payment: {
     readonly providerId: string
     readonly paymentId: string
@@ -79,11 +86,14 @@ export type Provider = {
     readonly providerId: string
     readonly paymentId: string
   }): Promise<Answer<FetchedPayment>>
-  /** @param body from `refundBody`, the same at each try */
+  /** @param body from `refundBody`, the same on every attempt */
   refund(refundId: string, body: string): Promise<Answer<FetchedRefund>>
   getRefund(providerId: string): Promise<Answer<FetchedRefund>>
-  /** Refunds made in a span, of payments of any age, in any order. */
-  listRefundsMade(from: Date, to: Date): Promise<Answer<Listed<FetchedRefund>>>
-  /** Of one payment. */
+  /**
+   * Refunds created in a time span, of payments of any age, in any order. Lists longer than `itemsMax` are `unknown`
+   * as a whole.
+   */
+  listRefundsMade(from: Date, to: Date, itemsMax: number): Promise<Answer<Listed<FetchedRefund>>>
+  /** Refunds of one payment. */
   listRefunds(providerId: string): Promise<Answer<Listed<FetchedRefund>>>
 }

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import type { Pool } from 'pg'
+import { inReadScope, inScope, type ScopedClient } from '#core/audit/scope'
+import { isId } from '#core/db/id'
+import { formatRub, type NanoRub, nanoRub } from '#core/ledger/money'
+import type { Log } from '#core/process/log'
 import type { Input, Output } from '../../api/endpoint.ts'
 import { once } from '../../api/once.ts'
 import { notFound } from '../../api/problem.ts'
-import { inReadScope, inScope, type ScopedClient } from '../../audit/scope.ts'
-import { isId } from '../../db/id.ts'
-import { formatRub, type NanoRub, nanoRub } from '../../ledger/money.ts'
-import type { Log } from '../../process/log.ts'
 import type { adminRefundPayment } from '../payment-contracts.ts'
 import type { Shop } from '../shop.ts'
 import { refundBody } from './call-body.ts'
@@ -18,7 +18,10 @@ type Deps = { readonly pool: Pool; readonly shop: Shop | undefined; readonly log
 
 const impossible = { problem: { code: 'refund_not_possible' } } as const
 
-/** Gives money back once for an idempotency key. Row first, call second; two at once find what the other has left. */
+/**
+ * Refunds a payment once per idempotency key. The row is written before the call. Concurrent refunds see the remaining
+ * amount.
+ */
 export async function refundPayment(
   { pool, shop, log }: Deps,
   { caller, visit, params, body, idempotency }: Input<typeof adminRefundPayment>,
@@ -55,14 +58,14 @@ export async function refundPayment(
   return { status: 201, body: await showRefund(pool, noted.body.id) }
 }
 
-/** To whom the receipt of a part goes. */
+/** The recipient of a partial refund's receipt. */
 async function findPayer(client: ScopedClient, paymentId: string): Promise<string> {
   const { rows } = await client.query<{ email: string }>(
     'select u.email from payments p join users u on u.id = p.user_id where p.id = $1',
     [paymentId],
   )
   const [payer] = rows
-  if (payer === undefined) throw new Error(`nobody made payment ${paymentId}`)
+  if (payer === undefined) throw new Error(`payment ${paymentId} has no payer`)
   return payer.email
 }
 
@@ -77,7 +80,7 @@ async function showRefund(pool: Pool, id: string) {
     client.query<Row>('select payment_id as "paymentId", amount, status from refunds where id = $1', [id]),
   )
   const [refund] = rows
-  if (refund === undefined) throw new Error(`there is no refund ${id}`)
+  if (refund === undefined) throw new Error(`refund ${id} does not exist`)
   const { paymentId, amount, status } = refund
   return { id, payment_id: paymentId, amount_rub: formatRub(nanoRub(amount)), status }
 }

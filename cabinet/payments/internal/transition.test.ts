@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { nanoRub } from '../../ledger/money.ts'
+import { nanoRub } from '#core/ledger/money'
 import type { FetchedPayment, FetchedRefund } from './provider.ts'
 import { type KnownPayment, type KnownRefund, type PaymentStatus, transition } from './transition.ts'
 
@@ -7,21 +7,44 @@ const shop = { shopId: '1', isTest: false }
 const amount = nanoRub(100n)
 
 const known = (status: PaymentStatus, refunds: readonly KnownRefund[] = []): KnownPayment => ({
-  ...{ id: 'ours', providerId: 'theirs', amount, status, reason: null, refunds },
+  id: 'ours',
+  providerId: 'theirs',
+  amount,
+  status,
+  reason: null,
+  refunds,
 })
 
-const fetched = (fields: Partial<FetchedPayment> = {}, refunds: readonly FetchedRefund[] = []) => ({
+type Fetched = { readonly payment: FetchedPayment; readonly refunds: readonly FetchedRefund[] }
+
+const fetched = (fields: Partial<FetchedPayment> = {}, refunds: readonly FetchedRefund[] = []): Fetched => ({
   payment: {
-    ...({ id: 'theirs', status: 'succeeded', amount, currency: 'RUB', refunded: nanoRub(0n) } as const),
-    ...{ shopId: '1', isTest: false, paymentId: 'ours', confirmationUrl: undefined },
-    ...{ cancellationReason: undefined, ...fields },
+    id: 'theirs',
+    status: 'succeeded',
+    amount,
+    currency: 'RUB',
+    refunded: nanoRub(0n),
+    shopId: '1',
+    isTest: false,
+    paymentId: 'ours',
+    confirmationUrl: undefined,
+    isPaid: true,
+    capturedAt: undefined,
+    cancellationReason: undefined,
+    ...fields,
   },
   refunds,
 })
 
 const refundOf = (id: string, part: bigint, fields: Partial<FetchedRefund> = {}): FetchedRefund => ({
-  ...{ id, payment: 'theirs', status: 'succeeded', amount: nanoRub(part), currency: 'RUB' },
-  ...{ refundId: undefined, cancellationReason: undefined, ...fields },
+  id,
+  payment: 'theirs',
+  status: 'succeeded',
+  amount: nanoRub(part),
+  currency: 'RUB',
+  refundId: undefined,
+  cancellationReason: undefined,
+  ...fields,
 })
 
 const none = { topUp: false, refunds: [], refunded: 0n, reason: null }
@@ -38,7 +61,10 @@ test.each([
 test('a canceled payment ends with its reason', () => {
   const canceled = fetched({ status: 'canceled', cancellationReason: 'expired' })
   expect(transition(known('pending'), canceled, shop)).toEqual({
-    ...{ ...none, status: 'canceled', reason: 'expired', isOpen: false },
+    ...none,
+    status: 'canceled',
+    reason: 'expired',
+    isOpen: false,
   })
 })
 
@@ -47,7 +73,8 @@ test.each(['pending', 'waiting_for_capture', 'canceled'] as const)(
   (status) => {
     const canceled = { ...known('canceled'), reason: 'expired' }
     expect(transition(canceled, fetched({ status }), shop)).toMatchObject({
-      ...{ status: 'canceled', reason: 'expired' },
+      status: 'canceled',
+      reason: 'expired',
     })
   },
 )
@@ -56,11 +83,21 @@ test('a payment is topped up when it is first seen to have succeeded, and never 
   const first = transition(known('pending'), fetched(), shop)
   expect(first).toEqual({ ...none, status: 'succeeded', topUp: true, isOpen: false })
   expect(transition(known('succeeded'), fetched(), shop)).toEqual({
-    ...{ ...none, status: 'succeeded', isOpen: false },
+    ...none,
+    status: 'succeeded',
+    isOpen: false,
   })
   expect(transition(known('succeeded'), fetched({ status: 'pending' }), shop)).toEqual({
-    ...{ ...none, status: 'succeeded', isOpen: false },
+    ...none,
+    status: 'succeeded',
+    isOpen: false,
   })
+})
+
+test('a payment that has succeeded and is not paid is put aside, and of one that was booked nothing changes', () => {
+  const unpaid = fetched({ isPaid: false })
+  expect(transition(known('pending'), unpaid, shop)).toMatchObject({ difference: { kind: 'status' } })
+  expect(transition(known('succeeded'), unpaid, shop)).toMatchObject({ status: 'succeeded', topUp: false })
 })
 
 test('a payment that we gave up before it was made is topped up all the same', () => {
@@ -88,14 +125,18 @@ test('a refund that is under way leaves the payment open, and is ours by the id 
   const asked = { id: 'r', providerId: null, amount: nanoRub(40n), status: 'pending' } as const
   const pending = refundOf('a', 40n, { refundId: 'r', status: 'pending' })
   expect(transition(known('succeeded', [asked]), fetched({}, [pending]), shop)).toMatchObject({
-    ...{ status: 'succeeded', refunded: 0n, isOpen: true },
+    status: 'succeeded',
+    refunded: 0n,
+    isOpen: true,
     refunds: [{ id: 'r', providerId: 'a', status: 'pending' }],
   })
 })
 
 test('a payment that was paid and refunded unseen is topped up and refunded', () => {
   expect(transition(known('pending'), fetched({}, [refundOf('a', 100n)]), shop)).toMatchObject({
-    ...{ status: 'refunded', topUp: true, refunded: 100n },
+    status: 'refunded',
+    topUp: true,
+    refunded: 100n,
   })
 })
 

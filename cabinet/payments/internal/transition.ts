@@ -1,37 +1,41 @@
-import { formatRub, type NanoRub, nanoRub } from '../../ledger/money.ts'
+import { formatRub, type NanoRub, nanoRub } from '#core/ledger/money'
 import type { FetchedPayment, FetchedRefund } from './provider.ts'
 
 export const paymentStatuses = [
-  ...(['pending', 'waiting_for_capture', 'succeeded', 'canceled'] as const),
-  ...(['partially_refunded', 'refunded'] as const),
+  'pending',
+  'waiting_for_capture',
+  'succeeded',
+  'canceled',
+  'partially_refunded',
+  'refunded',
 ] as const
 
 export type PaymentStatus = (typeof paymentStatuses)[number]
 
-/** A payment as our rows have it. */
+/** A payment in our rows. */
 export type KnownPayment = {
   readonly id: string
-  /** `null`: the outcome of the call that makes it is not known yet. */
+  /** `null`: the outcome of its create call is unknown. */
   readonly providerId: string | null
   readonly amount: NanoRub
   readonly status: PaymentStatus
-  /** Of one that was canceled. */
+  /** For a canceled payment. */
   readonly reason: string | null
   readonly refunds: readonly KnownRefund[]
 }
 
 export type KnownRefund = {
   readonly id: string
-  /** `null`: the outcome of the call that makes it is not known yet. */
+  /** `null`: the outcome of its create call is unknown. */
   readonly providerId: string | null
   readonly amount: NanoRub
   readonly status: 'pending' | 'succeeded' | 'canceled'
 }
 
-/** Whose payments are ours. */
+/** Identifies our payments. */
 export type ShopIdentity = { readonly shopId: string; readonly isTest: boolean }
 
-/** What the provider says and our rows do not. */
+/** A difference between the provider and our rows. */
 export type Difference = {
   readonly kind:
     | 'shop'
@@ -46,13 +50,13 @@ export type Difference = {
     | 'unknown_payment'
     | 'missing'
     | 'missing_refund'
-  /** Amounts in roubles. */
+  /** Amounts in rubles. */
   readonly ours: string
   readonly theirs: string
 }
 
 type RefundChange = {
-  /** Ours; `null`: it was made in the provider's console. */
+  /** Our ID; `null`: it was created in the provider's console. */
   readonly id: string | null
   readonly providerId: string
   readonly amount: NanoRub
@@ -60,24 +64,24 @@ type RefundChange = {
   readonly reason: string | null
 }
 
-/** What becomes of a payment, and what is booked for it in the same transaction. */
+/** The changes of a payment, and what to post in the same transaction. */
 export type Transition = {
   readonly status: PaymentStatus
   readonly reason: string | null
-  /** Books the amount, and the welcome bonus where it is earned. */
+  /** Posts the amount, and the welcome bonus if earned. */
   readonly topUp: boolean
-  /** Refunds that are new or have changed; those that have succeeded are booked. */
+  /** New or changed refunds. Those that succeeded are posted. */
   readonly refunds: readonly RefundChange[]
   readonly refunded: NanoRub
-  /** The provider may still change it: a notification or a poll is to come. */
+  /** The provider may still change it. A notification or a poll will follow. */
   readonly isOpen: boolean
 }
 
 /**
- * What our rows become by what was fetched; or why nothing is booked. Pure.
+ * Computes the changes of our rows from the fetched payment, or why nothing is posted. Pure.
  *
- * A status only goes forward: what is older than our rows changes nothing. All that is not ours, or not as we asked for,
- * is a difference.
+ * A status only moves forward: data older than our rows changes nothing. A payment that is not ours, or not as
+ * requested, is a difference.
  */
 export function transition(
   known: KnownPayment,
@@ -89,6 +93,8 @@ export function transition(
   const before = known.providerId === null ? 'pending' : known.status
   const wasPaid = isPaid(before)
   if (!wasPaid && fetched.payment.status !== 'succeeded') return notPaid(known, before, fetched.payment)
+  if (!wasPaid && !fetched.payment.isPaid)
+    return { difference: { kind: 'status', ours: 'paid', theirs: 'succeeded, but not paid' } }
   const changes: RefundChange[] = []
   for (const refund of fetched.refunds) {
     const change = changeOf(known, refund)
@@ -143,7 +149,7 @@ export function isPaid(status: PaymentStatus): boolean {
   return status === 'succeeded' || status === 'partially_refunded' || status === 'refunded'
 }
 
-/** How a payment is not ours, or not as we asked for; `undefined`: it is. Pure. */
+/** How a payment is not ours, or not as requested; `undefined` if it matches. Pure. */
 export function findDifference(
   known: Omit<KnownPayment, 'refunds'>,
   fetched: FetchedPayment,
@@ -167,7 +173,7 @@ export function findDifference(
   return isTurned ? { kind: 'status', ours: known.status, theirs: fetched.status } : undefined
 }
 
-/** `undefined`: nothing new. */
+/** `undefined`: no change. */
 function changeOf(
   known: KnownPayment,
   fetched: FetchedRefund,
@@ -183,7 +189,7 @@ function changeOf(
   // Both are final at the provider: neither follows the other.
   if (isKnown && isFinal(ours.status) && isFinal(fetched.status) && ours.status !== fetched.status)
     return { difference: { kind: 'refund', ours: ours.status, theirs: fetched.status } }
-  // What was learnt first may be older, and one that is under way was under way.
+  // The first response may be older, and a pending refund was pending before.
   if (isKnown && (isFinal(ours.status) || fetched.status === 'pending')) return undefined
   return {
     id: ours?.id ?? null,
@@ -194,7 +200,7 @@ function changeOf(
   }
 }
 
-/** More was given back than by the refunds that there are; those under way may be among it already. */
+/** More was refunded than the known refunds explain. Pending refunds may already be included. */
 function findUnexplained(
   { refunded: theirs }: FetchedPayment,
   refunded: NanoRub,
@@ -209,7 +215,7 @@ function isFinal(status: KnownRefund['status']): boolean {
   return status !== 'pending'
 }
 
-/** Those that the provider has and has not ended. */
+/** The provider's pending refunds. */
 function refundsUnderWay(
   known: readonly KnownRefund[],
   changes: readonly RefundChange[],

@@ -1,17 +1,17 @@
 import type { Pool } from 'pg'
-import { inScope } from '../../audit/scope.ts'
-import type { Log } from '../../process/log.ts'
+import { inScope } from '#core/audit/scope'
+import type { Log } from '#core/process/log'
 import { noteDifference } from './differences.ts'
 import { findPaymentOf, stopPolls } from './payment-store.ts'
 import { paymentsScope } from './payments-scope.ts'
 import type { Answer, Unreadable } from './provider.ts'
 
-/** What an answer says of money that moved and that nobody here can read; `undefined`: any other answer. Pure. */
+/** The unreadable object of moved money in a response; `undefined` for any other response. Pure. */
 export function unreadableOf(answer: Answer<unknown>): Unreadable | undefined {
   return answer.kind === 'unknown' ? answer.unreadable : undefined
 }
 
-/** Puts it aside, and asks for its payment no more: the daily comparison books it once it can be read. */
+/** Puts the object aside and stops polling its payment. The daily comparison posts it once it can be read. */
 export async function noteUnreadable(
   { pool, log }: { readonly pool: Pool; readonly log: Log },
   { id, status, payment = id }: Unreadable,
@@ -24,8 +24,5 @@ export async function noteUnreadable(
     return { isNews, paymentId: ours?.id ?? null }
   })
   if (isNews)
-    log.error(
-      { paymentId, providerId: id, status },
-      'money moved at the provider, and its object cannot be read',
-    )
+    log.error({ paymentId, providerId: id, status }, 'provider object of moved money cannot be read')
 }

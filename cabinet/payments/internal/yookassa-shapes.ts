@@ -1,32 +1,34 @@
 import { z } from 'zod'
-import { findRub, type NanoRub, nanoRub } from '../../ledger/money.ts'
+import { findRub, type NanoRub, nanoRub } from '#core/ledger/money'
 import type { FetchedPayment, FetchedRefund, Unreadable } from './provider.ts'
 
-// Unknown fields are ignored, as the provider's documents ask.
+// Unknown fields are ignored, as the provider's documentation asks.
 
 const amount = z.object({ value: z.string(), currency: z.string() })
 const cancellation = z.object({ reason: z.string().max(128) })
 const metadata = z.record(z.string(), z.unknown())
-/** Postgres keeps no NUL. */
+/** Postgres cannot store NUL. */
 const id = z
   .string()
   .min(1)
   .max(128)
   .refine((text) => !text.includes('\0'))
-/** Where people pay: nobody is sent to a page that somebody in between can read, but on this machine. */
+/** The payment page. Must use HTTPS, so that no one on the network can read it, except on this machine. */
 const paymentPage = z.url({ protocol: /^https?$/ }).refine((text) => {
   const { protocol, hostname } = new URL(text)
   return protocol === 'https:' || loopback.has(hostname)
 })
 const loopback: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]'])
 
-/** Longest link to a payment page that is kept. */
+/** Longest link to a payment page that is stored. */
 const linkLengthMax = 2048
 
 export const paymentShape = z
   .object({
     id,
     status: z.enum(['pending', 'waiting_for_capture', 'succeeded', 'canceled']),
+    paid: z.boolean().default(false),
+    captured_at: z.iso.datetime({ offset: true }).optional().catch(undefined),
     amount,
     refunded_amount: amount.refine(isRub).optional(),
     recipient: z.object({ account_id: z.string() }).optional(),
@@ -39,6 +41,8 @@ export const paymentShape = z
     (payment): FetchedPayment => ({
       id: payment.id,
       status: payment.status,
+      isPaid: payment.paid,
+      capturedAt: payment.captured_at,
       amount: kopecksOnly(payment.amount.value),
       currency: payment.amount.currency,
       refunded: kopecksOnly(payment.refunded_amount?.value ?? '0') ?? nanoRub(0n), // refined above
@@ -71,7 +75,7 @@ export const refundShape = z
     }),
   )
 
-/** Its items are read one by one. */
+/** Items are parsed one by one. */
 export const listShape = z.object({
   items: z.array(z.unknown()),
   next_cursor: z.string().max(256).optional(),
@@ -79,7 +83,7 @@ export const listShape = z.object({
 
 const unpaidStatuses: ReadonlySet<string> = new Set(['pending', 'waiting_for_capture', 'canceled'])
 
-/** What is read of an object of which nothing else can be: one of an unknown status may have moved money. */
+/** The fields read from an otherwise unreadable object. An object of unknown status may have moved money. */
 export const outlineShape = z
   .object({
     id,
@@ -88,7 +92,9 @@ export const outlineShape = z
     payment_id: id.optional().catch(undefined),
   })
   .transform(({ id, status, paid, payment_id }): Unreadable & { readonly hasMoved: boolean } => ({
-    ...{ id, status, payment: payment_id },
+    id,
+    status,
+    payment: payment_id,
     hasMoved: paid === true || !unpaidStatuses.has(status),
   }))
 

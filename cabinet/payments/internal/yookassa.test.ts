@@ -3,7 +3,11 @@ import { readAnswer } from './yookassa.ts'
 import { paymentShape } from './yookassa-shapes.ts'
 
 const payment = {
-  ...{ id: 'p', status: 'pending', paid: false, test: true, something: { new: 1 } },
+  id: 'p',
+  status: 'pending',
+  paid: false,
+  test: true,
+  something: { new: 1 },
   amount: { value: '100.50', currency: 'RUB' },
   recipient: { account_id: '1', gateway_id: '2' },
   metadata: { payment_id: 'ours' },
@@ -51,7 +55,10 @@ test.each([
   ['javascript:alert(1)', false],
 ])('a payment page at %s is one: %s', (confirmation_url, isOne) => {
   const payment = {
-    ...{ id: 'a', status: 'pending', amount: { value: '1.00', currency: 'RUB' }, test: true },
+    id: 'a',
+    status: 'pending',
+    amount: { value: '1.00', currency: 'RUB' },
+    test: true,
     confirmation: { confirmation_url },
   }
   expect(paymentShape.safeParse(payment).success).toBe(isOne)

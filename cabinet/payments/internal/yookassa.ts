@@ -1,12 +1,13 @@
 import { Pool } from 'undici'
 import type { z } from 'zod'
-import { errorName } from '../../process/error-name.ts'
-import { findJson } from '../../process/json.ts'
+import { errorName } from '#core/process/error-name'
+import { findJson } from '#core/process/json'
 import {
   type Answer,
   type FetchedPayment,
   type FetchedRefund,
   type Listed,
+  listItemsMax,
   listTooLong,
   type Provider,
   type Unreadable,
@@ -27,24 +28,22 @@ export type YookassaAccess = {
   readonly secretKey: string
 }
 
-/** For the whole answer. The provider gives itself 30 s, and then says that it does not know. */
+/** Timeout of the whole response. The provider gives itself 30 s, and then reports an unknown outcome. */
 const timeoutMs = 32_000
 const answerBytesMax = 2 * 1024 * 1024
 const connectionsMax = 16
 /** "Once a minute, until the answer is another one than 500". */
 const repeatMs = 60_000
-/** Far below the day after which a call is searched for instead. */
+/** Far below 24 hours, after which the outcome is searched for instead. */
 const retryAfterMsMax = 3_600_000
 const pageSize = 100
-/** Of one list: 10,000 items. One that has more is unknown as a whole, never cut. */
-const pagesMax = 100
 
 type Meaning = 'answered' | 'in_progress' | 'unknown' | 'refused'
 
-/** Statuses that say nothing of the request itself: a wrong key, too many requests, something in between. */
+/** Statuses unrelated to the request itself: a wrong key, too many requests, or an error of a proxy. */
 const notOfTheRequest = new Set([401, 403, 408, 429])
 
-/** What a status means; the provider's rules, and ours where it has none. */
+/** The meaning of a status, by the provider's rules, or ours where it has none. */
 function meaningOf(status: number): Meaning {
   if (status === 200) return 'answered'
   if (status === 202) return 'in_progress'
@@ -59,12 +58,12 @@ type Call = {
 }
 
 type Yookassa = {
-  /** @param ends every call then, its outcome unknown; `undefined`: each when the provider has had its time */
+  /** @param ends aborts all calls, with an unknown outcome; `undefined`: only the provider's timeout ends a call */
   readonly provider: (ends?: AbortSignal) => Provider
   readonly close: () => Promise<void>
 }
 
-/** YooKassa's API v3. Its credentials are in one header and nowhere else; follows no redirect. */
+/** YooKassa's API v3. Its credentials are only in one header. Redirects are not followed. */
 export function createYookassa({ url, shopId, secretKey }: YookassaAccess): Yookassa {
   const { origin, pathname } = new URL(url)
   const prefix = pathname.replace(/\/+$/, '')
@@ -84,10 +83,13 @@ export function createYookassa({ url, shopId, secretKey }: YookassaAccess): Yook
     const signal = ends === undefined ? timeout : AbortSignal.any([timeout, ends])
     try {
       const { statusCode, body: answer } = await pool.request({
-        ...{ method, path: `${prefix}${path}`, signal },
+        method,
+        path: `${prefix}${path}`,
+        signal,
         ...(body === undefined ? {} : { body }),
         headers: {
-          ...{ authorization, accept: 'application/json' },
+          authorization,
+          accept: 'application/json',
           ...(body === undefined ? {} : { 'content-type': 'application/json' }),
           ...(key === undefined ? {} : { 'idempotence-key': key }),
         },
@@ -95,7 +97,7 @@ export function createYookassa({ url, shopId, secretKey }: YookassaAccess): Yook
       return readAnswer(shape, statusCode, await answer.text())
     } catch (error) {
       if (ends?.aborted === true) return notWaitedFor
-      return unknown(`no answer: ${errorName(error)}`)
+      return unknown(`no response: ${errorName(error)}`)
     }
   }
 
@@ -113,29 +115,33 @@ function providerOf(call: MakeCall): Provider {
   return {
     create: (paymentId, body) => post(paymentShape, '/payments', paymentId, body),
     get: (id) => call(paymentShape, { method: 'GET', path: `/payments/${encodeURIComponent(id)}` }),
-    list: (from, to) => listAll<FetchedPayment>(call, paymentShape, '/payments', madeWithin(from, to)),
+    list: (from, to, itemsMax) =>
+      listAll<FetchedPayment>(call, paymentShape, '/payments', madeWithin(from, to), itemsMax),
     capture: ({ providerId, paymentId }) =>
       post(paymentShape, `/payments/${encodeURIComponent(providerId)}/capture`, `${paymentId}-capture`, '{}'),
     cancel: ({ providerId, paymentId }) =>
       post(paymentShape, `/payments/${encodeURIComponent(providerId)}/cancel`, `${paymentId}-cancel`, '{}'),
     refund: (refundId, body) => post(refundShape, '/refunds', refundId, body),
     getRefund: (id) => call(refundShape, { method: 'GET', path: `/refunds/${encodeURIComponent(id)}` }),
-    listRefundsMade: (from, to) =>
-      listAll<FetchedRefund>(call, refundShape, '/refunds', madeWithin(from, to)),
-    listRefunds: (id) => listAll<FetchedRefund>(call, refundShape, '/refunds', { payment_id: id }),
+    listRefundsMade: (from, to, itemsMax) =>
+      listAll<FetchedRefund>(call, refundShape, '/refunds', madeWithin(from, to), itemsMax),
+    listRefunds: (id) =>
+      listAll<FetchedRefund>(call, refundShape, '/refunds', { payment_id: id }, listItemsMax),
   }
 }
 
+/** A list with more than `itemsMax` items is `unknown` as a whole, never cut. */
 async function listAll<Item>(
   call: MakeCall,
   shape: z.ZodType<Item>,
   path: string,
   query: Readonly<Record<string, string>>,
+  itemsMax: number,
 ): Promise<Answer<Listed<Item>>> {
   const items: Item[] = []
   const unreadable: Unreadable[] = []
   let cursor: string | undefined
-  for (let page = 0; page < pagesMax; page++) {
+  for (let page = 0; page < itemsMax / pageSize; page++) {
     const search = new URLSearchParams({
       ...query,
       limit: String(pageSize),
@@ -160,7 +166,7 @@ function madeWithin(from: Date, to: Date) {
   return { 'created_at.gte': from.toISOString(), 'created_at.lte': to.toISOString() }
 }
 
-/** What an answer says. Pure. */
+/** Parses a response. Pure. */
 export function readAnswer<Shape extends z.ZodType>(
   shape: Shape,
   status: number,
@@ -181,7 +187,7 @@ export function readAnswer<Shape extends z.ZodType>(
     }
     case 'refused': {
       const { data: error } = errorShape.safeParse(json)
-      // Without a code it is not the provider who speaks.
+      // Without a code, the response does not come from the provider.
       return error === undefined
         ? unknown(`status ${status} without an error code`)
         : { kind: 'refused', code: error.code }
@@ -191,10 +197,10 @@ export function readAnswer<Shape extends z.ZodType>(
   }
 }
 
-/** Not the provider's time is over but somebody's: a worker goes on at once, with the same key. */
-const notWaitedFor = { kind: 'unknown', why: 'no answer while somebody waited', retryAfterMs: 0 } as const
+/** A user's wait timed out, not the provider. A worker retries immediately, with the same key. */
+const notWaitedFor = { kind: 'unknown', why: 'no response while a user waited', retryAfterMs: 0 } as const
 
-const otherShape = 'an answer of another shape'
+const otherShape = 'a response in an unknown format'
 
 function unknown(why: string): { kind: 'unknown'; why: string; retryAfterMs: number } {
   return { kind: 'unknown', why, retryAfterMs: repeatMs }

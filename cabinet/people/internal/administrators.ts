@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { ScopedClient } from '../../audit/scope.ts'
+import type { ScopedClient } from '#core/audit/scope'
 import { endSessions } from '../session-store.ts'
 import { issueToken, spendTokens } from './email-tokens.ts'
 import { noPassword } from './password.ts'
@@ -8,9 +8,9 @@ import { createUser } from './registration.ts'
 import { findUserByEmail } from './user-store.ts'
 
 /**
- * Makes an administrator. Somebody unknown gets an account like everybody's, without a password and without the trial;
- * whoever runs the command vouches for the address. So does whoever has not confirmed it: nobody knows whose the password
- * of such an account is. Needs the rights of the owner: no process of ours makes administrators.
+ * Makes a user an administrator. An unknown address gets a new account without a password and without the trial. The
+ * operator who runs the command vouches for the address. An unconfirmed account loses its password, because its owner
+ * is unknown. Requires the permissions of the database owner, which no process of the installation has.
  */
 export async function makeAdministrator(
   client: ScopedClient,
@@ -29,13 +29,13 @@ export async function makeAdministrator(
     await createVouchedUser(client, { id, email, passwordHash: noPassword, locale: 'ru' }, 'npm run admin')
   else if (!known.isConfirmed) await confirmWithPassword(client, id, noPassword)
   await promote(client, id)
-  // Theirs would last longer than an administrator's.
+  // The user's sessions would last longer than an administrator's.
   await endSessions(client, id)
   if (hasPassword) return { was: 'user' }
   return { was: 'without_password', link: resetLink(appUrl, await issueToken(client, 'reset_password', id)) }
 }
 
-/** Letters that were sent before confirm nothing any more: their passwords may be a stranger's. */
+/** Earlier emails must confirm nothing anymore, because a stranger may have chosen their passwords. */
 async function confirmWithPassword(client: ScopedClient, id: string, passwordHash: string): Promise<void> {
   await client.change(
     'update users set email_confirmed_at = now(), password_hash = $2 where id = $1',
@@ -51,7 +51,7 @@ async function confirmWithPassword(client: ScopedClient, id: string, passwordHas
   await spendTokens(client, 'verify_email', id)
 }
 
-/** Somebody like everybody else, without a trial, for whose address the command vouches. */
+/** A regular user, without a trial. The command vouches for the address. */
 export async function createVouchedUser(
   client: ScopedClient,
   user: Parameters<typeof createUser>[1],
@@ -62,7 +62,7 @@ export async function createVouchedUser(
   await confirmWithPassword(client, user.id, user.passwordHash)
 }
 
-/** Makes a user an administrator; nothing happens to one who is. */
+/** Makes a user an administrator. Does nothing for an administrator. */
 export async function promote(client: ScopedClient, id: string): Promise<void> {
   await client.change(`update users set role = 'admin' where id = $1 and role <> 'admin'`, [id], () => ({
     action: 'user.make_administrator',

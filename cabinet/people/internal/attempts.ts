@@ -3,8 +3,9 @@ import { workMax } from '../../api/proof-of-work.ts'
 import type { Rate, Throttles } from '../../api/throttles.ts'
 
 /**
- * Tries of one account on one device that it knows, counted before they are made, so that fifty at once do not all pass.
- * After five each further pair waits four times longer, up to half an hour: some 500 tries a day.
+ * Password attempts on one account from one known device. They are counted before the check, so that fifty concurrent
+ * attempts do not all pass. After five attempts, each further pair waits four times longer, up to half an hour: about
+ * 500 attempts a day.
  */
 const passwordSteps: readonly Rate[] = [
   { name: 'password_5', count: 5, perS: 30 },
@@ -13,36 +14,39 @@ const passwordSteps: readonly Rate[] = [
   { name: 'password_11', count: 11, perS: 1_920 },
 ]
 
-/** Tries of an account from all other devices: after these a proof of work, harder with every five more. */
+/**
+ * Attempts on an account from all other devices. After these, a proof of work is required, and it gets harder with
+ * every five more.
+ */
 const elsewhere: Rate = { name: 'password_elsewhere', count: 5, perS: 86_400 }
 
-/** A code has a million values, and three are good at any time. */
+/** A code has a million values, and three are valid at any time. */
 const codeSteps: readonly Rate[] = [{ name: 'totp', count: 5, perS: 900 }]
 
-/** Where tries of an account come from: those of one place never count against those of another. */
+/** The origin of attempts on an account. Attempts from one place never count against those from another. */
 export type Place = {
-  /** A device that the account knows, or a session of its own. `undefined`: somewhere else. */
+  /** A device known to the account, or the account's own session. `undefined`: anywhere else. */
   readonly known: string | undefined
-  /** What was proven with this try. */
+  /** The work proven with this attempt. */
   readonly work: number
 }
 
-/** Tries of one account. */
+/** Attempts on one account. */
 export type Attempts = {
-  /** Counts one. Answers why it must not be made, if so; that one does not count. */
+  /** Counts an attempt. Returns a problem if the attempt must not be made; such attempts do not count. */
   begin(account: string, place: Place): Promise<Problem | undefined>
-  /** One has succeeded: the others of its place are forgotten. */
+  /** After a success, resets the count of its place. */
   forget(account: string, known: string | undefined): Promise<void>
 }
 
-/** Tries of a password, by address: of an unknown one, too. */
+/** Password attempts, by address. Unknown addresses are counted, too. */
 export function passwordAttempts(throttles: Throttles): Attempts {
   return {
     async begin(email, { known, work }) {
       const account = plainLetters(email)
       if (known !== undefined) return waitOf(throttles, passwordSteps, placeName(account, known))
       const needed = workAfter(await throttles.tally(elsewhere, account))
-      // A challenge is solved while others try: half of what is asked for by now will do.
+      // Other attempts may come while a challenge is solved, so half of the work required by now is enough.
       if (2 * work >= needed) return undefined
       await throttles.takeBack(elsewhere, account)
       return { code: 'proof_of_work_required', work: needed }
@@ -55,13 +59,13 @@ export function passwordAttempts(throttles: Throttles): Attempts {
   }
 }
 
-/** The work that so many tries of an account from elsewhere ask for. Pure. */
+/** The work required after this many attempts on an account from elsewhere. Pure. */
 export function workAfter(tryCount: number): number {
   return Math.min(workMax, Math.max(0, Math.ceil((tryCount - elsewhere.count) / elsewhere.count)))
 }
 
 /**
- * Tries of a code, by user id. No work stands in for the wait here: who guesses has the password already, and a million
+ * Code attempts, by user ID. Work does not replace the wait here: the attacker already has the password, and a million
  * codes are few.
  */
 export function codeAttempts(throttles: Throttles): Attempts {
@@ -92,8 +96,8 @@ async function clearAll(throttles: Throttles, steps: readonly Rate[], name: stri
 }
 
 /**
- * An address as it is counted. Coarser than `lower()` of any database: `İ` may be an `i` there, and each spelling of an
- * address would have its own tries.
+ * The address as counted. Coarser than the `lower()` of any database: `İ` may become `i` there, and each spelling
+ * would be counted separately.
  */
 function plainLetters(email: string): string {
   return email.normalize('NFKD').replace(/\p{M}/gu, '').toUpperCase()

@@ -1,7 +1,7 @@
-/** Lower-case letters and digits that nobody takes for others (Crockford's alphabet). */
+/** Lower-case letters and digits that are hard to confuse (Crockford's alphabet). */
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz'
 
-/** Five bits a character; what is left over at the end is dropped. Pure. */
+/** Five bits per character. Remaining bits at the end are dropped. Pure. */
 export function base32(bytes: Uint8Array): string {
   let text = ''
   let waiting = 0

@@ -7,14 +7,14 @@ import { busy, refused } from './problems.ts'
 import { noteRefusedSignIn } from './sign-in-audit.ts'
 import { findUserByEmail, type User } from './user-store.ts'
 
-/** Longer than a row of the audit log takes, which only a known address gets. */
+/** Longer than writing an audit log row, which only known addresses get. */
 const noteMsMin = 50
 
 /**
- * The person whose address and password these are; or why not. One answer, and the same work, for an unknown address, a
- * wrong password and somebody who is blocked.
+ * The user with this address and password, or a problem. An unknown address, a wrong password and a blocked user get
+ * the same response after the same work.
  *
- * `isOutdated`: the password is to be hashed again.
+ * `isOutdated`: the password should be hashed again.
  */
 export async function checkPassword(
   { pool, passwords, passwordAttempts }: Pick<PeopleParts, 'pool' | 'passwords' | 'passwordAttempts'>,

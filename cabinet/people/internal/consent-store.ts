@@ -1,15 +1,15 @@
 import type { z } from 'zod'
+import type { ScopedClient } from '#core/audit/scope'
+import type { Queryable } from '#core/db/pool'
 import type { Locale } from '../../api/access.ts'
 import type { Visit } from '../../api/endpoint.ts'
-import type { ScopedClient } from '../../audit/scope.ts'
-import type { Queryable } from '../../db/pool.ts'
 import type { acceptDocument, listConsents } from '../me-contracts.ts'
 import { currentDocuments, type LegalDocument } from './legal-documents.ts'
 
-/** Where somebody agreed, as is kept with it. */
+/** The request with which a user agreed, stored with the consent. */
 type Place = Pick<Visit, 'address' | 'agent'>
 
-/** More rows than one person has agreed to documents. */
+/** More rows than any user has consents. */
 const consentsMax = 200
 
 type ConsentRow = {
@@ -23,7 +23,7 @@ type ConsentRow = {
 
 const columns = 'kind, version, locale, sha256, withdrawn, at'
 
-/** What somebody agreed to, and took back; the latest first. */
+/** A user's consents and withdrawals, latest first. */
 export async function readConsents(
   client: Queryable,
   userId: string,
@@ -35,7 +35,7 @@ export async function readConsents(
   return rows.map(show)
 }
 
-/** Notes that somebody who registers has agreed to all that is in force. */
+/** Records a new user's consent to all documents in force. */
 export async function insertConsents(
   client: ScopedClient,
   userId: string,
@@ -45,7 +45,7 @@ export async function insertConsents(
   for (const document of currentDocuments(locale)) await insertConsent(client, userId, document, place)
 }
 
-/** Notes that somebody agrees to a document, once: what was agreed to already is answered as it was. */
+/** Records a user's consent to a document, once. A repeated call returns the existing consent. */
 export async function acceptOnce(
   client: ScopedClient,
   userId: string,
@@ -53,7 +53,7 @@ export async function acceptOnce(
   place: Place,
 ): Promise<z.output<(typeof acceptDocument.answers)[200]>> {
   const { kind, version } = document
-  // Of two at once the second one finds what the first has noted.
+  // Of two concurrent calls, the second finds the consent of the first.
   await client.query('select from users where id = $1 for no key update', [userId])
   const { rows } = await client.query<ConsentRow>(
     `select ${columns} from consents where user_id = $1 and kind = $2 order by id desc limit 1`,
@@ -81,7 +81,8 @@ async function insertConsent(
   { kind, version, sha256, locale }: LegalDocument,
   { address, agent }: Place,
 ): Promise<ConsentRow> {
-  const { rows } = await client.unaudited<ConsentRow>(
+  const { rows } = await client.withoutAudit<ConsentRow>(
+    'consents are append-only and name the user',
     `insert into consents (user_id, kind, version, sha256, locale, address, agent) values ($1, $2, $3, $4, $5, $6, $7)
      returning ${columns}`,
     [userId, kind, version, sha256, locale, address, agent],

@@ -1,44 +1,39 @@
-import { domainToASCII } from 'node:url'
 import { z } from 'zod'
-import { plainPassword } from './password.ts'
+import { refuseField } from '../../api/field-refusal.ts'
+import { asciiDomainOf, domainOf } from '../../mail/mailbox.ts'
+import { isDisposable } from './mail-domain.ts'
 
-/** One that letters can be sent to; what lists and headers are made of is not in it, nor what cannot be seen. */
+/** An address for emails. It contains no separators of address lists and headers, and no invisible characters. */
 const addressPattern = /^[^\p{C}\p{Z}<>(),;:\\"@[\]]+@[^\p{C}\p{Z}<>(),;:\\"@[\]/?#%]+$/u
 
 /** RFC 5321, section 4.5.3.1.3, without the brackets. */
 const addressLengthMax = 254
 
-/** An email address as somebody types it; blanks around it do not count. */
+const form = { type: 'string', format: 'email', maxLength: addressLengthMax } as const
+
+/** An email address as a user types it. Surrounding blanks are ignored. */
 export const emailAddress = z
   .string()
   .max(1_000)
   .transform((text) => text.replace(/^[ \t]+|[ \t]+$/g, ''))
   .pipe(z.string().max(addressLengthMax).regex(addressPattern).refine(hasDomain))
-  .meta({ type: 'string', format: 'email', maxLength: addressLengthMax })
+  .meta(form)
 
-const passwordLengthMin = 12
-const passwordLengthMax = 128
-
-/** A new password: 12 to 128 characters, whatever they are. */
-export const newPassword = z
-  .string()
-  .superRefine((text, context) => {
-    const length = [...plainPassword(text)].length
-    const issue = { origin: 'string', inclusive: true, input: text } as const
-    if (length < passwordLengthMin)
-      context.addIssue({ ...issue, code: 'too_small', minimum: passwordLengthMin })
-    if (length > passwordLengthMax)
-      context.addIssue({ ...issue, code: 'too_big', maximum: passwordLengthMax })
+/** An address that may register: not a disposable one. */
+export const lastingAddress = emailAddress
+  .superRefine((email, context) => {
+    if (isDisposable(email)) refuseField(context, disposable)
   })
-  .meta({ minLength: passwordLengthMin, maxLength: passwordLengthMax })
+  .meta(form)
 
-/** A domain with a dot at its end, or two in a row, is another spelling at best. */
+const disposable = {
+  code: 'disposable_email',
+  en: 'Disposable addresses of this service are not accepted. Enter another address.',
+  ru: 'Адреса этого сервиса не принимаются: они недолговечны. Укажите другой адрес.',
+} as const
+
+/** A domain with a trailing dot, or two dots in a row, is at best another spelling. */
 function hasDomain(email: string): boolean {
-  const domain = domainOf(email)
-  return domain.split('.').every((label) => label !== '') && domainToASCII(domain) !== ''
-}
-
-/** What stands behind the last `@`. */
-export function domainOf(email: string): string {
-  return email.slice(email.lastIndexOf('@') + 1)
+  const labels = domainOf(email).split('.')
+  return labels.every((label) => label !== '') && asciiDomainOf(email) !== ''
 }

@@ -1,19 +1,19 @@
 import { randomBytes } from 'node:crypto'
-import type { ScopedClient } from '../../audit/scope.ts'
-import type { Queryable } from '../../db/pool.ts'
+import type { ScopedClient } from '#core/audit/scope'
+import type { Queryable } from '#core/db/pool'
 import { hashToken } from '../session-store.ts'
 
 type TokenKind = 'verify_email' | 'reset_password'
 
 const lifetimeS = { verify_email: 24 * 3_600, reset_password: 3_600 } as const
 
-/** Letters to one address: one a minute, five an hour of each kind. */
+/** Emails to one address: one a minute, and five an hour of each kind. */
 const pauseS = 60
 const perHourMax = 5
-/** Expired ones tell who registered how often; after so many days nobody asks. */
+/** Expired tokens show who registered how often. After this many days they are not needed. */
 const keptDays = 30
 
-/** Makes a token and answers it; stored is its hash. */
+/** Creates a token and returns it. Only its hash is stored. */
 export async function issueToken(
   client: ScopedClient,
   kind: TokenKind,
@@ -21,11 +21,13 @@ export async function issueToken(
   passwordHash: string | null = null,
 ): Promise<string> {
   const token = randomBytes(32).toString('base64url')
-  await client.unaudited(
+  await client.withoutAudit(
+    'what a token allows is audited when it is used',
     'delete from email_tokens where user_id = $1 and expires_at < now() - make_interval(days => $2)',
     [userId, keptDays],
   )
-  await client.unaudited(
+  await client.withoutAudit(
+    'what a token allows is audited when it is used',
     `insert into email_tokens (token_hash, kind, user_id, password_hash, expires_at)
      values ($1, $2, $3, $4, now() + make_interval(secs => $5))`,
     [hashToken(token), kind, userId, passwordHash, lifetimeS[kind]],
@@ -33,7 +35,10 @@ export async function issueToken(
   return token
 }
 
-/** Whether an address may get another letter of a kind now. Holds the user until the transaction ends: two ask one by one. */
+/**
+ * Whether an address may get another email of a kind now. Locks the user until the transaction ends, so that
+ * concurrent requests are serialized.
+ */
 export async function mayGetLetter(client: ScopedClient, kind: TokenKind, userId: string): Promise<boolean> {
   await client.query('select from users where id = $1 for update', [userId])
   const { rows } = await client.query<{ isTooSoon: boolean }>(
@@ -44,21 +49,21 @@ export async function mayGetLetter(client: ScopedClient, kind: TokenKind, userId
   return rows[0]?.isTooSoon === false
 }
 
-/** Whom a token was sent to, and what it does. */
+/** The recipient of a token, and its purpose. */
 export type FoundToken = {
   readonly userId: string
   readonly email: string
   readonly role: 'user' | 'admin'
   readonly locale: 'ru' | 'en'
   readonly isConfirmed: boolean
-  /** Nothing can be done with it any more. */
+  /** Used or expired. */
   readonly isSpent: boolean
   readonly passwordHash: string | null
-  /** What this person owns. */
+  /** The user's organization. */
   readonly organizationId: string | null
 }
 
-/** The token that a link had, unless its person is blocked. Needs the platform's scope. */
+/** The token of a link, unless its user is blocked. Requires the platform's scope. */
 export async function findToken(
   client: Queryable,
   kind: TokenKind,
@@ -76,9 +81,10 @@ export async function findToken(
   return rows[0]
 }
 
-/** Uses up a token that is not spent, and with it every other one of its kind. Answers whether it was this call. */
+/** Uses up an unspent token and all others of its kind. Returns whether this call used it. */
 export async function spendToken(client: ScopedClient, kind: TokenKind, token: string): Promise<boolean> {
-  const { rows } = await client.unaudited<{ userId: string }>(
+  const { rows } = await client.withoutAudit<{ userId: string }>(
+    'what a token allows is audited when it is used',
     `update email_tokens set used_at = now()
       where token_hash = $1 and kind = $2 and used_at is null and expires_at > now() returning user_id as "userId"`,
     [hashToken(token), kind],
@@ -90,7 +96,8 @@ export async function spendToken(client: ScopedClient, kind: TokenKind, token: s
 
 /** Uses up every token of a kind. */
 export async function spendTokens(client: ScopedClient, kind: TokenKind, userId: string): Promise<void> {
-  await client.unaudited(
+  await client.withoutAudit(
+    'what a token allows is audited when it is used',
     'update email_tokens set used_at = now() where user_id = $1 and kind = $2 and used_at is null',
     [userId, kind],
   )

@@ -1,15 +1,15 @@
 import { z } from 'zod'
 
-/** Languages of letters and pages. */
+/** Languages of emails and pages. */
 export const locale = z.enum(['ru', 'en'])
 
-/** A password to compare, not to keep: what does not fit is wrong, whatever its length. */
+/** A password to compare, not to store. If it is too long, it is simply wrong. */
 export const password = z.string().max(1_000)
 
-/** Of a link in a letter. */
+/** The token of an email link. */
 export const token = z.string().max(256)
 
-/** Six digits; people type blanks into them. */
+/** Six digits. Users may type blanks between them. */
 export const totpCode = z
   .string()
   .max(32)
@@ -19,7 +19,7 @@ export const totpCode = z
 
 const recoveryCode = z.string().min(1).max(64)
 
-/** One of the two. */
+/** Either of the two. */
 export const secondFactor = z
   .strictObject({ code: totpCode.optional(), recovery_code: recoveryCode.optional() })
   .refine(hasOneFactor, { error: 'code | recovery_code', path: ['code'] })

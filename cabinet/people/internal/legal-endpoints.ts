@@ -3,7 +3,7 @@ import { notFound } from '../../api/problem.ts'
 import { listLegalDocuments, readLegalDocument } from '../legal-contracts.ts'
 import { type LegalDocument, legalDocuments } from './legal-documents.ts'
 
-/** What people agree to, for everybody to read. */
+/** Public endpoints for the documents that users accept. */
 export function legalEndpoints(): readonly Endpoint[] {
   return [
     endpoint(listLegalDocuments, async () => ({ status: 200, body: { data: legalDocuments.map(describe) } })),

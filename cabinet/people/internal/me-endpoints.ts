@@ -1,8 +1,8 @@
+import { inReadScope, inScope, scopeOfPerson } from '#core/audit/scope'
+import { isId } from '#core/db/id'
 import type { Locale } from '../../api/access.ts'
 import { type Endpoint, endpoint } from '../../api/endpoint.ts'
 import { notFound } from '../../api/problem.ts'
-import { inReadScope, inScope, scopeOfPerson } from '../../audit/scope.ts'
-import { isId } from '../../db/id.ts'
 import { acceptDocument, changeMe, endSession, listConsents, listSessions, readMe } from '../me-contracts.ts'
 import { endSessions, listLiveSessions } from '../session-store.ts'
 import { acceptOnce, readConsents } from './consent-store.ts'
@@ -10,7 +10,7 @@ import { currentDocuments } from './legal-documents.ts'
 import { chooseLocale, readProfile } from './me-store.ts'
 import type { PeopleParts } from './people-parts.ts'
 
-/** What a person sees of himself. */
+/** Endpoints for the signed-in user's own account. */
 export function meEndpoints({ pool }: PeopleParts): readonly Endpoint[] {
   const profileOf = (userId: string) => inReadScope(pool, null, (client) => readProfile(client, userId))
   return [
@@ -23,7 +23,10 @@ export function meEndpoints({ pool }: PeopleParts): readonly Endpoint[] {
     endpoint(listSessions, async ({ caller: { userId, sessionId } }) => {
       const sessions = await listLiveSessions(pool, userId)
       const data = sessions.map(({ id, createdAt, seenAt, expiresAt, mfaAt, address, agent }) => ({
-        ...{ id, address, agent, is_current: id === sessionId },
+        id,
+        address,
+        agent,
+        is_current: id === sessionId,
         created_at: createdAt.toISOString(),
         seen_at: seenAt.toISOString(),
         expires_at: expiresAt.toISOString(),

@@ -1,7 +1,7 @@
 import type { z } from 'zod'
+import type { ScopedClient } from '#core/audit/scope'
+import type { Queryable } from '#core/db/pool'
 import { type Locale, type MemberRole, rightsOf } from '../../api/access.ts'
-import type { ScopedClient } from '../../audit/scope.ts'
-import type { Queryable } from '../../db/pool.ts'
 import type { readMe } from '../me-contracts.ts'
 
 type ProfileRow = {
@@ -20,7 +20,10 @@ type ProfileRow = {
   readonly memberRole: MemberRole | null
 }
 
-/** Needs the platform's scope: which organization it is shows here. @throws Error if there is no such user. */
+/**
+ * Requires the platform's scope, because the organization is only known after this query.
+ * @throws Error if the user does not exist.
+ */
 export async function readProfile(
   client: Queryable,
   userId: string,
@@ -43,20 +46,28 @@ export async function readProfile(
   const { organizationId, organizationName, displayName, memberRole } = row
   const hasOrganization = organizationId !== null && organizationName !== null && memberRole !== null
   return {
-    ...{ id: row.id, email: row.email, locale: row.locale, role: row.role },
-    ...{ is_confirmed: row.isConfirmed, has_totp: row.hasTotp, recovery_codes_left: row.recoveryCodesLeft },
+    id: row.id,
+    email: row.email,
+    locale: row.locale,
+    role: row.role,
+    is_confirmed: row.isConfirmed,
+    has_totp: row.hasTotp,
+    recovery_codes_left: row.recoveryCodesLeft,
     accepted_offer_at: row.acceptedOfferAt.toISOString(),
     accepted_pdn_at: row.acceptedPdnAt.toISOString(),
     organization: hasOrganization
       ? {
-          ...{ id: organizationId, name: organizationName, display_name: displayName, role: memberRole },
+          id: organizationId,
+          name: organizationName,
+          display_name: displayName,
+          role: memberRole,
           rights: [...rightsOf[memberRole]],
         }
       : null,
   }
 }
 
-/** Chooses the language of letters. */
+/** Sets the language of emails. */
 export async function chooseLocale(client: ScopedClient, userId: string, locale: Locale): Promise<void> {
   await client.change(
     'update users set locale = $2 where id = $1 and locale <> $2 returning id',

@@ -1,6 +1,6 @@
+import { inReadScope, inScope, type ScopedClient, scopeOfPerson } from '#core/audit/scope'
 import { type Endpoint, endpoint, type Visit } from '../../api/endpoint.ts'
-import { inReadScope, inScope, type ScopedClient, scopeOfPerson } from '../../audit/scope.ts'
-import { enqueueLetter } from '../../mail/outbox.ts'
+import { enqueueLetter, mayStrangersWrite } from '../../mail/outbox.ts'
 import { changePassword, forgotPassword, resetPassword } from '../auth-contracts.ts'
 import { endSessions } from '../session-store.ts'
 import { checkPassword } from './check-password.ts'
@@ -19,12 +19,12 @@ import { laneOf, placeOfSession } from './place.ts'
 import { busy, refused } from './problems.ts'
 import { findUserByEmail, maySignIn, setPassword } from './user-store.ts'
 
-/** A few statements and the disk. */
+/** Longer than a few statements and a disk write. */
 const forgotMs = 200
 
-/** How somebody gets another password. */
+/** Endpoints for changing and resetting passwords. */
 export function passwordEndpoints(parts: PeopleParts): readonly Endpoint[] {
-  const { pool, passwords, passwordAttempts, keyPepper } = parts
+  const { pool, passwords, passwordAttempts } = parts
   return [
     endpoint(forgotPassword, ({ body, visit }) =>
       evenly(forgotMs, async () => {
@@ -35,7 +35,7 @@ export function passwordEndpoints(parts: PeopleParts): readonly Endpoint[] {
     endpoint(resetPassword, async ({ body, visit }) => {
       const found = await inReadScope(pool, null, (client) => findToken(client, 'reset_password', body.token))
       if (found === undefined || found.isSpent) return refused.token
-      // Whoever has such a link need not wait behind strangers.
+      // Users with such a link need not wait behind strangers.
       const passwordHash = await passwords.hash(body.password, 'known')
       if (passwordHash === 'busy') return busy('known')
       const { userId, organizationId, email } = found
@@ -43,8 +43,8 @@ export function passwordEndpoints(parts: PeopleParts): readonly Endpoint[] {
       const isDone = await inScope(pool, scope, async (client) => {
         if (!(await spendToken(client, 'reset_password', body.token))) return false
         await setPassword(client, found, passwordHash, 'user.reset_password')
-        // Who has this link has the mailbox.
-        await confirmAddress(client, found, null, keyPepper)
+        // The link proves access to the mailbox.
+        await confirmAddress(client, found, null, parts)
         await endSessions(client, userId)
         await tellPasswordChanged(client, found, visit)
         return true
@@ -56,7 +56,9 @@ export function passwordEndpoints(parts: PeopleParts): readonly Endpoint[] {
     endpoint(changePassword, async ({ caller, body, visit }) => {
       const { userId, sessionId, email } = caller
       const known = await checkPassword(parts, {
-        ...{ email, password: body.current_password, requestId: visit.requestId },
+        email,
+        password: body.current_password,
+        requestId: visit.requestId,
         placeOf: () => placeOfSession(caller),
       })
       if ('problem' in known) return known
@@ -87,6 +89,7 @@ async function sendResetLink(
     const user = await findUserByEmail(client, email)
     if (user === undefined || user.isBlocked) return
     if (!(await mayGetLetter(client, 'reset_password', user.id))) return
+    if (!(await mayStrangersWrite(client, user.email))) return
     const token = await issueToken(client, 'reset_password', user.id)
     const { email: recipient, locale } = user
     await enqueueLetter(client, {
@@ -98,7 +101,9 @@ async function sendResetLink(
   })
 }
 
-/** Where a new password is chosen. The token is in the fragment, which no server and no proxy is sent. */
+/**
+ * The page for choosing a new password. The token is in the fragment, which browsers never send to servers or proxies.
+ */
 export function resetLink(appUrl: string, token: string): string {
   return `${appUrl}/reset#token=${token}`
 }

@@ -1,34 +1,37 @@
 import { argon2, randomBytes, timingSafeEqual } from 'node:crypto'
 import { promisify } from 'node:util'
 
-/** OWASP's least for argon2id (Password Storage Cheat Sheet): 19 MiB, two passes, one lane. */
+/** OWASP's minimum for argon2id (Password Storage Cheat Sheet): 19 MiB, two passes, one lane. */
 const parameters = { memory: 19 * 1024, passes: 2, parallelism: 1 } as const
 const tagLength = 32
 const nonceLength = 16
 
-/** Each takes 19 MiB and one of libuv's four threads; the fourth is left for challenges, which must not wait behind them. */
+/**
+ * Each hash takes 19 MiB and one of libuv's four threads. The fourth is left for challenges, which must not wait
+ * behind hashes.
+ */
 const runningMax = 3
 
-/** Who waits for a hash, in the order in which they are served: strangers without a proof come last. */
+/** Callers that wait for a hash, by priority. Strangers without a proof come last. */
 const lanes = ['administrator', 'known', 'proven', 'open'] as const
 export type Lane = (typeof lanes)[number]
 
-/** How many wait in a lane. Of strangers without a proof fewer: proving is faster than waiting behind more of them. */
+/** Queue length per lane. Shorter for strangers without a proof: proving is faster than waiting. */
 const waitingMax: Readonly<Record<Lane, number>> = { administrator: 32, known: 32, proven: 32, open: 16 }
 
-/** Too many passwords are being hashed; nothing was done. */
+/** Too many passwords are being hashed. Nothing was done. */
 type Busy = 'busy'
 
-/** Stored where there is no password: none fits it. */
+/** Stored if there is no password. No password matches it. */
 export const noPassword = '!'
 
-/** Hashes passwords, few at a time: memory is what argon2 costs, so it has to be bounded. */
+/** Hashes passwords, only a few at a time: argon2 is expensive in memory, so the number must be bounded. */
 export type Passwords = {
-  /** A PHC string. */
+  /** Returns a PHC string. */
   hash(password: string, lane: Lane): Promise<string | Busy>
   /**
-   * Whether a password is the one that was hashed. `undefined`, or what is no hash: nobody's, after the same work.
-   * `isOutdated`: hashed with other parameters than today's, so hash it again.
+   * Whether a password matches the hash. `undefined` or an invalid hash never matches, after the same work.
+   * `isOutdated`: hashed with old parameters, so hash it again.
    */
   check(password: string, hash: string | undefined, lane: Lane): Promise<Checked | Busy>
 }
@@ -41,7 +44,7 @@ type Phc = Cost & { readonly nonce: Buffer; readonly tag: Buffer }
 
 export function createPasswords(): Passwords {
   const gate = createGate(runningMax)
-  /** Compared with where there is nothing else: known and unknown addresses cost the same. */
+  /** Compared if there is no other hash, so that known and unknown addresses cost the same. */
   const nobodys: Phc = { ...parameters, nonce: randomBytes(nonceLength), tag: randomBytes(tagLength) }
   return {
     hash: (password, lane) =>
@@ -65,7 +68,9 @@ export function createPasswords(): Passwords {
 
 const run = promisify(argon2)
 
-/** The same text typed on another keyboard may be other code points: NFKC makes them one (NIST SP 800-63B, 3.1.1.2). */
+/**
+ * The same text typed on another keyboard may have other code points. NFKC normalizes them (NIST SP 800-63B, 3.1.1.2).
+ */
 export function plainPassword(password: string): string {
   return password.normalize('NFKC')
 }
@@ -92,8 +97,11 @@ function parsePhc(text: string): Phc | undefined {
   const [, memory, passes, parallelism, nonce, tag] = phcPattern.exec(text) ?? []
   if (nonce === undefined || tag === undefined) return undefined
   return {
-    ...{ memory: Number(memory), passes: Number(passes), parallelism: Number(parallelism) },
-    ...{ nonce: Buffer.from(nonce, 'base64'), tag: Buffer.from(tag, 'base64') },
+    memory: Number(memory),
+    passes: Number(passes),
+    parallelism: Number(parallelism),
+    nonce: Buffer.from(nonce, 'base64'),
+    tag: Buffer.from(tag, 'base64'),
   }
 }
 
@@ -102,7 +110,7 @@ function writePhc({ memory, passes, parallelism, nonce, tag }: Phc): string {
   return `$argon2id$v=19$m=${memory},t=${passes},p=${parallelism}$${salt}$${hash}`
 }
 
-/** Runs so many at once; so many more wait in each lane, in their order; the others are turned away. */
+/** Runs a bounded number at once and queues a bounded number per lane. Rejects the rest. */
 function createGate(runningCountMax: number) {
   let runningCount = 0
   const waiting: Readonly<Record<Lane, (() => void)[]>> = {
@@ -124,7 +132,7 @@ function createGate(runningCountMax: number) {
     try {
       return await work()
     } finally {
-      // Whoever waits takes this place over, so the count stays.
+      // The next waiting caller takes over this place, so the count stays.
       const next = nextOf()
       if (next === undefined) runningCount--
       else next()

@@ -1,16 +1,18 @@
 import type { Pool } from 'pg'
-import type { KeyList } from '../../process/key-list.ts'
+import type { KeyList } from '#core/process/key-list'
+import type { TrialRules } from '../trial-settings.ts'
 import type { Attempts } from './attempts.ts'
 import type { Passwords } from './password.ts'
 
-/** What people's endpoints work with. */
+/** Dependencies of the account endpoints. */
 export type PeopleParts = {
   readonly pool: Pool
   readonly passwords: Passwords
   readonly passwordAttempts: Attempts
   readonly codeAttempts: Attempts
   readonly keyPepper: string
+  readonly trials: TrialRules
   readonly sealingKeys: KeyList<Uint8Array>
-  /** Without a slash at its end. */
+  /** Without a trailing slash. */
   readonly appUrl: string
 }

@@ -1,13 +1,13 @@
 import type { Lane } from './password.ts'
 
-/** What people's endpoints refuse, each in one way. */
+/** Rejections of the account endpoints. */
 export const refused = {
   credentials: { problem: { code: 'invalid_credentials' } },
   code: { problem: { code: 'invalid_code' } },
   token: { problem: { code: 'invalid_token' } },
 } as const
 
-/** Too many passwords are being hashed. Strangers can go before those who have proven nothing. */
+/** Too many passwords are being hashed. Callers without any proof can skip the queue by proving work. */
 export function busy(lane: Lane) {
   return lane === 'open'
     ? ({ problem: { code: 'proof_of_work_required', work: 1 } } as const)

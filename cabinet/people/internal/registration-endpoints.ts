@@ -1,6 +1,6 @@
+import { inReadScope, inScope, scopeOfPerson } from '#core/audit/scope'
 import { type Endpoint, endpoint, type Visit } from '../../api/endpoint.ts'
 import type { FieldError } from '../../api/problem.ts'
-import { inReadScope, inScope, scopeOfPerson } from '../../audit/scope.ts'
 import { register, resendVerification, verifyEmail } from '../auth-contracts.ts'
 import { beginSession, endSessions, type NewSession } from '../session-store.ts'
 import { confirmAddress } from './confirm-address.ts'
@@ -11,11 +11,11 @@ import { laneOf } from './place.ts'
 import { busy, refused } from './problems.ts'
 import { type Earlier, registerPerson, sendAnotherLetter, withdrawPasswords } from './registration.ts'
 
-/** A password's hash, a dozen statements and the disk. */
+/** Longer than a password hash, a dozen statements and a disk write. */
 const registerMs = 400
 const resendMs = 200
 
-/** How somebody becomes known. */
+/** Endpoints for registration and email confirmation. */
 export function registrationEndpoints(parts: PeopleParts): readonly Endpoint[] {
   const { passwords } = parts
   return [
@@ -47,8 +47,8 @@ export function registrationEndpoints(parts: PeopleParts): readonly Endpoint[] {
 }
 
 /**
- * Whoever registers an address again may open a letter that somebody else has asked for, and nobody knows who was first.
- * With two passwords no letter confirms one: its reader is signed in by it, and sets one by a reset.
+ * A user who registers an address again may open an email that another person requested, and it is unknown who was
+ * first. So with two passwords, emails confirm neither. The reader is signed in and sets a new password by a reset.
  */
 async function requireOnePassword(
   parts: PeopleParts,
@@ -61,8 +61,8 @@ async function requireOnePassword(
 }
 
 const consentNeeded = {
-  ru: 'Должно быть true: это нужно принять.',
-  en: 'Must be true: this has to be accepted.',
+  ru: 'Должно быть true: без согласия регистрация невозможна.',
+  en: 'Must be true. Accept this document to register.',
 }
 
 function missingConsents(
@@ -74,12 +74,13 @@ function missingConsents(
     .map((path) => ({ path, code: 'consent_required', message: consentNeeded[locale] }))
 }
 
-/** Spends a token. `undefined`: the address was confirmed before; nobody is signed in by the same link twice. */
+/** Spends a token. `undefined`: the address was already confirmed. A link does not sign in twice. */
 async function verify(
-  { pool, keyPepper }: PeopleParts,
+  parts: PeopleParts,
   token: string,
   visit: Visit,
 ): Promise<{ readonly session: NewSession; readonly knownTo: string } | undefined | 'refused'> {
+  const { pool } = parts
   const found = await inReadScope(pool, null, (client) => findToken(client, 'verify_email', token))
   if (found === undefined) return 'refused'
   if (found.isConfirmed) return undefined
@@ -87,9 +88,9 @@ async function verify(
   const { userId, organizationId, role } = found
   const scope = scopeOfPerson(userId, organizationId, visit.requestId)
   return inScope(pool, scope, async (client) => {
-    const isFirst = await confirmAddress(client, found, found.passwordHash, keyPepper)
+    const isFirst = await confirmAddress(client, found, found.passwordHash, parts)
     if (!isFirst) return undefined
-    // Whoever registered this address before its owner may be signed in.
+    // A person who registered this address before its owner may be signed in.
     await endSessions(client, userId)
     return { session: await beginSession(client, { id: userId, role }, 'all', visit), knownTo: userId }
   })

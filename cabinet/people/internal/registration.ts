@@ -1,9 +1,9 @@
 import { randomBytes, randomUUID } from 'node:crypto'
+import { inScope, type ScopedClient, scopeOfPerson } from '#core/audit/scope'
+import { createOrganization } from '#core/organizations/organization-store'
 import type { Locale } from '../../api/access.ts'
 import type { Visit } from '../../api/endpoint.ts'
-import { inScope, type ScopedClient, scopeOfPerson } from '../../audit/scope.ts'
-import { enqueueLetter } from '../../mail/outbox.ts'
-import { createOrganization } from '../../organizations/organization-store.ts'
+import { enqueueLetter, mayStrangersWrite } from '../../mail/outbox.ts'
 import { base32 } from './base32.ts'
 import { insertConsents } from './consent-store.ts'
 import { issueToken, mayGetLetter } from './email-tokens.ts'
@@ -20,12 +20,12 @@ type Known = {
   readonly isBlocked: boolean
 }
 
-/** What the letters confirm that an address got before it was registered again: this password, or `noPassword`. */
+/** The password that emails from before the repeated registration confirm, or `noPassword`. */
 export type Earlier = { readonly userId: string; readonly passwordHash: string }
 
 /**
- * Registers whoever has this address, and writes a letter to it, all in one transaction. A known address changes nothing
- * that anybody could notice here: its owner gets a letter that says so, or another one that confirms.
+ * Registers an address and writes an email to it, in one transaction. For a known address, the response is the same.
+ * Its owner gets an email that reports this, or another confirmation email.
  */
 export async function registerPerson(
   { pool, appUrl }: Pick<PeopleParts, 'pool' | 'appUrl'>,
@@ -62,7 +62,7 @@ async function registerAgain(
   return before
 }
 
-/** From now on the letters that were sent to an address confirm it without a password. */
+/** Earlier emails to an address now confirm it without a password. */
 export async function withdrawPasswords(
   { pool }: Pick<PeopleParts, 'pool'>,
   userId: string,
@@ -70,14 +70,15 @@ export async function withdrawPasswords(
 ): Promise<void> {
   const scope = { actor: { kind: 'job', name: 'register' }, organizationId: null, requestId } as const
   await inScope(pool, scope, (client) =>
-    client.unaudited(
+    client.withoutAudit(
+      'what a token allows is audited when it is used',
       `update email_tokens set password_hash = $2 where user_id = $1 and kind = 'verify_email' and used_at is null`,
       [userId, noPassword],
     ),
   )
 }
 
-/** Writes another letter to an address that is registered and not confirmed. */
+/** Writes another email to a registered but unconfirmed address. */
 export async function sendAnotherLetter(
   { pool, appUrl }: Pick<PeopleParts, 'pool' | 'appUrl'>,
   email: string,
@@ -97,7 +98,8 @@ export async function sendAnotherLetter(
 }
 
 /**
- * A user with both consents who owns an organization, a new one unless said; unless the address is known.
+ * Creates a user with both consents who owns an organization, by default a new one. Does nothing if the address is
+ * known.
  */
 export async function createUser(
   client: ScopedClient,
@@ -148,7 +150,7 @@ async function addOwner(client: ScopedClient, organizationId: string, userId: st
   )
 }
 
-/** Whoever registers again has agreed again; whether it was the same person shows when a letter is confirmed. */
+/** Registering again means consenting again. Confirming an email shows whether it was the same person. */
 async function noteConsents(
   client: ScopedClient,
   userId: string,
@@ -156,7 +158,8 @@ async function noteConsents(
   visit: Visit,
 ): Promise<void> {
   await insertConsents(client, userId, locale, visit)
-  await client.unaudited(
+  await client.withoutAudit(
+    'the consents that it repeats are append-only',
     'update users set accepted_offer_at = now(), accepted_pdn_at = now() where id = $1',
     [userId],
   )
@@ -177,7 +180,9 @@ async function sendVerification(
   { id, email, locale }: Pick<Known, 'id' | 'email' | 'locale'>,
   passwordHash: string,
 ): Promise<void> {
+  // Without its email, the token records that another registration brings a second password.
   const token = await issueToken(client, 'verify_email', id, passwordHash)
+  if (!(await mayStrangersWrite(client, email))) return
   const link = `${appUrl}/verify-email#token=${token}`
   await enqueueLetter(client, { kind: 'verify_email', vars: { link }, recipient: email, locale })
 }
@@ -188,21 +193,20 @@ async function tellAlreadyRegistered(
   appUrl: string,
   { id, email, locale }: Known,
 ): Promise<void> {
+  if (!(await mayStrangersWrite(client, email))) return
   const hour = new Date().toISOString().slice(0, 13)
   await enqueueLetter(client, {
-    ...{
-      kind: 'already_registered',
-      recipient: email,
-      locale,
-      dedupeKey: `already_registered:${id}:${hour}`,
-    },
+    kind: 'already_registered',
+    recipient: email,
+    locale,
+    dedupeKey: `already_registered:${id}:${hour}`,
     vars: { loginLink: `${appUrl}/login`, resetLink: `${appUrl}/forgot` },
   })
 }
 
 /**
- * The password that another letter confirms: that of the registration, if there was one only. After several nobody knows
- * whose is whose, and the letter confirms none of them; a reset link sets one.
+ * The password that another email confirms: the registration's, if there was only one. After several registrations the
+ * owner of each password is unknown, so the email confirms none of them. A reset link sets a password.
  */
 async function solePassword(client: ScopedClient, userId: string): Promise<string> {
   const { rows } = await client.query<{ passwordHash: string }>(

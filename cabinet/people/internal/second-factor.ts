@@ -1,21 +1,21 @@
 import { randomBytes } from 'node:crypto'
 import { generateSecret, generateURI, verifySync } from 'otplib'
-import type { ScopedClient } from '../../audit/scope.ts'
-import type { Queryable } from '../../db/pool.ts'
-import type { KeyList } from '../../process/key-list.ts'
+import type { ScopedClient } from '#core/audit/scope'
+import type { Queryable } from '#core/db/pool'
+import type { KeyList } from '#core/process/key-list'
 import { hashToken } from '../session-store.ts'
 import { base32 } from './base32.ts'
 import type { SecondFactor } from './fields.ts'
 import { openTotpSecret, sealTotpSecret } from './totp-seal.ts'
 
-/** RFC 6238's step; one before and one after now are accepted, for clocks that differ. */
+/** RFC 6238's step. The previous and the next step are also accepted, for clock skew. */
 const stepS = 30
 
 const recoveryCodeCount = 10
-/** 80 bits each, so that a plain hash of them says nothing. */
+/** 80 bits each, so that a plain hash reveals nothing. */
 const recoveryCodeBytes = 10
 
-/** Accepts a code of the second factor or a recovery code, once; answers whether it was good. */
+/** Accepts a code of the second factor or a recovery code, once. Returns whether it was valid. */
 export function acceptFactor(
   client: ScopedClient,
   userId: string,
@@ -26,7 +26,7 @@ export function acceptFactor(
   return acceptRecoveryCode(client, userId, recovery_code ?? '')
 }
 
-/** Accepts a code of a second factor that is on. No step is accepted twice, nor one before it. */
+/** Accepts a code of an active second factor. No step is accepted twice, and no earlier step after a later one. */
 export async function acceptCode(
   client: ScopedClient,
   userId: string,
@@ -37,7 +37,8 @@ export async function acceptCode(
   if (found === undefined) return false
   const { secret, step } = readCode(userId, found.sealed, code, sealingKeys)
   if (step === undefined) return false
-  const { rowCount } = await client.unaudited(
+  const { rowCount } = await client.withoutAudit(
+    'part of a change of the second factor, which is audited',
     `update users set totp_last_step = $2, totp_sealed = $4
       where id = $1 and totp_last_step < $2 and totp_sealed = $3 and totp_enrolled_at is not null`,
     [userId, step, found.sealed, resealed(userId, found.sealed, secret, sealingKeys)],
@@ -45,14 +46,15 @@ export async function acceptCode(
   return rowCount === 1
 }
 
-/** Keeps a new secret, which counts once its first code was entered; `undefined`: a second factor is on already. */
+/** Stores a new secret, which becomes active with its first code. `undefined`: a second factor is already active. */
 export async function beginEnrolment(
   client: ScopedClient,
   { userId, email }: { readonly userId: string; readonly email: string },
   sealingKeys: KeyList<Uint8Array>,
 ): Promise<{ readonly secret: string; readonly uri: string } | undefined> {
   const secret = generateSecret()
-  const { rowCount } = await client.unaudited(
+  const { rowCount } = await client.withoutAudit(
+    'part of a change of the second factor, which is audited',
     'update users set totp_sealed = $2 where id = $1 and totp_enrolled_at is null',
     [userId, sealTotpSecret(secret, userId, sealingKeys)],
   )
@@ -60,12 +62,12 @@ export async function beginEnrolment(
   return { secret, uri: otpauthUri(email, secret) }
 }
 
-/** What an app for codes reads. */
+/** The URI for authenticator apps. */
 export function otpauthUri(email: string, secret: string): string {
   return generateURI({ issuer: 'Model Gateway', label: email, secret })
 }
 
-/** Turns on a second factor whose secret its user knows already. */
+/** Activates a second factor whose secret the user already has. */
 export async function putFactor(
   client: ScopedClient,
   userId: string,
@@ -79,7 +81,7 @@ export async function putFactor(
   )
 }
 
-/** Whether somebody's second factor is on, and is of this secret. */
+/** Whether a user's second factor is active and has this secret. */
 export async function hasFactor(
   client: Queryable,
   userId: string,
@@ -90,7 +92,7 @@ export async function hasFactor(
   return found !== undefined && openTotpSecret(found.sealed, userId, sealingKeys) === secret
 }
 
-/** The sealed secret of a second factor that is on. */
+/** The encrypted secret of an active second factor. */
 async function findFactor(
   client: Queryable,
   userId: string,
@@ -102,7 +104,7 @@ async function findFactor(
   return rows[0]
 }
 
-/** Turns a second factor on with its first code. `none`: there is none to turn on. */
+/** Activates a second factor with its first code. `none`: there is none to activate. */
 export async function finishEnrolment(
   client: ScopedClient,
   userId: string,
@@ -126,14 +128,20 @@ export async function finishEnrolment(
   return turnedOn.length === 1 ? 'on' : 'wrong'
 }
 
-/** Turns a second factor off; its recovery codes end with it. The last step stays: no code of it is accepted again. */
+/**
+ * Removes a second factor and its recovery codes. The last step is kept, so that its codes are never accepted again.
+ */
 export async function removeFactor(client: ScopedClient, userId: string): Promise<void> {
   await client.change(
     'update users set totp_enrolled_at = null, totp_sealed = null where id = $1 and totp_enrolled_at is not null returning id',
     [userId],
     () => totpChange(userId, false),
   )
-  await client.unaudited('delete from recovery_codes where user_id = $1', [userId])
+  await client.withoutAudit(
+    'part of a change of the second factor, which is audited',
+    'delete from recovery_codes where user_id = $1',
+    [userId],
+  )
 }
 
 function totpChange(userId: string, isOn: boolean) {
@@ -146,10 +154,14 @@ function totpChange(userId: string, isOn: boolean) {
   } as const
 }
 
-/** Ten new recovery codes in place of those that there were; shown once. */
+/** Replaces the recovery codes with ten new ones, which are shown once. */
 export async function renewRecoveryCodes(client: ScopedClient, userId: string): Promise<string[]> {
   const codes = Array.from({ length: recoveryCodeCount }, newRecoveryCode)
-  await client.unaudited('delete from recovery_codes where user_id = $1', [userId])
+  await client.withoutAudit(
+    'part of a change of the second factor, which is audited',
+    'delete from recovery_codes where user_id = $1',
+    [userId],
+  )
   await client.change(
     'insert into recovery_codes (user_id, code_hash) select $1, unnest($2::bytea[])',
     [userId, codes.map(recoveryHash)],
@@ -184,24 +196,24 @@ function newRecoveryCode(): string {
   return (base32(randomBytes(recoveryCodeBytes)).match(/.{4}/g) ?? []).join('-')
 }
 
-/** However it was typed. */
+/** Ignores how the user typed it. */
 function recoveryHash(code: string): Buffer {
   return hashToken(code.toLowerCase().replace(/[^0-9a-z]/g, ''))
 }
 
-/** The time step of a code, if it is one of the three that are good now. */
+/** The time step of a code, if it is one of the three valid now. */
 function readCode(userId: string, sealed: string, code: string, sealingKeys: KeyList<Uint8Array>) {
   const secret = openTotpSecret(sealed, userId, sealingKeys)
   if (secret === undefined)
     throw new Error(
-      `the second factor of user ${userId} cannot be opened with any key of CABINET_SEALING_KEY`,
+      `the second factor of user ${userId} cannot be decrypted with any key of CABINET_SEALING_KEY`,
     )
   const epoch = Math.floor(Date.now() / 1000)
   const verified = verifySync({ secret, token: code, epoch, epochTolerance: stepS })
   return { secret, step: verified.valid ? Math.floor(epoch / stepS) + verified.delta : undefined }
 }
 
-/** As the first key seals it, so that an older one can be dropped some day. */
+/** Encrypts with the first key, so that older keys can be removed later. */
 function resealed(userId: string, sealed: string, secret: string, sealingKeys: KeyList<Uint8Array>): string {
   const isOfFirstKey = openTotpSecret(sealed, userId, [sealingKeys[0]]) !== undefined
   return isOfFirstKey ? sealed : sealTotpSecret(secret, userId, sealingKeys)

@@ -1,5 +1,5 @@
+import { inScope, scopeOfPerson } from '#core/audit/scope'
 import { type Endpoint, endpoint } from '../../api/endpoint.ts'
-import { inScope, scopeOfPerson } from '../../audit/scope.ts'
 import { login, loginWithCode, logout } from '../auth-contracts.ts'
 import { beginSession, endSessions } from '../session-store.ts'
 import { checkPassword } from './check-password.ts'
@@ -10,13 +10,14 @@ import { acceptFactor } from './second-factor.ts'
 import { noteRefusedSignIn, noteSignIn } from './sign-in-audit.ts'
 import { keepRehashed, maySignIn } from './user-store.ts'
 
-/** How somebody signs in and out. */
+/** Endpoints for signing in and out. */
 export function signInEndpoints(parts: PeopleParts): readonly Endpoint[] {
   const { pool, passwords, codeAttempts, sealingKeys } = parts
   return [
     endpoint(login, async ({ body, visit }) => {
       const known = await checkPassword(parts, {
-        ...{ ...body, requestId: visit.requestId },
+        ...body,
+        requestId: visit.requestId,
         placeOf: (userId) => placeOfVisit(visit, userId),
       })
       if ('problem' in known) return known
@@ -24,7 +25,7 @@ export function signInEndpoints(parts: PeopleParts): readonly Endpoint[] {
       const rehashed = isOutdated ? await passwords.hash(body.password, 'open') : undefined
       const session = await inScope(pool, scopeOfPerson(user.id, null, visit.requestId), async (client) => {
         if (!(await maySignIn(client, user.id, user.passwordHash))) return undefined
-        // While too many sign in, the old hash will do.
+        // While too many users sign in, keep the old hash.
         if (rehashed !== undefined && rehashed !== 'busy') await keepRehashed(client, user, rehashed)
         if (!user.hasTotp) await noteSignIn(client, user.id, 'password')
         return beginSession(client, user, user.hasTotp ? 'password' : 'all', visit)
@@ -41,7 +42,7 @@ export function signInEndpoints(parts: PeopleParts): readonly Endpoint[] {
       const session = await inScope(pool, scopeOfPerson(userId, null, visit.requestId), async (client) => {
         if (!(await maySignIn(client, userId))) return undefined
         if (!(await acceptFactor(client, userId, body, sealingKeys))) return undefined
-        // Of two at once with one half session, one completes it.
+        // Of two concurrent calls with one pending-MFA session, only one completes it.
         if ((await endSessions(client, userId, { sessionId })) === 0) return undefined
         await noteSignIn(client, userId, 'code')
         return beginSession(client, { id: userId, role }, 'all_with_code', visit)

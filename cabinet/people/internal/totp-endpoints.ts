@@ -1,7 +1,7 @@
+import { inScope, type ScopedClient, scopeOfPerson } from '#core/audit/scope'
 import type { Person } from '../../api/access.ts'
 import { type Endpoint, endpoint, type Visit } from '../../api/endpoint.ts'
 import type { Problem } from '../../api/problem.ts'
-import { inScope, type ScopedClient, scopeOfPerson } from '../../audit/scope.ts'
 import { enqueueLetter } from '../../mail/outbox.ts'
 import * as contracts from '../me-contracts.ts'
 import { beginSession, endSessions, noteCode } from '../session-store.ts'
@@ -19,16 +19,18 @@ import {
 } from './second-factor.ts'
 import { noteRefusedSignIn } from './sign-in-audit.ts'
 
-/** A person's second factor. */
+/** Endpoints for a user's second factor. */
 export function totpEndpoints(parts: PeopleParts): readonly Endpoint[] {
   const { pool, sealingKeys } = parts
   return [
     endpoint(contracts.enrolTotp, async ({ caller, body, visit }) => {
-      // Whoever registers an address before its owner must not be able to lock it.
+      // A person who registers someone else's address must not be able to lock it.
       if (!caller.isConfirmed) return { problem: { code: 'email_not_verified' } }
       if (caller.hasTotp) return { problem: { code: 'conflict' } }
       const known = await checkPassword(parts, {
-        ...{ email: caller.email, password: body.password, requestId: visit.requestId },
+        email: caller.email,
+        password: body.password,
+        requestId: visit.requestId,
         placeOf: () => placeOfSession(caller),
       })
       if ('problem' in known) return known
@@ -44,7 +46,7 @@ export function totpEndpoints(parts: PeopleParts): readonly Endpoint[] {
         if (ended !== 'on') return ended === 'none' ? { problem: { code: 'conflict' } } : refused.code
         await tell(client, caller, 'totp_enabled')
         const recovery_codes = await renewRecoveryCodes(client, caller.userId)
-        // Whoever has a cookie from before has entered no code.
+        // Other sessions have not entered a code.
         await endSessions(client, caller.userId)
         const user = { id: caller.userId, role: caller.role }
         const session = await beginSession(client, user, 'all_with_code', visit)
@@ -70,7 +72,9 @@ export function totpEndpoints(parts: PeopleParts): readonly Endpoint[] {
       if (caller.role === 'admin') return { problem: { code: 'forbidden' } }
       if (!caller.hasTotp) return { problem: { code: 'mfa_required' } }
       const known = await checkPassword(parts, {
-        ...{ email: caller.email, password: body.password, requestId: visit.requestId },
+        email: caller.email,
+        password: body.password,
+        requestId: visit.requestId,
         placeOf: () => placeOfSession(caller),
       })
       if ('problem' in known) return known
@@ -84,7 +88,7 @@ export function totpEndpoints(parts: PeopleParts): readonly Endpoint[] {
   ]
 }
 
-/** Does in one transaction what a code was entered for, unless there were too many tries. */
+/** Does `work` in one transaction if the code is valid, unless there were too many attempts. */
 async function withCode<const Answer extends object>(
   { pool, codeAttempts }: PeopleParts,
   caller: Person,

@@ -1,12 +1,15 @@
-import type { KeyList } from '../../process/key-list.ts'
-import { openSealed, seal } from '../../process/seal.ts'
+import type { KeyList } from '#core/process/key-list'
+import { openSealed, seal } from '#core/process/seal'
 
-/** Seals the secret of somebody's second factor. It opens for this user alone: a row copied over another's is worth nothing. */
+/**
+ * Encrypts the secret of a user's second factor. It can only be decrypted for this user, so copying a row to another
+ * user is useless.
+ */
 export function sealTotpSecret(secret: string, userId: string, sealingKeys: KeyList<Uint8Array>): string {
   return seal(secret, bindingOf(userId), sealingKeys)
 }
 
-/** Opens what `sealTotpSecret` wrote, or answers `undefined`: another key, another user, or damage. */
+/** Decrypts the output of `sealTotpSecret`. `undefined`: wrong key, wrong user, or corrupted. */
 export function openTotpSecret(
   sealed: string,
   userId: string,

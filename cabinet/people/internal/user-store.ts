@@ -1,8 +1,8 @@
+import type { ScopedClient } from '#core/audit/scope'
+import type { Queryable } from '#core/db/pool'
 import type { Locale } from '../../api/access.ts'
-import type { ScopedClient } from '../../audit/scope.ts'
-import type { Queryable } from '../../db/pool.ts'
 
-/** Somebody with a password. */
+/** A user with a password. */
 export type User = {
   readonly id: string
   readonly email: string
@@ -17,7 +17,7 @@ export type User = {
 const columns = `id, email, role, locale, password_hash as "passwordHash", email_confirmed_at is not null as "isConfirmed",
   blocked_at is not null as "isBlocked", totp_enrolled_at is not null as "hasTotp"`
 
-/** Who has this address, whatever its case. */
+/** The user with this address, ignoring case. */
 export async function findUserByEmail(client: Queryable, email: string): Promise<User | undefined> {
   const { rows } = await client.query<User>(`select ${columns} from users where lower(email) = lower($1)`, [
     email,
@@ -26,10 +26,10 @@ export async function findUserByEmail(client: Queryable, email: string): Promise
 }
 
 /**
- * Whether a person may still be signed in by what was checked before this transaction. Holds the user until it ends: a
- * reset, a changed password or a block comes before it, or ends the session that it begins.
+ * Whether a user may still be signed in by what was checked before this transaction. Locks the user until it ends. A
+ * reset, a changed password or a block either comes before, or ends the new session.
  *
- * @param passwordHash that was checked; `undefined`: none was.
+ * @param passwordHash the checked hash; `undefined`: none was checked.
  */
 export async function maySignIn(
   client: ScopedClient,
@@ -43,7 +43,7 @@ export async function maySignIn(
   return rows.length === 1
 }
 
-/** Sets a password; that it was set is audited, what it is nowhere. */
+/** Sets a password. The change is audited, but never the password. */
 export async function setPassword(
   client: ScopedClient,
   { userId, organizationId }: { readonly userId: string; readonly organizationId: string | null },
@@ -51,18 +51,23 @@ export async function setPassword(
   action: 'user.change_password' | 'user.reset_password',
 ): Promise<void> {
   await client.change('update users set password_hash = $2 where id = $1', [userId, passwordHash], () => ({
-    ...{ action, organizationId, before: null, after: null },
+    action,
+    organizationId,
+    before: null,
+    after: null,
     subject: { kind: 'User', id: userId },
   }))
 }
 
-/** Keeps a password as today's parameters hash it, unless it was changed meanwhile. */
+/** Stores a password hashed with current parameters, unless the password has changed in the meantime. */
 export async function keepRehashed(
   client: ScopedClient,
   { id, passwordHash }: User,
   rehashed: string,
 ): Promise<void> {
-  await client.unaudited('update users set password_hash = $3 where id = $1 and password_hash = $2', [
-    ...[id, passwordHash, rehashed],
-  ])
+  await client.withoutAudit(
+    'the same password with other hash parameters',
+    'update users set password_hash = $3 where id = $1 and password_hash = $2',
+    [id, passwordHash, rehashed],
+  )
 }

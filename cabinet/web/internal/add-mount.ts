@@ -1,13 +1,13 @@
 import type { FastifyInstance } from 'fastify'
 import type { Mount } from '../mount.ts'
 
-/** Hands over whatever is asked for below a path, before anything of it is read. */
+/** Hands over all requests below a path, before anything reads them. */
 export function addMount(app: FastifyInstance, { path, answer }: Mount): void {
   app.all(`${path}*`, {
     async onRequest(request, reply) {
       reply.hijack()
       await answer(request.raw, reply.raw)
     },
-    handler: () => undefined, // nothing gets so far
+    handler: () => undefined, // never called
   })
 }

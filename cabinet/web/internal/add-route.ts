@@ -1,17 +1,17 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { isUnavailability } from '../../db/availability.ts'
-import type { HttpRoute } from '../../process/http-route.ts'
-import type { Log } from '../../process/log.ts'
-import { errorBody, type Refusal, type RefusalCode, refusal } from '../../refusals/refusal.ts'
+import { isUnavailability } from '#core/db/availability'
+import { errorBody, type Refusal, type RefusalCode, refusal } from '#core/errors/refusal'
+import type { HttpRoute } from '#core/process/http-route'
+import type { Log } from '#core/process/log'
 import type { createKeyAccess } from './key-access.ts'
 
-/** What asks, for each access rule, who calls. */
+/** Finds the caller for each access rule. */
 export type AccessRules = { readonly api_key: ReturnType<typeof createKeyAccess> }
 
-/** A route of which this process can tell every refusal. */
+/** A route whose rejections this process can express. */
 export type WebRoute = HttpRoute<RefusalCode>
 
-/** Serves a route: its handler is asked only for whom its access rule lets in. */
+/** Serves a route. Its handler only gets callers that the access rule accepts. */
 export function addRoute(
   app: FastifyInstance,
   route: WebRoute,
@@ -21,7 +21,7 @@ export function addRoute(
   const findCaller = rules[access](limit)
 
   async function handler(request: FastifyRequest, reply: FastifyReply): Promise<void> {
-    reply.header('cache-control', 'no-store') // it is for this caller, and may change
+    reply.header('cache-control', 'no-store') // specific to the caller, and may change
     const found = await findCaller(request)
     if ('refusal' in found) return sendRefusal(reply, found.refusal)
     const params = request.params as Readonly<Record<string, string>>
@@ -34,7 +34,7 @@ export function addRoute(
   }
 
   function errorHandler(error: FastifyError, request: FastifyRequest, reply: FastifyReply): void {
-    log.error({ requestId: request.id, route: url, err: error }, 'a request could not be answered')
+    log.error({ requestId: request.id, route: url, err: error }, 'request failed')
     const told = isUnavailability(error)
       ? refusal('service_unavailable', messages.unavailable, { retryAfterMs: 1000 })
       : refusal('internal_error', messages.failed)
@@ -44,7 +44,7 @@ export function addRoute(
   app.route({ method, url, handler, errorHandler })
 }
 
-/** Answers as the gateway does, which passes it on as it is. */
+/** Writes an error in the gateway's format, because the gateway forwards it unchanged. */
 function sendRefusal(reply: FastifyReply, refused: Refusal): void {
   reply
     .code(refused.status)

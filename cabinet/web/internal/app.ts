@@ -2,14 +2,15 @@ import { randomUUID } from 'node:crypto'
 import { maxHeaderSize } from 'node:http'
 import cookies from '@fastify/cookie'
 import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify'
+import type { Log } from '#core/process/log'
+import { securityHeaders } from '#core/process/security-headers'
 import type { Member, Person } from '../../api/access.ts'
 import type { Endpoint } from '../../api/endpoint.ts'
-import type { Log } from '../../process/log.ts'
-import { securityHeaders } from '../../process/security-headers.ts'
 import type { LocalPage } from '../local-page.ts'
 import type { Mount } from '../mount.ts'
 import { addMount } from './add-mount.ts'
 import { addRoute, type WebRoute } from './add-route.ts'
+import { createExportSlots } from './api/export-slots.ts'
 import { type EndpointDeps, problemOf, sendProblem, serveEndpoint } from './api/serve-endpoint.ts'
 import { unknownAdminEndpoints } from './api/unknown-admin-endpoints.ts'
 import { answerClientError } from './client-error.ts'
@@ -20,12 +21,12 @@ import { type Site, servePages } from './pages/serve-pages.ts'
 
 export type AppDeps = KeyAccessDeps &
   EndpointDeps & {
-    /** For programs with an API key; their answers have the gateway's shape. */
+    /** For programs with an API key. Responses are in the gateway's format. */
     readonly routes: readonly WebRoute[]
     /** Of `/api/v1`. */
     readonly endpoints: readonly Endpoint[]
     readonly localPages?: readonly LocalPage[]
-    /** What people see. Without it there is the API alone. */
+    /** The pages. Without them, only the API is served. */
     readonly site?: Site
     readonly mounts?: readonly Mount[]
     readonly trustedProxies: readonly string[]
@@ -35,21 +36,21 @@ export type AppDeps = KeyAccessDeps &
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Who calls, once the access of an endpoint has found it. */
+    /** The caller, after the endpoint's access has accepted it. */
     person: Person | Member | undefined
   }
 }
 
-/** For a request to arrive completely: there is nothing large to send here. */
+/** Timeout for receiving a whole request: requests are small. */
 const requestTimeoutMs = 30_000
-/** For a connection in use on which nothing moves: whoever does not read an export must not hold it for ever. */
+/** Timeout for an idle connection in use. A client that does not read its export must not hold it forever. */
 const silenceMsMax = 60_000
-/** Above that of the gateways' connections, so that these never meet a closing one. */
+/** Longer than the gateways keep connections, so that they never use a closing one. */
 const keepAliveMs = 75_000
-/** An id that the gateway has given to the request; anything else gets one here. */
+/** A request ID from the gateway. Requests with any other ID get one here. */
 const givenId = /^[0-9a-f-]{36}$/
 
-/** The cabinet's web application; opens no socket and no connection. */
+/** The cabinet's web application. Opens no sockets or connections. */
 export function buildApp(deps: AppDeps): FastifyInstance {
   const app = Fastify({
     logger: false, // one line per request, written below
@@ -57,12 +58,12 @@ export function buildApp(deps: AppDeps): FastifyInstance {
     connectionTimeout: silenceMsMax,
     keepAliveTimeout: keepAliveMs,
     return503OnClosing: false,
-    // An id of any length is looked at, and is nobody's: Node takes no longer address than this.
+    // Accept IDs of any length, so that they get the usual 404. Node accepts no longer URL than this.
     routerOptions: { maxParamLength: maxHeaderSize },
     clientErrorHandler: answerClientError,
     frameworkErrors: (error, request, reply) => {
       reply.headers({ ...securityHeaders, 'x-request-id': request.id })
-      // An address that cannot be decoded: no hook has run, and no page is there.
+      // The URL cannot be decoded. No hook has run, so there is no page.
       const page = findPage?.(request, reply)
       if (page === undefined) sendProblem(reply, request, problemOf(error, request, deps.log))
     },
@@ -88,7 +89,7 @@ export function buildApp(deps: AppDeps): FastifyInstance {
       status: reply.statusCode,
       ms: Math.round(reply.elapsedTime),
     }
-    // Callers without a key or a session must not be able to fill a disk; the metrics count everybody.
+    // Callers without a key or a session must not fill the disk with log lines. Metrics count every request.
     if (isKnown(request)) deps.log.info(line, 'request')
     else deps.log.debug(line, 'request')
     done()
@@ -106,8 +107,9 @@ export function buildApp(deps: AppDeps): FastifyInstance {
   for (const route of deps.routes) addRoute(app, route, { rules, log: deps.log })
   app.register(cookies)
   app.register(async (api) => {
-    api.removeContentTypeParser('text/plain') // JSON alone
-    for (const endpoint of [...deps.endpoints, ...unknownAdminEndpoints]) serveEndpoint(api, endpoint, deps)
+    api.removeContentTypeParser('text/plain') // JSON only
+    const served = { ...deps, exportSlots: createExportSlots() }
+    for (const endpoint of [...deps.endpoints, ...unknownAdminEndpoints]) serveEndpoint(api, endpoint, served)
   })
   for (const page of deps.localPages ?? []) addLocalPage(app, page)
   for (const mount of deps.mounts ?? []) addMount(app, mount)

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
+import { securityHeaders } from '#core/process/security-headers'
 import { type ProblemCode, problemBody, statusOf } from '../../api/problem.ts'
-import { securityHeaders } from '../../process/security-headers.ts'
 
-/** Answers a request that is no HTTP, or that did not arrive in time, as every other one is: no route has seen it. */
+/** Responds to a request that is not HTTP, or arrived too late, in the common format. No route has seen it. */
 export function answerClientError(error: Error & { readonly code?: string }, socket: Socket): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy()
@@ -21,11 +21,14 @@ function codeOf(code: string | undefined): ProblemCode {
 function answerText(code: ProblemCode): string {
   const requestId = randomUUID()
   const status = statusOf(code)
-  const body = JSON.stringify(problemBody({ code }, 'en', requestId)) // who asks in which language is not known
+  const body = JSON.stringify(problemBody({ code }, 'en', requestId)) // the caller's language is unknown
   const headers = {
     ...securityHeaders,
-    ...{ 'x-request-id': requestId, 'cache-control': 'no-store', connection: 'close' },
-    ...{ 'content-type': 'application/problem+json', 'content-length': Buffer.byteLength(body) },
+    'x-request-id': requestId,
+    'cache-control': 'no-store',
+    connection: 'close',
+    'content-type': 'application/problem+json',
+    'content-length': Buffer.byteLength(body),
   }
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
   return `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`

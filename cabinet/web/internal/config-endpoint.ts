@@ -1,12 +1,12 @@
+import { formatRub } from '#core/ledger/money'
 import { type Endpoint, endpoint } from '../../api/endpoint.ts'
-import { formatRub } from '../../ledger/money.ts'
 import { readConfig } from '../../payments/config-contracts.ts'
 import { topUpMin, welcome } from '../../payments/payment-contracts.ts'
 import type { Shop } from '../../payments/shop.ts'
 import { documentsInForce } from '../../people/documents-in-force.ts'
 import type { WebConfig } from '../config.ts'
 
-/** What this process is set up for, as far as everybody may know. */
+/** Public configuration of this process. */
 export function configEndpoint(
   { gatewayBaseUrl, topUpMax }: Pick<WebConfig, 'gatewayBaseUrl' | 'topUpMax'>,
   shop: Shop | undefined,
@@ -21,7 +21,8 @@ export function configEndpoint(
 
 function topUpTerms(topUpMax: WebConfig['topUpMax']) {
   return {
-    ...{ min_rub: formatRub(topUpMin), max_rub: formatRub(topUpMax) },
+    min_rub: formatRub(topUpMin),
+    max_rub: formatRub(topUpMax),
     welcome: { from_rub: formatRub(welcome.from), bonus_rub: formatRub(welcome.amount) },
   }
 }

@@ -1,17 +1,17 @@
 import type { FastifyRequest } from 'fastify'
 import type { Pool } from 'pg'
-import { inReadScope } from '../../audit/scope.ts'
-import { type FoundCaller, findCallerByHash } from '../../keys/find-caller.ts'
-import { findBearer, findKey, hashKey } from '../../keys/key.ts'
-import type { RouteLimit } from '../../process/http-route.ts'
+import { inReadScope } from '#core/audit/scope'
 import {
   blockedApiKey,
   expiredApiKey,
   invalidApiKey,
   missingApiKey,
   revokedApiKey,
-} from '../../refusals/key-refusals.ts'
-import { type Refusal, refusal, retrySecondsOf } from '../../refusals/refusal.ts'
+} from '#core/errors/key-refusals'
+import { type Refusal, refusal, retrySecondsOf } from '#core/errors/refusal'
+import { type FoundCaller, findCallerByHash } from '#core/keys/find-caller'
+import { findBearer, findKey, hashKey } from '#core/keys/key'
+import type { RouteLimit } from '#core/process/http-route'
 import { createRateWindow } from './rate-window.ts'
 
 export type KeyAccessDeps = {
@@ -27,17 +27,17 @@ const minuteMs = 60_000
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Its key was made here. Requests that anybody can send are logged at `debug` only. */
+    /** The key is genuine. Requests that any client can send are logged only at `debug`. */
     hasGenuineKey: boolean
   }
 }
 
-/** The access rule `api_key`: finds who calls with a key, each key at most so many times a minute on a route. */
+/** The access rule `api_key`: finds the caller of a key, and limits each key's calls per minute on a route. */
 export function createKeyAccess({ pool, keyPepper, now }: KeyAccessDeps) {
   return function limitedTo(limit: RouteLimit) {
     const ofKey = createRateWindow(limit.perMinute, minuteMs, now)
 
-    /** @throws what Postgres says, or that it is away. */
+    /** @throws Postgres errors, or that Postgres is unavailable. */
     return async function findCaller(
       request: FastifyRequest,
     ): Promise<ActiveCaller | { readonly refusal: Refusal }> {
@@ -47,7 +47,7 @@ export function createKeyAccess({ pool, keyPepper, now }: KeyAccessDeps) {
       if (found === undefined) return { refusal: invalidApiKey }
       request.hasGenuineKey = true
       const hash = hashKey(found.key, keyPepper)
-      const waitMs = ofKey.count(hash) // before Postgres is asked
+      const waitMs = ofKey.count(hash) // before querying Postgres
       if (waitMs > 0) return { refusal: tooManyCalls(limit, waitMs) }
       const caller = await inReadScope(pool, null, (client) => findCallerByHash(client, hash))
       return caller.state === 'active' ? caller : { refusal: refusalOf(caller) }

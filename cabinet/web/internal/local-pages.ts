@@ -1,10 +1,13 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { LocalPage } from '../local-page.ts'
 
-/** Names by which a browser on this machine asks for it. Any other may be a stranger's that was made to point here. */
+/**
+ * Host names by which a browser on this machine calls it. Any other name may be an attacker's that resolves to this
+ * machine.
+ */
 const localNames: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]'])
 
-/** Serves a page to this machine alone; to anybody else nothing is there. */
+/** Serves a page only to this machine. Other clients get 404. */
 export function addLocalPage(app: FastifyInstance, { url, render }: LocalPage): void {
   app.get(url, (request, reply) => {
     if (!isLocal(request)) return reply.callNotFound()

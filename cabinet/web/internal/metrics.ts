@@ -1,12 +1,12 @@
 import { Histogram } from 'prom-client'
-import { createProcessRegistry } from '../../process/process-registry.ts'
+import { createProcessRegistry } from '#core/process/process-registry'
 
-/** Seconds: from a lookup by key to a page that waits for its database. */
+/** Seconds, from a lookup by key to a page that waits for its database. */
 const buckets = [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
 export type WebMetrics = ReturnType<typeof createWebMetrics>
 
-/** Every metric of the cabinet's web process: names, labels, meaning, in one place. */
+/** All metrics of the cabinet's web process. */
 export function createWebMetrics() {
   const registry = createProcessRegistry()
   const registers = [registry]

@@ -1,14 +1,17 @@
-/** Counts the calls of many callers in fixed windows that are the same for all. */
+/** Counts the calls of many callers in fixed windows shared by all. */
 export type RateWindow = {
-  /** Counts one call. Returns how long the caller must wait if that is one too many, else 0; milliseconds. */
+  /** Counts one call. Returns the milliseconds to wait if the call exceeds the limit, otherwise 0. */
   count(caller: string): number
 }
 
 /**
- * At most `limit` per caller and window, in this process: behind a load balancer replicas add up, and around the end of
- * a window twice the limit may pass. Good enough to keep a loop from wearing out Postgres; money is counted in Redis.
+ * At most `limit` calls per caller and window, in this process. Limits of replicas add up, and up to twice the limit
+ * may pass around the end of a window. That is enough to protect Postgres from loops. Money is counted in Redis.
  *
- * Forgets all callers at the end of a window, so it never holds more than those of one window.
+ * Forgets all callers at the end of a window, so memory is bounded by one window.
+ *
+ * Not `RateLimiterMemory` of rate-limiter-flexible: it measures windows by the system clock, so setting the clock back
+ * keeps a caller waiting for longer than a window, and it starts a timer for each caller.
  *
  * @param now `performance.now`.
  */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createNetworks } from '../../process/networks.ts'
+import { createNetworks } from '#core/process/networks'
 import { callerAddress } from './caller-address.ts'
 
 const proxies = createNetworks(['10.0.0.0/8', 'fd00::/8'])

@@ -1,10 +1,10 @@
 import { isIP } from 'node:net'
-import type { Networks } from '../../process/networks.ts'
-import { plainAddress } from '../../process/plain-address.ts'
+import type { Networks } from '#core/process/networks'
+import { plainAddress } from '#core/process/plain-address'
 
 /**
- * Who called: the last hop that is no proxy of ours. Each proxy writes at the end of `X-Forwarded-For` from whom it had
- * the request; what stands before what an untrusted hop wrote is anybody's, and never read. Pure.
+ * The caller: the last hop that is not our proxy. Each proxy appends its client to `X-Forwarded-For`. Earlier entries
+ * may be forged by any client and are never read. Pure.
  */
 export function callerAddress(
   peer: string,

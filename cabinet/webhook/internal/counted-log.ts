@@ -1,9 +1,9 @@
-/** Anybody may cause what is counted: it is logged no more often than this. */
+/** Any client can cause the counted events, so they are logged at most this often. */
 const everyMs = 60_000
 
 /**
- * Counts what happens, by its name, and has it written: the first at once, what follows once a minute. Nothing is left
- * unwritten for longer, whether or not more follows.
+ * Counts events by name and logs the counts: the first event immediately, later ones once a minute. No event stays
+ * unlogged for longer.
  */
 export function createCountedLog<Name extends string>(
   write: (counts: Readonly<Record<string, number>>) => void,

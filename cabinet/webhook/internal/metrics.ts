@@ -1,9 +1,9 @@
 import { Counter, Histogram } from 'prom-client'
-import { createProcessRegistry } from '../../process/process-registry.ts'
+import { createProcessRegistry } from '#core/process/process-registry'
 
 export type WebhookMetrics = ReturnType<typeof createWebhookMetrics>
 
-/** Every metric of the receiver: names, labels, meaning, in one place. */
+/** All metrics of the webhook receiver. */
 export function createWebhookMetrics() {
   const registry = createProcessRegistry()
   const registers = [registry]
@@ -11,13 +11,13 @@ export function createWebhookMetrics() {
     registry,
     notifications: new Counter({
       name: 'model_gateway_webhook_calls_total',
-      help: 'Calls of the webhook address by what became of them.',
+      help: 'Calls of the webhook URL, by outcome.',
       labelNames: ['outcome'] as const,
       registers,
     }),
     seconds: new Histogram({
       name: 'model_gateway_webhook_duration_seconds',
-      help: 'Time from the headers of a call to its answer.',
+      help: 'Time from the headers of a call to its response.',
       buckets: [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5],
       registers,
     }),

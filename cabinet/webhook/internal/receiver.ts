@@ -2,18 +2,18 @@ import { createHash, timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { DatabaseError, type Pool } from 'pg'
 import { z } from 'zod'
-import { inScope, type ScopedClient } from '../../audit/scope.ts'
-import { errorName } from '../../process/error-name.ts'
-import { findJson } from '../../process/json.ts'
-import type { Log } from '../../process/log.ts'
-import { createNetworks } from '../../process/networks.ts'
-import { securityHeaders } from '../../process/security-headers.ts'
+import { inScope, type ScopedClient } from '#core/audit/scope'
+import { errorName } from '#core/process/error-name'
+import { findJson } from '#core/process/json'
+import type { Log } from '#core/process/log'
+import { createNetworks } from '#core/process/networks'
+import { securityHeaders } from '#core/process/security-headers'
 import type { WebhookConfig } from '../config.ts'
 import { callerAddress } from './caller-address.ts'
 import { createCountedLog } from './counted-log.ts'
 import type { WebhookMetrics } from './metrics.ts'
 
-/** Answers a request that may be a notification; never throws. */
+/** Responds to a request that may be a notification. Never throws. */
 export type Receiver = (request: IncomingMessage, response: ServerResponse) => Promise<void>
 
 export type ReceiverDeps = {
@@ -24,7 +24,7 @@ export type ReceiverDeps = {
   readonly now: () => number
 }
 
-/** What became of a request, and what it is answered. */
+/** The response status of each outcome. */
 const statusOf = {
   stored: 200,
   malformed: 400,
@@ -47,17 +47,15 @@ const notificationShape = z.object({
   object: z.object({ id: z.string().min(1).max(128) }),
 })
 
-/** Writes notifications down, and knows nothing of what they mean. */
+/** Stores notifications without interpreting them. */
 export function createReceiver(deps: ReceiverDeps): Receiver {
   const { metrics, log, now } = deps
   const allowed = createNetworks(deps.config.allowed)
   const proxies = createNetworks(deps.config.trustedProxies)
   const secrets = deps.config.secrets.map(hashOf)
-  // By their number alone: never from whom, nor with which secret.
-  const noteRefusal = createCountedLog<Outcome>((refused) =>
-    log.warn({ refused }, 'webhook calls were refused'),
-  )
-  const noteFailure = createCountedLog((failed) => log.error({ failed }, 'notifications could not be stored'))
+  // Logs only counts: never the sender or the secret.
+  const noteRefusal = createCountedLog<Outcome>((refused) => log.warn({ refused }, 'webhook calls rejected'))
+  const noteFailure = createCountedLog((failed) => log.error({ failed }, 'notifications not stored'))
 
   async function receive(request: IncomingMessage): Promise<Outcome> {
     const url = findUrl(request.url)
@@ -74,7 +72,7 @@ export function createReceiver(deps: ReceiverDeps): Receiver {
     return notification.success ? store(deps.pool, notification.data, body) : 'malformed'
   }
 
-  /** Compares with every secret, whichever it is, in constant time. */
+  /** Compares with every secret, in constant time. */
   function isOpenedBy(given: readonly string[]): boolean {
     const hash = hashOf(given.length === 1 ? (given[0] ?? '') : '')
     return secrets.filter((secret) => timingSafeEqual(secret, hash)).length > 0
@@ -89,10 +87,13 @@ export function createReceiver(deps: ReceiverDeps): Receiver {
     metrics.notifications.inc({ outcome })
     metrics.seconds.observe((now() - startedAtMs) / 1000)
     if (outcome !== 'stored' && outcome !== 'failed') noteRefusal(outcome)
-    // What was not read must not be taken for the next request.
+    // An unread body must not be taken for the next request.
     const ending = outcome === 'stored' || request.complete ? {} : { connection: 'close' }
     response.writeHead(statusOf[outcome], {
-      ...{ ...securityHeaders, 'content-length': 0, 'cache-control': 'no-store', ...ending },
+      ...securityHeaders,
+      'content-length': 0,
+      'cache-control': 'no-store',
+      ...ending,
       ...(outcome === 'wrong_method' ? { allow: 'POST' } : {}),
     })
     response.end()
@@ -107,21 +108,22 @@ async function store(
   const scope = { actor: { kind: 'job', name: 'webhook' }, organizationId: null } as const
   try {
     await inScope(pool, scope, (client: ScopedClient) =>
-      client.unaudited(
+      client.withoutAudit(
+        'the inbox of notifications, which change nothing themselves',
         `insert into webhook_inbox (provider, event, object_id, body) values ('yookassa', $1, $2, $3)`,
         [event, object.id, body],
       ),
     )
     return 'stored'
   } catch (error) {
-    // Text that Postgres cannot hold, or JSON that is too deep for it: nothing that the provider sends.
+    // Text that Postgres cannot store, or JSON nested too deeply for it. The provider sends neither.
     const isBadText = error instanceof DatabaseError && /^(?:22|54)/.test(error.code ?? '')
     if (isBadText) return 'malformed'
     throw error
   }
 }
 
-/** `undefined`: it is too large, and was not read to its end. */
+/** `undefined`: the body is too large, and was not read to its end. */
 async function readBody(request: IncomingMessage): Promise<string | undefined> {
   if (Number(request.headers['content-length'] ?? 0) > bodyBytesMax) return undefined
   const parts: Buffer[] = []

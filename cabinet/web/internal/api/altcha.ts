@@ -1,18 +1,18 @@
 import { type Challenge, createChallenge, randomInt, verifySolution } from 'altcha-lib'
 import { deriveKey } from 'altcha-lib/algorithms/pbkdf2'
 import { z } from 'zod'
+import type { KeyList } from '#core/process/key-list'
 import { type ProofsOfWork, workMax } from '../../../api/proof-of-work.ts'
 import type { Throttles } from '../../../api/throttles.ts'
-import type { KeyList } from '../../../process/key-list.ts'
 import { derivedKeys } from './derived-keys.ts'
 
-/** Iterations of PBKDF2 for one try: 1 ms of a desktop processor (measured). */
+/** PBKDF2 iterations per attempt: 1 ms on a desktop processor (measured). */
 const cost = 5_000
-/** Tries for one unit of work, 112 on average: a phone at a sixth of the speed has 1.2 s to spend at most. */
+/** Attempts per unit of work, 112 on average. A phone at a sixth of the speed takes 1.2 s at most. */
 const tries = { min: 75, max: 150 } as const
-/** For solving, on a slow phone too. */
+/** Enough to solve a challenge on a slow phone. */
 const goodForS = 600
-/** Many times what a proof is long. */
+/** Many times the length of a proof. */
 const proofLengthMax = 4_096
 
 const payload = z.strictObject({
@@ -33,7 +33,7 @@ const payload = z.strictObject({
   solution: z.object({ counter: z.number(), derivedKey: z.string() }),
 })
 
-/** Proofs of work by altcha-lib; that one was taken is counted like calls are, over all replicas. */
+/** Proofs of work by altcha-lib. Used proofs are counted like calls, over all replicas. */
 export function createProofsOfWork(sealingKeys: KeyList<Uint8Array>, throttles: Throttles): ProofsOfWork {
   const challengeKeys = hexOf(derivedKeys(sealingKeys, 'challenge'))
   const solutionKeys = hexOf(derivedKeys(sealingKeys, 'solution'))
@@ -45,7 +45,9 @@ export function createProofsOfWork(sealingKeys: KeyList<Uint8Array>, throttles: 
       const secrets = { hmacSignatureSecret, hmacKeySignatureSecret }
       const { verified } = await verifySolution({
         challenge: challenge as Challenge,
-        ...{ solution, deriveKey, ...secrets },
+        solution,
+        deriveKey,
+        ...secrets,
       })
       if (verified) return true
     }
@@ -56,10 +58,14 @@ export function createProofsOfWork(sealingKeys: KeyList<Uint8Array>, throttles: 
     challenge(operation, work) {
       const units = Math.min(workMax, work)
       return createChallenge({
-        ...{ algorithm: 'PBKDF2/SHA-256', cost, deriveKey, data: { operation, work: units } },
+        algorithm: 'PBKDF2/SHA-256',
+        cost,
+        deriveKey,
+        data: { operation, work: units },
         counter: randomInt(tries.min * units, tries.max * units),
         expiresAt: Math.floor(Date.now() / 1_000) + goodForS,
-        ...{ hmacSignatureSecret: challengeKeys[0], hmacKeySignatureSecret: solutionKeys[0] },
+        hmacSignatureSecret: challengeKeys[0],
+        hmacKeySignatureSecret: solutionKeys[0],
       })
     },
     async take(operation, proof) {

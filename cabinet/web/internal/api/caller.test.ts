@@ -4,8 +4,14 @@ import { admit } from './caller.ts'
 
 const nowMs = Date.parse('2026-11-22T12:00:00Z')
 const person: Person = {
-  ...{ userId: 'u', email: 'a@example.com', role: 'user', locale: 'ru', isConfirmed: true, sessionId: 's' },
-  ...{ hasTotp: false, mfaAt: null },
+  userId: 'u',
+  email: 'a@example.com',
+  role: 'user',
+  locale: 'ru',
+  isConfirmed: true,
+  sessionId: 's',
+  hasTotp: false,
+  mfaAt: null,
 }
 const admin: Person = { ...person, role: 'admin', hasTotp: true, mfaAt: new Date(nowMs - 299_000) }
 

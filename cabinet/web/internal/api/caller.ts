@@ -3,15 +3,15 @@ import { type Access, type Member, mayDo, type Person } from '../../../api/acces
 import type { Problem } from '../../../api/problem.ts'
 import { type FoundSession, findSession } from '../../../people/session-store.ts'
 
-/** A code of the second factor counts as fresh for so long. */
+/** How long a code of the second factor counts as recent. */
 const stepUpMs = 5 * 60_000
 
 type Caller = Person | Member | undefined
 
 /**
- * Who calls, as far as an endpoint's access asks; or why it is not for this caller.
+ * Finds the caller as required by an endpoint's access, or returns a problem.
  *
- * @throws what Postgres says, or that it is away: an outage is never a 401.
+ * @throws Postgres errors, or that Postgres is unavailable: an outage is never a 401.
  */
 export async function findCaller(
   pool: Pool,
@@ -23,7 +23,7 @@ export async function findCaller(
   return session === undefined ? { problem: { code: 'unauthenticated' } } : admit(access, session, Date.now())
 }
 
-/** Whether an endpoint is for whoever has this session. Pure. */
+/** Whether an endpoint accepts the user of this session. Pure. */
 export function admit(
   access: Exclude<Access, { readonly to: 'anyone' }>,
   { stage, person, membership }: FoundSession,

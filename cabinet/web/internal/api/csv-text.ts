@@ -1,9 +1,9 @@
 import type { CsvRows } from '../../../api/endpoint.ts'
 
-/** So that Excel reads it as UTF-8. */
+/** Makes Excel read the file as UTF-8. */
 const byteOrderMark = '\u{feff}'
 
-/** Rows as RFC 4180 writes them, in pieces as they come. A cell that a spreadsheet would take for a formula is defused. */
+/** Rows in RFC 4180 format, in parts as they arrive. Cells that a spreadsheet would take for a formula are escaped. */
 export async function* csvText(rows: CsvRows): AsyncGenerator<string> {
   yield byteOrderMark
   for await (const row of rows) yield `${row.map(cellOf).join(',')}\r\n`
@@ -15,7 +15,10 @@ function cellOf(value: string | number | null): string {
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
 }
 
-/** A minus alone is no formula before a decimal, and one before anything longer. Excel takes the full-width signs for the others. */
+/**
+ * A single minus is no formula before a decimal, but is one before longer text. Excel treats full-width signs like the
+ * others.
+ */
 function isFormula(text: string): boolean {
   return /^[=+@\t\r\n\uFF1D\uFF0B\uFF20\uFF0D]|^-(?!\d+(?:\.\d+)?$)/.test(text)
 }

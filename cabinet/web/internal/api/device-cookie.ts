@@ -1,28 +1,31 @@
 import { createHmac, randomUUID, timingSafeEqual } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
+import type { KeyList } from '#core/process/key-list'
 import type { Device } from '../../../api/endpoint.ts'
-import type { KeyList } from '../../../process/key-list.ts'
 import { derivedKeys } from './derived-keys.ts'
 
-/** `__Host-`: as for the session. */
+/** `__Host-`: same reason as for the session cookie. */
 const cookieName = '__Host-model_gateway_device'
-/** The longest that browsers keep a cookie (RFC 6265bis). */
+/** The longest time that browsers keep a cookie (RFC 6265bis). */
 const maxAgeS = 400 * 86_400
 const attributes = { path: '/', secure: true, httpOnly: true, sameSite: 'lax', maxAge: maxAgeS } as const
-/** Who share a computer; the longest unseen is forgotten. */
+/** Users of a shared computer. The one unseen for longest is forgotten. */
 const usersMax = 4
 
 const deviceSchema = z.strictObject({ id: z.uuid(), userIds: z.array(z.uuid()).min(1).max(usersMax) })
 
-/** Remembers on a device who has signed in with it: signed, so nothing is stored, and no session. */
+/**
+ * Remembers on a device which users have signed in with it. The cookie is signed and is not a session, so nothing is
+ * stored.
+ */
 export type DeviceCookies = {
   find(request: FastifyRequest): Device | undefined
-  /** Adds a user to those of this device. */
+  /** Adds a user to this device. */
   set(request: FastifyRequest, reply: FastifyReply, userId: string): void
 }
 
-/** Every key of the list reads, the first one signs. */
+/** All keys of the list verify. The first one signs. */
 export function createDeviceCookies(sealingKeys: KeyList<Uint8Array>): DeviceCookies {
   const keys = derivedKeys(sealingKeys, 'device')
 

@@ -3,18 +3,18 @@ import type { Device } from '../../../api/endpoint.ts'
 import type { Throttles } from '../../../api/throttles.ts'
 import { networkOf } from './network.ts'
 
-/** Hardest that one address is asked for its many calls: whoever shares it with an attacker still gets through. */
+/** The hardest proof for the calls of one address. Users who share an address with an attacker still get through. */
 const workOfAddressMax = 4
-/** Short, so that a wave of calls is noticed as it begins. */
+/** Short, so that a wave of calls is detected early. */
 const allSpanS = 10
 
-/** Counts the calls of an endpoint. Endpoints without a throttle of their own share one. */
+/** Counts the calls of an endpoint. Endpoints without their own throttle share one. */
 export type EndpointThrottle = {
-  /** The seconds that an address has to wait. */
+  /** Seconds that an address must wait. */
   waitOfAddress(address: string): Promise<number>
-  /** The seconds that a session has to wait: it waits for no other one. */
+  /** Seconds that a session must wait. Other sessions do not affect it. */
   waitOfSession(sessionId: string): Promise<number>
-  /** The work that a call of everybody's endpoint has to prove; 0: none. */
+  /** The work that a call without a session must prove; 0: none. */
   neededWork(address: string, device: Device | undefined): Promise<number>
 }
 
@@ -29,7 +29,7 @@ export function endpointThrottle(contract: Contract, throttles: Throttles): Endp
     return (await throttles.tally({ ...ofAddress, name: `${name}_device` }, userId)) <= perAddress
   }
 
-  /** Nobody is asked for more because of what others do: one unit, which a phone proves unseen. */
+  /** Calls of others never cost a user more than one unit of work, which a phone solves unnoticed. */
   async function workOfAll(): Promise<number> {
     if (all === undefined) return 0
     const count = Math.ceil((all * allSpanS) / 60)
@@ -48,7 +48,7 @@ export function endpointThrottle(contract: Contract, throttles: Throttles): Endp
     waitOfAddress: (address) => throttles.count(ofAddress, networkOf(address)),
     waitOfSession: (sessionId) => throttles.count({ ...ofAddress, name: `${name}_session` }, sessionId),
     async neededWork(address, device) {
-      // Calls of known devices count neither against others nor for them.
+      // Calls of known devices do not affect others, and others do not affect them.
       if (device !== undefined && (await isKnown(device))) return leastWork
       return Math.max(leastWork, await workOfNetwork(networkOf(address)), await workOfAll())
     },

@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import type { EventReader } from '../../../api/endpoint.ts'
-import { eventStream } from './event-stream.ts'
+import { eventStream } from './event-stream-writer.ts'
 
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
 
-/** A stream, what its feed tells, and whether it has been left. */
+/** A stream, a reader of its feed, and whether it has been left. */
 function begin() {
   const left = vi.fn()
   let reader: EventReader | undefined

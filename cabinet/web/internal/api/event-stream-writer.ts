@@ -1,18 +1,18 @@
 import { Readable } from 'node:stream'
 import type { EventFeed } from '../../../api/endpoint.ts'
 
-/** How soon a browser comes back when the stream breaks. */
+/** How soon a browser reconnects after the stream breaks. */
 const retryMs = 2_000
-/** Below the minute of silence after which this process and common balancers close a connection. */
+/** Shorter than the minute of silence after which this process and common load balancers close a connection. */
 const heartbeatMs = 15_000
-/** An event, not a comment: pages hear of no comment, and a stream that says nothing any more is one to leave. */
+/** An event, not a comment: pages cannot see comments, and they leave a stream that has gone silent. */
 const heartbeat = 'event: alive\ndata: {}\n\n'
-/** What may wait for a reader; whoever is slower is cut off, and told to start over when he comes back. */
+/** Unread data per reader. Slower readers are disconnected and start over when they reconnect. */
 const unreadBytesMax = 16 * 1024
-/** For the last events to leave. */
+/** Time to send the last events. */
 const partingMs = 1_000
 
-/** Events as the text of an event stream (HTML, 9.2), which begin now; whoever destroys the stream leaves the feed. */
+/** Formats events as an event stream (HTML, 9.2), starting now. Destroying the stream leaves the feed. */
 export function eventStream(feed: EventFeed): Readable {
   let isOver = false
   const stream = new Readable({

@@ -1,6 +1,6 @@
 import type { Locale } from '../../../api/access.ts'
 
-/** English where it is preferred to Russian, by the order of weights in `Accept-Language`; else Russian. Pure. */
+/** English if `Accept-Language` prefers it to Russian, otherwise Russian. Pure. */
 export function localeOf(acceptLanguage: string | undefined): Locale {
   const weights = { ru: 0, en: 0 }
   for (const part of (acceptLanguage ?? '').slice(0, 1_000).split(',')) {

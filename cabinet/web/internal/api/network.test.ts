@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { plainAddress } from '../../../process/plain-address.ts'
+import { plainAddress } from '#core/process/plain-address'
 import { networkOf } from './network.ts'
 
 test.each([

@@ -1,7 +1,7 @@
 import { isIPv6 } from 'node:net'
-import { groupsOf } from '../../../process/networks.ts'
+import { groupsOf } from '#core/process/networks'
 
-/** Whom an address stands for when calls are counted: of IPv6 its /64, which one customer has for himself. Pure. */
+/** The network of an address for counting calls. For IPv6 it is the /64, which belongs to one customer. Pure. */
 export function networkOf(address: string): string {
   if (!isIPv6(address)) return address
   const groups = groupsOf(address).slice(0, 4)

@@ -7,11 +7,11 @@ const text = readFileSync(new URL('../../openapi.json', import.meta.url), 'utf8'
 const body: unknown = JSON.parse(text)
 const version = versionOf(text)
 
-/** The description of all endpoints, as it is committed. */
+/** The committed description of all endpoints. */
 export const openApiEndpoint = endpoint(
   {
     operation: 'readOpenApi',
-    summary: 'This description, as OpenAPI 3.1',
+    summary: 'Read this description, as OpenAPI 3.1',
     method: 'GET',
     url: '/api/v1/openapi.json',
     access: { to: 'anyone' },

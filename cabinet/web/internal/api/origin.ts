@@ -3,8 +3,9 @@ import type { IncomingHttpHeaders } from 'node:http'
 const readingMethods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS'])
 
 /**
- * Whether a request may change something, by where it came from. Programs that are no browser send neither header and no
- * cookie, and may; whoever has a session must say by one of them that our own pages sent it. Pure.
+ * Whether a request may change data, based on its origin. Clients other than browsers send no cookies and neither
+ * header, and are allowed. A request with a session cookie must prove with one of the headers that it comes from our
+ * own pages. Pure.
  *
  * @param appOrigin of `APP_URL`.
  */

@@ -4,7 +4,10 @@ import type { Contract } from '../../../api/contract.ts'
 import { parseInput } from './parse-input.ts'
 
 const contract: Contract = {
-  ...{ operation: 'makeThing', summary: 'Make a thing', method: 'POST', url: '/api/v1/things' },
+  operation: 'makeThing',
+  summary: 'Make a thing',
+  method: 'POST',
+  url: '/api/v1/things',
   access: { to: 'anyone' },
   body: z.strictObject({ name: z.string().min(1), sizes: z.array(z.int()).optional() }),
   answers: { 204: 'nothing' },

@@ -4,6 +4,7 @@ import { z } from 'zod'
 import type { Locale } from '../../../api/access.ts'
 import type { Contract } from '../../../api/contract.ts'
 import type { Idempotency } from '../../../api/endpoint.ts'
+import { findFieldRefusal } from '../../../api/field-refusal.ts'
 import type { FieldError, Problem } from '../../../api/problem.ts'
 
 type ParsedInput = {
@@ -14,12 +15,12 @@ type ParsedInput = {
   readonly ifMatch: string | undefined
 }
 
-/** Field errors that one answer lists; a body of nothing but mistakes is not answered at length. */
+/** Field errors listed in one response, so that a body full of errors does not get a long response. */
 const errorsMax = 50
 
 const localeErrors = { ru: z.locales.ru().localeError, en: z.locales.en().localeError }
 
-/** What a request says, as its contract reads it; or what is wrong with it. Pure. */
+/** Parses a request by its contract. Returns the input or a problem. Pure. */
 export function parseInput(
   contract: Contract,
   request: Pick<FastifyRequest, 'method' | 'url' | 'params' | 'query' | 'body' | 'headers'>,
@@ -35,30 +36,31 @@ export function parseInput(
   const read = (schema: z.ZodType | undefined, value: unknown): unknown => {
     if (schema === undefined) return undefined
     const parsed = schema.safeParse(value, { error: localeErrors[locale] })
-    if (!parsed.success) errors.push(...parsed.error.issues.flatMap(fieldErrorsOf))
+    if (!parsed.success) errors.push(...parsed.error.issues.flatMap((issue) => fieldErrorsOf(issue, locale)))
     return parsed.data
   }
   const params = read(contract.params, request.params)
   const query = read(contract.query ?? noQuery, request.query)
   const body = read(contract.body, request.body ?? {})
   if (errors.length > 0) return { problem: { code: 'validation_failed', errors: errors.slice(0, errorsMax) } }
-  // Only now: written as text, a body that nests deeper than any contract's would overflow the stack. Without a contract
-  // nothing is read of it, so it makes no other request.
+  // Only now: written as text, a body nested deeper than any contract's would overflow the stack. Without a contract,
+  // the body is ignored and does not distinguish requests.
   const bodyRead = contract.body === undefined ? null : request.body
   const idempotency = key === undefined ? undefined : { key, requestHash: hashOf(request, bodyRead) }
   return { params, query, body, idempotency, ifMatch }
 }
 
-/** Unknown parameters are refused, also where there are none at all. */
+/** Unknown parameters are rejected, even for endpoints without parameters. */
 const noQuery = z.strictObject({})
 
-/** One issue of zod for each field that it is about. */
-function fieldErrorsOf(issue: z.core.$ZodIssue): readonly FieldError[] {
+/** One zod issue per field that it concerns. */
+function fieldErrorsOf(issue: z.core.$ZodIssue, locale: Locale): readonly FieldError[] {
   const path = issue.path.map(String)
   const tell = (last: readonly string[]): FieldError => ({
     path: [...path, ...last].join('.'),
     code: issue.code === 'unrecognized_keys' ? 'unknown_field' : issue.code,
     message: issue.message,
+    ...findFieldRefusal(issue, locale),
   })
   return issue.code === 'unrecognized_keys' ? issue.keys.map((key) => tell([key])) : [tell([])]
 }

@@ -3,7 +3,7 @@ import type { Redis } from 'ioredis'
 import { RateLimiterMemory, RateLimiterRedis, type RateLimiterRes } from 'rate-limiter-flexible'
 import type { Rate, Throttles } from '../../../api/throttles.ts'
 
-/** Throttles in Redis, under names that begin with `mg:throttle:`. */
+/** Throttles in Redis. Key names begin with `mg:throttle:`. */
 export function createRedisThrottles(redis: Redis): Throttles {
   const limiters = new Map<string, RateLimiterRedis>()
 
@@ -46,7 +46,7 @@ export function createRedisThrottles(redis: Redis): Throttles {
   }
 }
 
-/** Whoever reads Redis learns no address of anybody. */
+/** Hashed, so that no addresses can be read from Redis. */
 function hashOf(caller: string): string {
   return createHash('sha256').update(caller).digest('base64url')
 }

@@ -2,20 +2,21 @@ import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Pool } from 'pg'
 import { z } from 'zod'
+import { isUnavailability } from '#core/db/availability'
+import type { Log } from '#core/process/log'
+import { plainAddress } from '#core/process/plain-address'
 import type { Contract } from '../../../api/contract.ts'
 import type { AnyOutput, Endpoint, EventFeed, Visit } from '../../../api/endpoint.ts'
 import { type Problem, type ProblemCode, problemBody, statusOf } from '../../../api/problem.ts'
 import { type ProofsOfWork, proofHeader } from '../../../api/proof-of-work.ts'
 import type { Throttles } from '../../../api/throttles.ts'
-import { isUnavailability } from '../../../db/availability.ts'
-import type { Log } from '../../../process/log.ts'
-import { plainAddress } from '../../../process/plain-address.ts'
 import { createRateWindow } from '../rate-window.ts'
 import { findCaller } from './caller.ts'
 import { csvText } from './csv-text.ts'
 import type { DeviceCookies } from './device-cookie.ts'
 import { endpointThrottle } from './endpoint-throttle.ts'
-import { eventStream } from './event-stream.ts'
+import { eventStream } from './event-stream-writer.ts'
+import type { ExportSlots } from './export-slots.ts'
 import { localeOf } from './locale.ts'
 import { networkOf } from './network.ts'
 import { isSameSite } from './origin.ts'
@@ -32,19 +33,22 @@ export type EndpointDeps = {
   readonly log: Log
 }
 
+/** By then the shortest exports have ended. */
+const exportRetryAfterS = 10
+
 const bodyBytesMax = 64 * 1024
 const agentLengthMax = 256
 const retryAfterS = 1
 
-/** Calls of everybody's endpoints that say nothing valid, of one network in a minute: each is cheap, and counts against no other. */
+/** Invalid calls of endpoints without a session, per network and minute. They are cheap and count separately. */
 const invalidMax = 600
 const invalidWindowMs = 60_000
 
-/** Serves an endpoint: nothing of a request is read before it is known that its caller may send it. */
+/** Serves an endpoint. Reads nothing of a request before its caller is accepted. */
 export function serveEndpoint(
   app: FastifyInstance,
   { contract, handle }: Endpoint,
-  deps: EndpointDeps,
+  deps: EndpointDeps & { readonly exportSlots: ExportSlots },
 ): void {
   const { method, url, access, answers } = contract
   const throttle = endpointThrottle(contract, deps.throttles)
@@ -55,7 +59,7 @@ export function serveEndpoint(
     method,
     url,
     bodyLimit: bodyBytesMax,
-    // Of events there is no head: nobody would end them.
+    // Event streams have no HEAD route, because nothing would end them.
     exposeHeadRoute: answers[200] !== 'events',
     errorHandler: (error, request, reply) => sendProblem(reply, request, problemOf(error, request, deps.log)),
     onRequest: async (request, reply) => {
@@ -63,9 +67,13 @@ export function serveEndpoint(
       if (problem !== undefined) return sendProblem(reply, request, problem)
     },
     handler: async (request, reply) => {
+      const { person } = request
+      const isExport = answers[200] === 'csv' && person !== undefined
+      if (isExport && !deps.exportSlots.take(person.userId, reply.raw))
+        return sendProblem(reply, request, { code: 'too_many_exports', retryAfterS: exportRetryAfterS })
       const output = await answer(request)
       if (!('problem' in output)) {
-        setCookies(request, reply, output)
+        setCookies(request, reply, output, deps.devices)
         return sendOutput(reply, request, contract, output)
       }
       const { problem } = output
@@ -80,23 +88,12 @@ export function serveEndpoint(
     const input = parseInput(contract, request, locale)
     if ('problem' in input) return { problem: isOpen ? ofInvalid(request, input.problem) : input.problem }
     const device = deps.devices.find(request)
-    const proof = request.headers[proofHeader]
-    const work = typeof proof === 'string' ? await deps.proofs.take(contract.operation, proof) : 0
-    // How hard a proof had to be was decided when its challenge was asked for.
+    const work = await takeProof(request, contract, deps.proofs)
+    // The difficulty was fixed when the challenge was requested.
     const needed = isOpen ? await throttle.neededWork(plainAddress(request.ip), device) : 0
     if (needed > 0 && work === 0) return { problem: { code: 'proof_of_work_required', work: needed } }
     const visit = { ...visitOf(request), locale, device, work }
     return handle({ ...input, visit, caller: request.person } as never)
-  }
-
-  function setCookies(
-    request: FastifyRequest,
-    reply: FastifyReply,
-    { session, knownTo }: Exclude<AnyOutput, { readonly problem: Problem }>,
-  ): void {
-    if (session === 'ended') clearSessionCookie(reply)
-    else if (session !== undefined) setSessionCookie(reply, session)
-    if (knownTo !== undefined) deps.devices.set(request, reply, knownTo)
   }
 
   function ofInvalid(request: FastifyRequest, problem: Problem): Problem {
@@ -104,12 +101,12 @@ export function serveEndpoint(
     return waitMs > 0 ? { code: 'rate_limited', retryAfterS: Math.ceil(waitMs / 1_000) } : problem
   }
 
-  /** Who calls is noted on the request. */
+  /** Stores the caller on the request. */
   async function findRefusal(request: FastifyRequest): Promise<Problem | undefined> {
     const token = findSessionToken(request)
     const from = { appOrigin: deps.appOrigin, hasSession: token !== undefined }
     if (!isSameSite(request.method, request.headers, from)) return { code: 'cross_site_request' }
-    // Nobody is turned away before it is known whether the call is a valid one.
+    // Checks that the call is valid before rejecting anyone.
     if (isOpen) return undefined
     const waitS = await throttle.waitOfAddress(plainAddress(request.ip))
     if (waitS > 0) return { code: 'rate_limited', retryAfterS: waitS }
@@ -122,6 +119,27 @@ export function serveEndpoint(
   }
 }
 
+/** The work that the proof sent with a request took; 0 without a valid one. */
+async function takeProof(
+  request: FastifyRequest,
+  { operation }: Contract,
+  proofs: ProofsOfWork,
+): Promise<number> {
+  const proof = request.headers[proofHeader]
+  return typeof proof === 'string' ? await proofs.take(operation, proof) : 0
+}
+
+function setCookies(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { session, knownTo }: Exclude<AnyOutput, { readonly problem: Problem }>,
+  devices: DeviceCookies,
+): void {
+  if (session === 'ended') clearSessionCookie(reply)
+  else if (session !== undefined) setSessionCookie(reply, session)
+  if (knownTo !== undefined) devices.set(request, reply, knownTo)
+}
+
 function visitOf(request: FastifyRequest): Pick<Visit, 'requestId' | 'address' | 'agent'> {
   return {
     requestId: request.id,
@@ -130,7 +148,7 @@ function visitOf(request: FastifyRequest): Pick<Visit, 'requestId' | 'address' |
   }
 }
 
-/** Writes an answer; what its shape does not name is a bug, and does not leave. */
+/** Writes a response. Data outside the contract's shape is a bug and is not sent. */
 function sendOutput(
   reply: FastifyReply,
   request: FastifyRequest,
@@ -158,12 +176,12 @@ function sendOutput(
 function sendEvents(reply: FastifyReply, feed: EventFeed): FastifyReply {
   return reply
     .type('text/event-stream; charset=utf-8')
-    .header('x-accel-buffering', 'no') // nginx would collect events
-    .header('connection', 'close') // so that a server that stops need not wait for the browser
+    .header('x-accel-buffering', 'no') // nginx would buffer events
+    .header('connection', 'close') // so that a stopping server need not wait for the browser
     .send(eventStream(feed))
 }
 
-/** RFC 9457, in the caller's language. */
+/** An RFC 9457 problem in the caller's language. */
 export function sendProblem(
   reply: FastifyReply,
   request: FastifyRequest,
@@ -178,7 +196,7 @@ export function sendProblem(
     .send({ ...problemBody(problem, localeOf(request.headers['accept-language']), request.id), ...more })
 }
 
-/** What Fastify itself refuses, by its status. */
+/** Rejections by Fastify itself, by status. */
 const codeOfStatus: Readonly<Record<number, ProblemCode>> = {
   400: 'malformed_request',
   404: 'not_found',
@@ -188,7 +206,7 @@ const codeOfStatus: Readonly<Record<number, ProblemCode>> = {
   431: 'headers_too_large',
 }
 
-/** What an error that was thrown means to the caller; what is our fault goes into the log. */
+/** The problem for a thrown error. Errors on our side are logged. */
 export function problemOf(
   error: unknown,
   request: Pick<FastifyRequest, 'id' | 'routeOptions'>,
@@ -204,7 +222,7 @@ export function problemOf(
   if (status >= 500)
     log.error(
       { requestId: request.id, route: request.routeOptions.url, err: error },
-      'a request failed unexpectedly',
+      'request failed unexpectedly',
     )
   return { code }
 }

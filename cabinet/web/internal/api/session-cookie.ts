@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 /** `__Host-`: only this host can set it, over TLS (or on localhost), for all its paths. */
 const cookieName = '__Host-model_gateway_session'
 
-/** Lax, not Strict: who comes back from the payment provider is still signed in. */
+/** Lax, not Strict: users who return from the payment provider are still signed in. */
 const attributes = { path: '/', secure: true, httpOnly: true, sameSite: 'lax' } as const
 
 export function findSessionToken(request: FastifyRequest): string | undefined {

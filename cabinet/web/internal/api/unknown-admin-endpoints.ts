@@ -3,12 +3,12 @@ import { notFound } from '../../../api/problem.ts'
 
 const methods = ['GET', 'POST', 'PATCH', 'DELETE'] as const
 
-/** Whoever is no administrator learns nothing about what administrators have. */
+/** Unknown administration paths require an administrator, too, so that others cannot discover which paths exist. */
 export const unknownAdminEndpoints: readonly Endpoint[] = methods.map((method) =>
   endpoint(
     {
       operation: 'unknownAdminEndpoint',
-      summary: 'Any other address of administration',
+      summary: 'Any other administration path',
       method,
       url: '/api/v1/admin/*',
       access: { to: 'administrator' },

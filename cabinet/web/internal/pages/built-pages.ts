@@ -1,14 +1,14 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { findPage, notFoundTitle, pageRoutes, pageTitle } from '../../../ui/page-routes.ts'
-import type { Language, Theme } from '../../../ui/preferences.ts'
+import { findPage, notFoundTitle, pageRoutes, pageTitle } from '../../../pages/page-routes.ts'
+import type { Language, Theme } from '../../../pages/preferences.ts'
 
-/** The pages as they were built. */
+/** The built pages. */
 export type BuiltPages = {
-  /** `assets/`, whose names change with their content. */
+  /** `assets/`. File names change with their content. */
   readonly assetsFolder: string
   readonly icon: Buffer
-  /** The document of an address, and whether there is a page. */
+  /** The document of a path, and whether the path has a page. */
   render(pathname: string, preferences: Preferences): { readonly isFound: boolean; readonly html: string }
 }
 
@@ -17,7 +17,10 @@ export type Preferences = { readonly language: Language; readonly theme: Theme }
 const head = '<html lang="ru" data-theme="system">'
 const title = '<title>Model Gateway</title>'
 
-/** Reads them; `undefined`: nobody has built them. @throws Error for a document that is not ours. */
+/**
+ * Reads the built pages; `undefined`: they are not built.
+ * @throws Error for an unexpected document.
+ */
 export function findBuiltPages(folder: string): BuiltPages | undefined {
   const document = findFile(join(folder, 'index.html'))?.toString()
   const icon = findFile(join(folder, 'icon.svg'))

@@ -1,7 +1,7 @@
 import files from '@fastify/static'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { pageRoutes } from '../../../ui/page-routes.ts'
-import { findLanguage, findTheme, languageCookie, themeCookie } from '../../../ui/preferences.ts'
+import { pageRoutes } from '../../../pages/page-routes.ts'
+import { findLanguage, findTheme, languageCookie, themeCookie } from '../../../pages/preferences.ts'
 import { localeOf } from '../api/locale.ts'
 import type { BuiltPages, Preferences } from './built-pages.ts'
 
@@ -9,16 +9,17 @@ const yearMs = 365 * 24 * 60 * 60 * 1000
 const notBuilt = "The cabinet's pages have not been built here. Run: npm run pages\n"
 
 export type Site = {
-  /** `undefined`: nobody has built them, which the pages' addresses say. */
+  /** `undefined`: not built, which page URLs then report. */
   readonly pages: BuiltPages | undefined
-  /** What the playground may call, besides ourselves. */
+  /** The origin that the playground may call in addition to the cabinet. */
   readonly gatewayOrigin: string
 }
 
 /**
- * Serves the pages: documents that nobody keeps, in the language and theme of the caller, and files that everybody may keep.
+ * Serves the pages: documents that are never cached, in the caller's language and theme, and assets that anyone may
+ * cache.
  *
- * @returns what answers an address that nothing else does: `undefined` for a program.
+ * @returns the response for unknown paths; `undefined` for programs.
  */
 export function servePages(app: FastifyInstance, { pages, gatewayOrigin }: Site) {
   const policy = policyOf(gatewayOrigin)
@@ -42,18 +43,23 @@ export function servePages(app: FastifyInstance, { pages, gatewayOrigin }: Site)
 
 function serveFiles(app: FastifyInstance, { assetsFolder, icon }: BuiltPages): void {
   app.register(files, {
-    ...{ root: assetsFolder, prefix: '/assets/', decorateReply: false },
-    ...{ preCompressed: true, index: false, immutable: true, maxAge: yearMs },
+    root: assetsFolder,
+    prefix: '/assets/',
+    decorateReply: false,
+    preCompressed: true,
+    index: false,
+    immutable: true,
+    maxAge: yearMs,
   })
   app.get('/icon.svg', (_request, reply) =>
     reply.type('image/svg+xml').header('cache-control', 'public, max-age=86400').send(icon),
   )
 }
 
-/** Addresses of programs, whose answers have a shape of their own. */
+/** Paths for programs, whose responses have another format. */
 const ofPrograms = /^\/(?:api|v1|assets|dev)(?:\/|$)/
 
-/** Whether a browser is sent here. */
+/** Whether a browser navigates here. */
 function wantsPage(request: FastifyRequest): boolean {
   if (request.method !== 'GET') return false
   return !ofPrograms.test(pathOf(request)) && request.headers.accept?.includes('text/html') === true
@@ -65,7 +71,7 @@ function pathOf({ url }: FastifyRequest): string {
 
 function preferencesOf(request: FastifyRequest, app: FastifyInstance): Preferences {
   const { headers } = request
-  // Nothing has read the cookies of a request that Fastify itself refuses.
+  // Cookies are not parsed for requests that Fastify itself rejects.
   const cookies = request.cookies ?? app.parseCookie(headers.cookie ?? '')
   return {
     language: findLanguage(cookies[languageCookie]) ?? localeOf(headers['accept-language']),
@@ -73,7 +79,7 @@ function preferencesOf(request: FastifyRequest, app: FastifyInstance): Preferenc
   }
 }
 
-/** A page may load what is ours, and call us and the gateway; nothing runs that is written within a document. */
+/** A page may load only our files, and call only us and the gateway. Inline scripts do not run. */
 function policyOf(gatewayOrigin: string): string {
   return [
     "default-src 'none'",
