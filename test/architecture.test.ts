@@ -7,279 +7,125 @@ import { testFiles } from './vitest.config.ts'
 const root = join(import.meta.dirname, '..')
 
 /**
- * Module → modules that it may use, types included. A module is a folder within a top folder; what lies in a top folder
- * itself composes its modules. Mechanism knows no domain, the domain knows no process, and nobody uses a process.
+ * Top folder → top folders that its files may import, types included, or single modules of them. What is shared lies in
+ * core; no process imports another, but the worker runs the jobs of the cabinet's modules.
  */
-const mayUse: Readonly<Record<string, readonly string[]>> = {
+const foldersOf: Readonly<Record<string, readonly string[]>> = {
   crds: [],
-
-  // Mechanism
-  'cabinet/process': [],
-  'cabinet/redis': [],
-  'cabinet/db': ['cabinet/process'],
-  // Who writes what
-  'cabinet/audit': ['cabinet/db'],
-  // How an endpoint of /api/v1 is written down
-  'cabinet/api': ['cabinet/process', 'cabinet/db', 'cabinet/audit'],
-  // Domain
-  'cabinet/ledger': ['cabinet/process', 'cabinet/db', 'cabinet/audit', 'cabinet/api'],
-  'cabinet/keys': [
-    'crds',
-    'cabinet/process',
-    'cabinet/db',
-    'cabinet/redis',
-    'cabinet/audit',
-    'cabinet/ledger',
-  ],
-  'cabinet/refusals': ['cabinet/ledger', 'cabinet/keys'],
-  'cabinet/organizations': [
-    ...['crds', 'cabinet/process', 'cabinet/db', 'cabinet/redis', 'cabinet/audit', 'cabinet/api'],
-    ...['cabinet/ledger', 'cabinet/mail'],
-  ],
-  'cabinet/catalogue': [
-    ...['crds', 'cabinet/process', 'cabinet/db', 'cabinet/redis', 'cabinet/audit', 'cabinet/api'],
-    'cabinet/ledger',
-  ],
-  'cabinet/clusters': [
-    ...[
-      'cabinet/process',
-      'cabinet/db',
-      'cabinet/redis',
-      'cabinet/audit',
-      'cabinet/ledger',
-      'cabinet/catalogue',
-    ],
-  ],
-  'cabinet/admission': [
-    ...['cabinet/process', 'cabinet/db', 'cabinet/redis', 'cabinet/ledger', 'cabinet/keys'],
-  ],
-  'cabinet/mail': ['cabinet/process', 'cabinet/db', 'cabinet/audit'],
-  // Processes
-  'cabinet/invariants': [
-    'cabinet/process',
-    'cabinet/db',
-    'cabinet/redis',
-    'cabinet/ledger',
-    'cabinet/admission',
-  ],
-  'cabinet/people': [
-    ...['cabinet/process', 'cabinet/db', 'cabinet/audit', 'cabinet/api', 'cabinet/organizations'],
-    'cabinet/mail',
-  ],
-  'cabinet/keys-api': [
-    ...['crds', 'cabinet/db', 'cabinet/redis', 'cabinet/audit', 'cabinet/api', 'cabinet/ledger'],
-    ...['cabinet/keys', 'cabinet/refusals', 'cabinet/clusters', 'cabinet/admission'],
-  ],
-  'cabinet/payments': [
-    ...[
-      'crds',
-      'cabinet/process',
-      'cabinet/db',
-      'cabinet/audit',
-      'cabinet/api',
-      'cabinet/ledger',
-      'cabinet/people',
-    ],
-    ...['cabinet/mail', 'cabinet/organizations'],
-  ],
-  'cabinet/webhook': ['cabinet/process', 'cabinet/db', 'cabinet/audit'],
-  'cabinet/administration': [
-    ...['crds', 'cabinet/db', 'cabinet/audit', 'cabinet/api', 'cabinet/ledger', 'cabinet/keys'],
-    'cabinet/people',
-  ],
-  // What people see: types of what is answered, and no code of the server
-  'cabinet/ui': [
-    ...['cabinet/api', 'cabinet/ledger', 'cabinet/catalogue', 'cabinet/organizations', 'cabinet/people'],
-    ...['cabinet/keys-api', 'cabinet/payments'],
-  ],
-  'cabinet/events': [...['cabinet/db', 'cabinet/audit', 'cabinet/api', 'cabinet/ledger', 'cabinet/people']],
-  'cabinet/web': [
-    'cabinet/ui',
-    ...['cabinet/process', 'cabinet/db', 'cabinet/redis', 'cabinet/audit', 'cabinet/api', 'cabinet/keys'],
-    ...[
-      'cabinet/ledger',
-      'cabinet/organizations',
-      'cabinet/admission',
-      'cabinet/people',
-      'cabinet/catalogue',
-      'cabinet/administration',
-      'cabinet/keys-api',
-      'cabinet/refusals',
-      'cabinet/payments',
-      'cabinet/events',
-    ],
-  ],
-  'cabinet/worker': [
-    ...[
-      'cabinet/process',
-      'cabinet/db',
-      'cabinet/redis',
-      'cabinet/ledger',
-      'cabinet/keys',
-      'cabinet/catalogue',
-    ],
-    ...['cabinet/organizations', 'cabinet/clusters', 'cabinet/admission', 'cabinet/mail', 'cabinet/people'],
-    'cabinet/payments',
-  ],
-
-  // The data plane; `gateway/` itself composes it
-  'gateway/wire': ['cabinet/ledger', 'cabinet/refusals', 'cabinet/admission'],
-  'gateway/tokens': ['gateway/wire'],
-  'gateway/requests': ['cabinet/refusals', 'gateway/wire'],
-  'gateway/metrics': ['cabinet/process', 'cabinet/redis', 'cabinet/ledger', 'gateway/wire'],
-  'gateway/upstream': ['cabinet/catalogue', 'gateway/wire'],
-  'gateway/routing': [
-    ...['cabinet/process', 'cabinet/redis', 'cabinet/ledger', 'cabinet/catalogue', 'cabinet/admission'],
-    ...['gateway/wire', 'gateway/tokens', 'gateway/upstream'],
-  ],
-  'gateway/health-checks': ['gateway/wire', 'gateway/upstream', 'gateway/routing'],
-  'gateway/charges': [
-    ...['cabinet/process', 'cabinet/redis', 'cabinet/ledger', 'cabinet/admission'],
-    'gateway/metrics',
-  ],
-  'gateway/http': [
-    ...['cabinet/process', 'cabinet/redis', 'cabinet/ledger', 'cabinet/keys', 'cabinet/refusals'],
-    ...['cabinet/admission', 'gateway/wire', 'gateway/metrics', 'gateway/routing'],
-  ],
-  'gateway/exchange': [
-    ...['cabinet/process', 'cabinet/redis', 'cabinet/ledger', 'cabinet/refusals', 'cabinet/catalogue'],
-    ...[
-      'cabinet/admission',
-      'gateway/wire',
-      'gateway/tokens',
-      'gateway/requests',
-      'gateway/upstream',
-      'gateway/routing',
-    ],
-    ...['gateway/charges', 'gateway/http'],
-  ],
-  'gateway/chat': [
-    ...['gateway/wire', 'gateway/tokens', 'gateway/requests', 'gateway/upstream', 'gateway/routing'],
-    ...['gateway/http', 'gateway/exchange'],
-  ],
-  'gateway/embeddings': [
-    ...['gateway/wire', 'gateway/tokens', 'gateway/requests', 'gateway/upstream', 'gateway/routing'],
-    ...['gateway/http', 'gateway/exchange'],
-  ],
-  'gateway/models': ['cabinet/keys', 'cabinet/admission', 'gateway/wire', 'gateway/routing', 'gateway/http'],
-  'gateway/key': ['cabinet/ledger', 'cabinet/admission', 'gateway/http'],
-  'gateway/receipts': ['cabinet/process', 'cabinet/refusals', 'gateway/wire', 'gateway/http'],
-  gateway: [
-    ...['cabinet/process', 'cabinet/redis', 'cabinet/keys', 'cabinet/refusals', 'cabinet/catalogue'],
-    ...['cabinet/admission', 'gateway/wire', 'gateway/tokens', 'gateway/metrics', 'gateway/upstream'],
-    'gateway/routing',
-    ...['gateway/charges', 'gateway/http', 'gateway/exchange', 'gateway/chat', 'gateway/embeddings'],
-    ...['gateway/models', 'gateway/key', 'gateway/receipts', 'gateway/health-checks'],
-  ],
-
-  // The operator; `operator/` itself composes it
-  'operator/runtime': ['crds', 'cabinet/process', 'cabinet/db', 'cabinet/audit'],
-  'operator/status': ['cabinet/db', 'cabinet/audit', 'cabinet/catalogue', 'operator/runtime'],
-  'operator/catalogue': [
-    ...['crds', 'cabinet/db', 'cabinet/ledger', 'cabinet/catalogue', 'cabinet/clusters'],
-    ...['operator/runtime', 'operator/status'],
-  ],
-  'operator/api-keys': [
-    ...[
-      'crds',
-      'cabinet/process',
-      'cabinet/db',
-      'cabinet/redis',
-      'cabinet/audit',
-      'cabinet/keys',
-      'cabinet/organizations',
-      'cabinet/clusters',
-    ],
-    ...['operator/runtime', 'operator/status'],
-  ],
-  'operator/model-providers': [
-    ...['crds', 'cabinet/process', 'cabinet/db', 'cabinet/catalogue', 'cabinet/clusters'],
-    ...['operator/runtime', 'operator/status', 'operator/catalogue'],
-  ],
-  'operator/model-routes': [
-    ...[
-      'crds',
-      'cabinet/db',
-      'cabinet/audit',
-      'cabinet/ledger',
-      'cabinet/organizations',
-      'cabinet/catalogue',
-      'cabinet/clusters',
-    ],
-    ...['operator/runtime', 'operator/status', 'operator/catalogue'],
-  ],
-  'operator/mirrors': [
-    ...['cabinet/db', 'cabinet/keys', 'cabinet/catalogue', 'cabinet/clusters'],
-    ...['operator/runtime', 'operator/status', 'operator/model-routes'],
-  ],
-  'operator/release-finalizers': [
-    ...['cabinet/process', 'cabinet/db', 'cabinet/keys', 'cabinet/clusters'],
-    ...['operator/runtime', 'operator/api-keys'],
-  ],
-  operator: [
-    ...[
-      'cabinet/process',
-      'cabinet/db',
-      'cabinet/audit',
-      'cabinet/keys',
-      'cabinet/catalogue',
-      'cabinet/clusters',
-      'operator/runtime',
-    ],
-    ...['operator/catalogue', 'operator/api-keys', 'operator/model-providers', 'operator/model-routes'],
-    'operator/mirrors',
-  ],
-
-  // The whole system on one machine
-  'standalone/keys': [],
-  'standalone/manifests': [
-    ...['crds', 'cabinet/process', 'cabinet/db', 'cabinet/audit', 'cabinet/ledger', 'cabinet/keys'],
-    ...['cabinet/organizations', 'cabinet/catalogue', 'standalone/keys'],
-  ],
-  // A stand-in for the payment provider
-  'standalone/yookassa': ['cabinet/process'],
-  'standalone/demo-provider': ['cabinet/process'],
-  standalone: [
-    ...[
-      'cabinet/process',
-      'cabinet/db',
-      'cabinet/audit',
-      'cabinet/redis',
-      'cabinet/ledger',
-      'cabinet/keys',
-      'cabinet/organizations',
-      'cabinet/people',
-      'cabinet/ui',
-    ],
-    ...[
-      'cabinet/catalogue',
-      'cabinet/admission',
-      'cabinet/web',
-      'cabinet/worker',
-      'cabinet/webhook',
-      'gateway',
-      'gateway/http',
-      'standalone/keys',
-      'standalone/manifests',
-      'standalone/yookassa',
-      'standalone/demo-provider',
-    ],
-  ],
-
-  // What a Helm release runs besides its processes: Jobs, each a main.ts
-  'release/chart': [],
-  'release/make-secrets': ['cabinet/process'],
-  'release/prepare-database': ['cabinet/process', 'cabinet/db'],
-  'release/prepare-redis': ['cabinet/process', 'cabinet/admission'],
-  'release/demo': [
-    ...['crds', 'cabinet/process', 'cabinet/db', 'cabinet/audit', 'cabinet/ledger'],
-    ...['cabinet/organizations', 'standalone'],
-  ],
-  'release/mailbox': ['cabinet/process', 'standalone'],
-  'release/first-request': ['cabinet/process'],
+  core: ['crds'],
+  gateway: ['core'],
+  operator: ['crds', 'core'],
+  cabinet: ['crds', 'core'],
+  worker: ['core', 'cabinet/mail', 'cabinet/payments', 'cabinet/people'],
+  standalone: ['crds', 'core', 'gateway', 'cabinet', 'worker'],
+  release: ['crds', 'core', 'standalone'],
+  docs: ['crds', 'core', 'gateway', 'operator', 'cabinet', 'worker'],
 }
 
-const files = globSync('{gateway,operator,cabinet,crds,standalone,release,test}/**/*.{ts,tsx}', { cwd: root })
+/**
+ * Top folder → its modules → modules of the same folder that each may import. A module is a folder within a top folder;
+ * what lies in a top folder itself composes its modules.
+ */
+const siblingsOf: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
+  core: {
+    // Infrastructure knows no domain.
+    process: [],
+    redis: [],
+    db: ['process'],
+    audit: ['db'],
+    // Domain
+    ledger: ['process', 'db', 'audit'],
+    keys: ['process', 'db', 'redis', 'audit', 'ledger'],
+    errors: ['ledger', 'keys'],
+    organizations: ['db', 'redis', 'audit', 'ledger'],
+    catalog: ['process', 'db', 'redis', 'audit', 'ledger'],
+    clusters: ['process', 'db', 'redis', 'audit', 'ledger', 'catalog'],
+    admission: ['db', 'redis', 'ledger', 'keys'],
+  },
+  gateway: {
+    wire: [],
+    tokens: ['wire'],
+    requests: ['wire'],
+    metrics: ['wire'],
+    upstream: ['wire'],
+    charges: ['metrics'],
+    routing: ['wire', 'tokens', 'upstream'],
+    'health-checks': ['wire', 'upstream', 'routing'],
+    http: ['wire', 'metrics', 'routing'],
+    exchange: ['wire', 'tokens', 'requests', 'upstream', 'routing', 'charges', 'http'],
+    chat: ['wire', 'tokens', 'requests', 'upstream', 'routing', 'http', 'exchange'],
+    embeddings: ['wire', 'tokens', 'requests', 'upstream', 'routing', 'http', 'exchange'],
+    models: ['wire', 'routing', 'http'],
+    key: ['http'],
+    receipts: ['wire', 'http'],
+  },
+  operator: {
+    runtime: [],
+    status: ['runtime'],
+    catalog: ['runtime', 'status'],
+    'api-keys': ['runtime', 'status'],
+    'model-providers': ['runtime', 'status', 'catalog'],
+    'model-routes': ['runtime', 'status', 'catalog'],
+    mirrors: ['runtime', 'status', 'model-routes'],
+    'release-finalizers': ['runtime', 'api-keys'],
+  },
+  cabinet: {
+    api: [],
+    mail: [],
+    webhook: [],
+    people: ['api', 'mail'],
+    billing: ['api'],
+    catalog: ['api', 'billing'],
+    organizations: ['api', 'billing'],
+    keys: ['api', 'billing'],
+    events: ['api', 'people'],
+    payments: ['api', 'billing', 'mail', 'people'],
+    administration: ['api', 'billing', 'people'],
+    // What people see: types of responses, and no server code
+    pages: ['api', 'billing', 'catalog', 'keys', 'organizations', 'payments', 'people'],
+    web: [
+      'api',
+      'billing',
+      'catalog',
+      'keys',
+      'organizations',
+      'payments',
+      'people',
+      'events',
+      'administration',
+      'pages',
+    ],
+  },
+  worker: { projection: [], settlement: ['projection'], invariants: [] },
+  standalone: { keys: [], manifests: ['keys'], yookassa: [], 'demo-provider': [] },
+  // What a Helm release runs besides its processes: Jobs, each a main.ts
+  release: {
+    chart: [],
+    'make-secrets': [],
+    'prepare-database': [],
+    'prepare-redis': [],
+    demo: [],
+    mailbox: [],
+    'first-request': [],
+  },
+  docs: { generate: [] },
+}
+
+/** Whether a module may import another one, of its own top folder or of another. */
+function mayImport(from: string, to: string): boolean {
+  const [fromTop = '', fromFolder] = from.split('/')
+  const [toTop = '', toFolder] = to.split('/')
+  if (fromTop !== toTop)
+    return foldersOf[fromTop]?.some((allowed) => allowed === toTop || allowed === to) === true
+  return fromFolder === undefined || siblingsOf[fromTop]?.[fromFolder]?.includes(toFolder ?? '') === true
+}
+
+const files = globSync(
+  '{core,gateway,operator,cabinet,worker,crds,standalone,release,docs,test}/**/*.{ts,tsx}',
+  {
+    cwd: root,
+  },
+)
 const productFiles = files.filter((file) => !file.startsWith('test/') && !/\.(test|fixture)\.ts$/.test(file))
 
 /** Every import of a file, as a repository path (ours) or a bare specifier (a package). */
@@ -294,14 +140,27 @@ function importsOf(file: string): { specifier: string; target: string }[] {
 }
 
 /** The pages have their rooms as plain folders: what lies in one of them is no face. */
-const isInternal = (file: string) => file.includes('/internal/') || /^cabinet\/ui\/[^/]+\//.test(file)
+const isInternal = (file: string) => file.includes('/internal/') || /^cabinet\/pages\/[^/]+\//.test(file)
 
-const isOurs = (target: string) => /^(gateway|operator|cabinet|crds|standalone|release|test)\//.test(target)
+const isOurs = (target: string) =>
+  /^(core|gateway|operator|cabinet|worker|crds|standalone|release|docs|test)\//.test(target)
 
-/** `cabinet/keys` of `cabinet/keys/internal/x.ts`; `gateway` of `gateway/app.ts`; `crds` and `test` are one module each. */
+/** `core/keys` of `core/keys/internal/x.ts`; `gateway` of `gateway/app.ts`; `crds` and `test` are one module each. */
 function moduleOf(file: string): string {
   const [top = '', folder = '', rest] = file.split('/')
   return rest === undefined || top === 'crds' || top === 'test' ? top : `${top}/${folder}`
+}
+
+const topOf = (file: string) => file.split('/')[0] ?? ''
+
+/** What is on a cycle of a table, or imports what is on one. */
+function findCycle(table: Readonly<Record<string, readonly string[]>>): readonly string[] {
+  const open = new Map(Object.entries(table))
+  for (let size = -1; size !== open.size; ) {
+    size = open.size
+    for (const [name, uses] of [...open]) if (uses.every((used) => !open.has(used))) open.delete(name)
+  }
+  return [...open.keys()]
 }
 
 /** Packages reached from an entry file through our own files. */
@@ -324,20 +183,22 @@ test('a module uses only those that the table gives it, types included', () => {
   const broken = productFiles.flatMap((file) =>
     importsOf(file)
       .filter(({ target }) => isOurs(target) && moduleOf(target) !== moduleOf(file))
-      .filter(({ target }) => !mayUse[moduleOf(file)]?.includes(moduleOf(target)))
+      .filter(({ target }) => !mayImport(moduleOf(file), moduleOf(target)))
       .map(({ specifier }) => `${file} → ${specifier}`),
   )
   expect(broken).toEqual([])
 })
 
-test('the table of modules names those that there are, and no circle', () => {
-  expect(Object.keys(mayUse).toSorted()).toEqual([...new Set(productFiles.map(moduleOf))].toSorted())
-  const open = new Map(Object.entries(mayUse))
-  for (let size = -1; size !== open.size; ) {
-    size = open.size
-    for (const [name, uses] of [...open]) if (uses.every((used) => !open.has(used))) open.delete(name)
-  }
-  expect([...open.keys()]).toEqual([])
+test('the tables of modules name those that there are, and no cycle', () => {
+  const named = Object.entries(siblingsOf).flatMap(([top, modules]) =>
+    Object.keys(modules).map((folder) => `${top}/${folder}`),
+  )
+  const folders = new Set(productFiles.map(moduleOf).filter((name) => name.includes('/')))
+  expect(named.toSorted()).toEqual([...folders].toSorted())
+  expect(Object.keys(foldersOf).toSorted()).toEqual([...new Set(productFiles.map(topOf))].toSorted())
+  const withoutParts = Object.entries(foldersOf).map(([top, uses]) => [top, uses.map(topOf)] as const)
+  expect(findCycle(Object.fromEntries(withoutParts))).toEqual([])
+  for (const modules of Object.values(siblingsOf)) expect(findCycle(modules)).toEqual([])
 })
 
 test('another top folder is entered by its #name, and product code enters no internal room but its own', () => {
@@ -356,17 +217,17 @@ test('another top folder is entered by its #name, and product code enters no int
 
 /** Files that write without a scope, and why that is right. */
 const unscopedWriters: Readonly<Record<string, string>> = {
-  'cabinet/audit/audit-log.ts': 'the audit log itself',
-  'cabinet/audit/cluster-epoch.ts': 'who leads, which every fence is checked against',
-  'cabinet/db/migrate.ts': 'the schema',
-  'cabinet/ledger/post-batch.ts': 'settlement: the ledger is its own record',
-  'cabinet/ledger/internal/checked-sums.ts': 'what looks at the books have counted',
-  'cabinet/ledger/internal/look-at-books.ts': 'what looks at the books found',
-  'cabinet/ledger/internal/notes.ts': 'what looks at the books have counted',
-  'cabinet/ledger/internal/audit-books.ts': 'what an audit of the books leaves to looks',
-  'cabinet/admission/internal/reject-charge.ts': 'settlement of an entry that cannot be booked',
-  'cabinet/admission/internal/projected-versions.ts': 'what the worker notes about Redis',
-  'cabinet/clusters/replicas.ts': 'what the worker notes about the gateways',
+  'core/audit/audit-log.ts': 'the audit log itself',
+  'core/audit/cluster-epoch.ts': 'who leads, which every fence is checked against',
+  'core/db/migrate.ts': 'the schema',
+  'core/ledger/post-batch.ts': 'settlement: the ledger is its own record',
+  'core/ledger/internal/checked-sums.ts': 'what looks at the books have counted',
+  'core/ledger/internal/look-at-books.ts': 'what looks at the books found',
+  'core/ledger/internal/notes.ts': 'what looks at the books have counted',
+  'core/ledger/internal/audit-books.ts': 'what an audit of the books leaves to looks',
+  'worker/settlement/internal/reject-charge.ts': 'settlement of an entry that cannot be booked',
+  'worker/projection/internal/projected-versions.ts': 'what the worker notes about Redis',
+  'core/clusters/replicas.ts': 'what the worker notes about the gateways',
   'cabinet/mail/internal/due-letters.ts': 'what the worker notes about letters that it sends',
 }
 
@@ -374,11 +235,21 @@ test('SQL that writes stands only in files that take a scoped client, or that ne
   const writing =
     /\b(?:insert into|delete from|merge into|truncate) \w|\bupdate \w+ (?:\w+ )?set\b|\b(?:post_\w+|reject_charge)\(/i
   const writers = productFiles.filter((file) => {
-    if (moduleOf(file) === 'cabinet/ui') return false // no database there, and `truncate` is how a text ends
+    if (moduleOf(file) === 'cabinet/pages') return false // no database there, and `truncate` is how a text ends
     const source = readFileSync(join(root, file), 'utf8').replace(/\s+/g, ' ')
     return writing.test(source) && !source.includes('ScopedClient')
   })
   expect(writers.toSorted()).toEqual(Object.keys(unscopedWriters).toSorted())
+})
+
+test('a write without a row of the audit log states why', () => {
+  const calls = productFiles.flatMap((file) =>
+    [...readFileSync(join(root, file), 'utf8').matchAll(/\.withoutAudit(?:<[^(]*>)?\(\s*(.*)/g)].map(
+      ([, reason = '']) => ({ file, reason }),
+    ),
+  )
+  expect(calls.length).toBeGreaterThan(40)
+  expect(calls.filter(({ reason }) => !/^'[^']{15,}'/.test(reason))).toEqual([])
 })
 
 test('what lies outside internal/ is used by another module, or starts a process', () => {
@@ -396,9 +267,38 @@ test('what lies outside internal/ is used by another module, or starts a process
 
 test('the cabinet serves HTTP by routes with an access rule: no module but web sees Fastify', () => {
   const broken = productFiles
-    .filter((file) => file.startsWith('cabinet/') && !file.startsWith('cabinet/web/internal/'))
+    .filter((file) => /^(cabinet|core|worker)\//.test(file) && !file.startsWith('cabinet/web/internal/'))
     .filter((file) => importsOf(file).some(({ target }) => target === 'fastify'))
   expect(broken).toEqual([])
+})
+
+/** Folder of the pages → folders of the pages that its files may import; every folder may import what lies beside them. */
+const pageFoldersOf: Readonly<Record<string, readonly string[]>> = {
+  i18n: [],
+  money: [],
+  time: [],
+  navigation: [],
+  build: [],
+  api: ['i18n', 'time', 'navigation'],
+  kit: ['i18n', 'time', 'navigation', 'money', 'api'],
+  app: ['i18n', 'navigation', 'api', 'kit'],
+  features: ['i18n', 'time', 'navigation', 'money', 'api', 'kit', 'app'],
+}
+
+test('the folders of the pages import each other in one direction', () => {
+  const pageFolderOf = (file: string) => /^cabinet\/pages\/([^/]+)\//.exec(file)?.[1]
+  const seen = productFiles.map(pageFolderOf).filter((folder) => folder !== undefined && folder !== 'dist')
+  expect(Object.keys(pageFoldersOf).toSorted()).toEqual([...new Set(seen)].toSorted())
+  const broken = productFiles.flatMap((file) => {
+    const from = pageFolderOf(file)
+    if (from === undefined || file === 'cabinet/pages/app/pages.tsx') return [] // loads each feature when it is needed
+    return importsOf(file)
+      .map(({ target }) => pageFolderOf(target))
+      .filter((to) => to !== undefined && to !== from && !pageFoldersOf[from]?.includes(to))
+      .map((to) => `${file} → ${to}`)
+  })
+  expect(broken).toEqual([])
+  expect(findCycle(pageFoldersOf)).toEqual([])
 })
 
 test('the gateway never loads a Postgres client', () => {

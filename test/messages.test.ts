@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { catalogueOf, messagesOf, readMessages, readReviewedCatalogue } from './support/read-messages.ts'
+import { catalogOf, messagesOf, readMessages, readReviewedCatalog } from './support/read-messages.ts'
 
 /** What no message says, and what it says instead. */
 const bannedWords: readonly { readonly banned: RegExp; readonly instead: string }[] = [
@@ -13,11 +13,11 @@ const bannedWords: readonly { readonly banned: RegExp; readonly instead: string 
 const files = readMessages()
 
 test('every text that a person outside may read stands in test/messages.txt, where its change is seen', () => {
-  const actual = catalogueOf(files)
+  const actual = catalogOf(files)
   expect(
     actual,
     'Review the change, then: UPDATE_MESSAGES=1 npx vitest run --config test/vitest.config.ts --project unit test/messages.test.ts',
-  ).toBe(readReviewedCatalogue(actual))
+  ).toBe(readReviewedCatalog(actual))
 })
 
 test('no message has a word that the house has banned', () => {
@@ -31,7 +31,7 @@ test('no message has a word that the house has banned', () => {
   expect(broken).toEqual([])
 })
 
-test('of code, the catalogue takes what a person reads, and leaves SQL, CEL, wires and what others said', () => {
+test('of code, the catalog takes what a person reads, and leaves SQL, CEL, wires and what others said', () => {
   const taken = messagesOf(
     'sample.ts',
     `import { Pool } from '#cabinet/db'
@@ -45,16 +45,16 @@ test('of code, the catalogue takes what a person reads, and leaves SQL, CEL, wir
     const isTaken = error.message.includes('could not bind') || code === 'EADDRINUSE'`,
   )
   expect(taken).toEqual([
-    // biome-ignore lint/suspicious/noTemplateCurlyInString: so the catalogue shows an expression
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: so the catalog shows an expression
     'no more ${count + 1} than ${max} keys',
-    // biome-ignore lint/suspicious/noTemplateCurlyInString: so the catalogue shows an expression
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: so the catalog shows an expression
     "${name} is ${isLate ? 'too late' : 'fine'}\\nRetry in ${seconds} s.",
     'too late',
     'must be a name, such as "a"',
   ])
 })
 
-test('of a manifest, the catalogue takes the messages of its admission policies', () => {
+test('of a manifest, the catalog takes the messages of its admission policies', () => {
   const taken = messagesOf(
     'sample.yaml',
     [
@@ -70,7 +70,7 @@ test('of a manifest, the catalogue takes the messages of its admission policies'
   expect(taken).toEqual(['names have at most 63 characters', "object.metadata.name + ' is taken'"])
 })
 
-test('of SQL, the catalogue takes what it raises', () => {
+test('of SQL, the catalog takes what it raises', () => {
   const taken = messagesOf(
     'sample.sql',
     `select 'not shown' as text;

@@ -4,7 +4,10 @@ import { isOnCi } from './support/environment.ts'
 
 /** Every project's files; `architecture.test.ts` fails on a test file that is in none of them. */
 export const testFiles = {
-  unit: ['{gateway,operator,cabinet,crds,standalone,release}/**/*.test.ts', 'test/*.test.ts'],
+  unit: [
+    '{core,gateway,operator,cabinet,worker,crds,standalone,release,docs}/**/*.test.ts',
+    'test/*.test.ts',
+  ],
   integration: [
     'test/{gateway,operator,cabinet,standalone,charts,conformance,chaos,abuse,rollout}/**/*.test.ts',
   ],
@@ -19,6 +22,18 @@ const timed = [
   'test/gateway/accepted-bodies.test.ts',
   'test/cabinet/even-answers.test.ts',
 ]
+
+/** What `npm run test:slow` runs, at full size. */
+const slow = [
+  'test/chaos/chaos.test.ts',
+  'test/gateway/{parallel,fuzz}.test.ts',
+  'test/cabinet/{web-killed,payments-killed,endpoint-fuzz,webhook-bad-input,trials,derived-sums}.test.ts',
+  'test/operator/uninstall.test.ts',
+  'test/charts/{install,render,refusals}.test.ts',
+]
+/** How fast pages are; what they weigh is checked by every build (cabinet/pages/build/weights.ts). */
+const slowBrowser = ['test/browser/budgets.test.ts']
+const slowTimed = ['test/operator/{kubectl,many-keys}.test.ts']
 
 /** Small files that take a minute or two: begun last, as Vitest does with small files, they would keep one processor idle. */
 const long = [
@@ -54,6 +69,8 @@ const onRealParts = {
   hookTimeout: 60_000,
 }
 
+const inBrowser = { ...onRealParts, globalSetup: ['./test/browser/global-setup.ts'] }
+
 export default defineConfig({
   root: new URL('..', import.meta.url).pathname,
   test: {
@@ -83,18 +100,45 @@ export default defineConfig({
       },
       {
         test: {
-          ...{ name: 'browser', include: testFiles.browser, retry: onRealParts.retry },
-          globalSetup: ['./test/browser/global-setup.ts'],
-          setupFiles: onRealParts.setupFiles,
-          ...{ testTimeout: 60_000, hookTimeout: 60_000, maxWorkers: 2 },
+          ...inBrowser,
+          name: 'browser',
+          include: testFiles.browser,
+          exclude: slowBrowser,
+          maxWorkers: 2,
           sequence: { groupOrder: 3 },
         },
       },
       {
         test: {
-          ...{ name: 'e2e', include: testFiles.e2e, setupFiles: ['./test/e2e/resolve-names.ts'] },
-          ...{ testTimeout: 900_000, hookTimeout: 900_000, maxWorkers: 1, fileParallelism: false },
+          ...inBrowser,
+          name: 'slow-browser',
+          include: slowBrowser,
+          maxWorkers: 1,
+          sequence: { groupOrder: 7 },
+        },
+      },
+      {
+        test: {
+          name: 'e2e',
+          include: testFiles.e2e,
+          setupFiles: ['./test/e2e/resolve-names.ts'],
+          testTimeout: 900_000,
+          hookTimeout: 900_000,
+          maxWorkers: 1,
+          fileParallelism: false,
           sequence: { groupOrder: 4 },
+        },
+      },
+      {
+        test: { ...onRealParts, name: 'slow', include: slow, maxWorkers: 2, sequence: { groupOrder: 5 } },
+      },
+      {
+        test: {
+          ...onRealParts,
+          name: 'slow-timed',
+          include: slowTimed,
+          maxWorkers: 1,
+          sequence: { groupOrder: 6 },
         },
       },
       { test: { ...onRealParts, name: 'timed', include: timed, maxWorkers: 1, sequence: { groupOrder: 2 } } },

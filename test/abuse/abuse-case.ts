@@ -1,5 +1,5 @@
-import type { KeyLimits } from '#cabinet/keys/key-state'
-import type { ModelFields } from '../support/catalogue.ts'
+import type { KeyLimits } from '#core/keys/key-state'
+import type { ModelFields } from '../support/catalog.ts'
 import type { Upstream } from '../support/upstream.ts'
 
 /** What an attack has to work with: it knows no more than a client does, and the ports. */
@@ -15,11 +15,11 @@ export type Target = {
 /** What an attack counted. */
 export type Figures = Readonly<Record<string, number>>
 
-/** What came of an attack: `breaches` says what the gateway should not have done. */
+/** Result of an attack. `breaches` lists what the gateway should not have done. */
 export type AttackResult = { readonly figures: Figures; readonly breaches: readonly string[] }
 
 type CaseCustomer = KeyLimits & {
-  /** 1,000 ₽ unless said. */
+  /** Default: 1,000 ₽. */
   readonly balanceNano?: bigint
   readonly isRevoked?: boolean
 }
@@ -39,11 +39,11 @@ export type AbuseCase = {
   readonly models?: Readonly<Record<string, ModelFields>>
   /** Has the hostile provider answer for them. */
   readonly script?: (provider: Upstream) => void
-  /** Most by which the resident memory of the gateway may grow meanwhile. */
+  /** Maximum growth of the gateway's resident memory during the attack. */
   readonly growthMiBMax: number
   readonly attack: (target: Target) => Promise<AttackResult>
-  /** What the books of its customers show in numbers: what was obtained and what was paid, in ₽. */
+  /** Numbers from its customers' ledger: what was obtained and what was paid, in ₽. */
   readonly readFigures?: (books: Readonly<Record<string, Books>>) => Figures
-  /** What is wrong in the books of a customer after it, or nothing. */
+  /** Errors in a customer's ledger after the attack, or nothing. */
   readonly findFaults?: (books: Readonly<Record<string, Books>>, figures: Figures) => readonly string[]
 }

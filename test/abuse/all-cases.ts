@@ -16,7 +16,7 @@ import { overdraft } from './cases/overdraft.ts'
 import { refusedLargeBodies } from './cases/refused-large-bodies.ts'
 import { revokedKey } from './cases/revoked-key.ts'
 
-/** All attacks; each one's file says what it does. */
+/** All attacks. Each file describes its attack. */
 export const cases: readonly AbuseCase[] = [
   madeUpKeys,
   revokedKey,

@@ -4,18 +4,18 @@ import { startUpstream } from '../support/upstream.ts'
 import type { AttackResult, Target } from './abuse-case.ts'
 import { cases } from './all-cases.ts'
 
-/** What the thread is told, and what it says. */
+/** Messages to and from the thread. */
 export type Order = { readonly name: string; readonly target: Target }
 export type Report =
   | { readonly providerUrl: string }
   | { readonly result: AttackResult }
   | { readonly failure: string }
 
-// Attackers and the hostile provider have an event loop of their own, so that they do not delay who measures.
+// Attackers and the hostile provider have a separate event loop, so that they do not delay the measurements.
 if (parentPort === null) throw new Error('this runs in a thread of run-case.ts')
 const port = parentPort
 const say = (report: Report) => port.postMessage(report)
-// Of this thread alone: attackers have machines of their own, and take no processor away from those who measure.
+// Only for this thread: attackers have separate machines, and take no processor time from the measurements.
 setPriority(constants.priority.PRIORITY_LOW)
 const provider = await startUpstream()
 for (const { script } of cases) script?.(provider)

@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util'
-import { migrate } from '#cabinet/db/migrate'
-import { createPool } from '#cabinet/db/pool'
+import { migrate } from '#core/db/migrate'
+import { createPool } from '#core/db/pool'
 import { startEmbeddedPostgres } from '#standalone/postgres'
 import { cases } from './all-cases.ts'
 import { doorFaults, doors, junkAtTheDoor, startDoors } from './door/junk-at-the-door.ts'

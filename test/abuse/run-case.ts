@@ -22,7 +22,7 @@ export type CaseReport = {
   readonly breaches: readonly string[]
 }
 
-/** Runs one attack while good traffic goes on, and tells what came of both. */
+/** Runs one attack during good traffic, and returns the results of both. */
 export async function runCase(system: AbuseSystem, abuse: AbuseCase, turns: Turns): Promise<CaseReport> {
   const gateway = await system.gateway()
   const memory = watchMemory(gateway)

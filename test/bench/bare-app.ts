@@ -23,7 +23,7 @@ export function forward({ url, body }: FastifyRequest): Promise<Dispatcher.Respo
   })
 }
 
-/** Listens at a free port and says so, as `startProcess` wants it. */
+/** Listens at a free port and reports it in the format of `startProcess`. */
 export async function listen(app: FastifyInstance): Promise<void> {
   await app.listen({ port: 0, host: '127.0.0.1' })
   process.stdout.write(

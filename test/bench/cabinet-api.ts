@@ -1,18 +1,19 @@
-import { randomInt, randomUUID } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
 import { parseArgs } from 'node:util'
 import type { Pool } from 'pg'
 import { z } from 'zod'
-import { createPool } from '#cabinet/db/pool'
+import { createPool } from '#core/db/pool'
 import { startRedis } from '#standalone/redis'
+import { newClientAddress } from '../support/client-address.ts'
 import { uuidV7 } from '../support/customer.ts'
 import { secrets, startProcess } from '../support/processes.ts'
 import { redisLogins, redisUrlOf } from '../support/redis-logins.ts'
 import { signedIn } from '../support/signed-in.ts'
 
 /**
- * `node test/bench/cabinet-api.ts`: what each endpoint of the cabinet takes on the database at DATABASE_URL, which
- * `npm run seed` has filled, for its largest organization: web process, worker and Redis of its own, row-level security
- * on, one call after the other over one connection.
+ * `node test/bench/cabinet-api.ts`: measures each endpoint of the cabinet on the database at DATABASE_URL,
+ * filled by `npm run seed`, for its largest organization. It runs its own web process, worker and Redis, with
+ * row-level security on, one call after the other over one connection.
  */
 const { values: said } = parseArgs({
   options: { calls: { type: 'string', default: '200' }, only: { type: 'string', default: '' } },
@@ -40,15 +41,24 @@ const env = { ...secrets, LOG_LEVEL: 'warn' }
 const [web, worker] = await Promise.all([
   startProcess('cabinet/web/main.ts', {
     ...env,
-    ...{ DATABASE_URL: asRole('model_gateway_cabinet'), REDIS_URL: redisUrlOf.cabinet(redis.url) },
-    ...{ APP_URL: appUrl, GATEWAY_BASE_URL: 'http://localhost:8080/v1', TRUSTED_PROXY_CIDRS: '127.0.0.0/8' },
-    ...{ CABINET_PORT: '0', CABINET_ADMIN_PORT: '0', CABINET_HOST: '127.0.0.1', LOG_LEVEL: 'info' },
+    DATABASE_URL: asRole('model_gateway_cabinet'),
+    REDIS_URL: redisUrlOf.cabinet(redis.url),
+    APP_URL: appUrl,
+    GATEWAY_BASE_URL: 'http://localhost:8080/v1',
+    TRUSTED_PROXY_CIDRS: '127.0.0.0/8',
+    CABINET_PORT: '0',
+    CABINET_ADMIN_PORT: '0',
+    CABINET_HOST: '127.0.0.1',
+    LOG_LEVEL: 'info',
   }),
-  startProcess('cabinet/worker/main.ts', {
+  startProcess('worker/main.ts', {
     ...env,
-    ...{ DATABASE_URL: asRole('model_gateway_worker'), REDIS_URL: redisUrlOf.worker(redis.url) },
-    ...{ WORKER_ADMIN_PORT: '0', WORKER_HOST: '127.0.0.1', LOG_LEVEL: 'info' },
-    // Nothing to do beside a measurement, and neither is an audit of everything.
+    DATABASE_URL: asRole('model_gateway_worker'),
+    REDIS_URL: redisUrlOf.worker(redis.url),
+    WORKER_ADMIN_PORT: '0',
+    WORKER_HOST: '127.0.0.1',
+    LOG_LEVEL: 'info',
+    // Maintenance jobs and full audits would disturb a measurement.
     INVARIANTS_EVERY_MS: String(dayMs),
   }),
 ])
@@ -84,9 +94,11 @@ async function measureAll(): Promise<void> {
 
 async function timeOf({ name, etagOf }: Case, { path, method = 'GET', body }: Call, cookie: string) {
   const headers: Record<string, string> = {
-    ...{ cookie, origin: appUrl, 'accept-language': 'en' },
+    cookie,
+    origin: appUrl,
+    'accept-language': 'en',
     // So that no throttle counts them together.
-    'x-forwarded-for': [10, randomInt(256), randomInt(256), randomInt(256)].join('.'),
+    'x-forwarded-for': newClientAddress(),
     ...(body === undefined ? {} : { 'content-type': 'application/json' }),
     ...(path === '/keys' && method === 'POST' ? { 'idempotency-key': randomUUID() } : {}),
   }
@@ -96,13 +108,14 @@ async function timeOf({ name, etagOf }: Case, { path, method = 'GET', body }: Ca
   }
   const startedAt = performance.now()
   const answer = await fetch(urlOf(path), {
-    ...{ method, headers },
+    method,
+    headers,
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   })
   const text = await answer.text()
   const ms = performance.now() - startedAt
   if (!answer.ok) throw new Error(`${name}: ${answer.status} ${text}`)
-  if (answer.status === 201)
+  if (answer.status === 201 || answer.status === 202)
     await fetch(urlOf(`/keys/${JSON.parse(text).key.id}`), {
       method: 'DELETE',
       headers: { cookie, origin: appUrl },

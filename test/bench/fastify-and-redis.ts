@@ -1,13 +1,14 @@
-import { createAdmission } from '#cabinet/admission/admission'
-import { findBearer, findKey, hashKey } from '#cabinet/keys/key'
-import { connectRedis } from '#cabinet/redis/redis-connection'
+import { createAdmission } from '#core/admission/admission'
+import { findBearer, findKey, hashKey } from '#core/keys/key'
+import { connectRedis } from '#core/redis/redis-connection'
 import { pepper, recordOf, uuidV7 } from '../support/customer.ts'
 import { emptyRecord, fixedCandidate } from '../support/shards.ts'
 import { createBareApp, forward, listen } from './bare-app.ts'
 
 /**
- * The bare Fastify proxy that does no more than ask Redis to admit, and to settle before it answers: what the money costs
- * whoever charges each request exactly once, and so the least that ours can add on the machine of the moment.
+ * A bare Fastify proxy that only calls Redis to admit each request, and to settle before it responds. Its
+ * cost is the minimum for charging each request exactly once, and so the least that the gateway can add on
+ * this machine.
  */
 const connection = connectRedis(String(process.env.REDIS_URL), { name: 'bench', timeoutMs: 1_000 })
 await connection.connected(5_000)

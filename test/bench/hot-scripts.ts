@@ -10,7 +10,7 @@ const batches = 200
 const record = recordOf({ tokens: { input: 180, output: 160 } })
 
 /**
- * µs that a Redis with nothing else to do spends in the scripts of one plain request, by its own accounting: what a tool
+ * µs that a Redis with nothing else to do spends in the scripts of one non-streaming request, by its own accounting: what a tool
  * like `redis-benchmark` measures. The median of batches, of which some fall to whatever else the machine does.
  */
 export async function measureHotScripts(): Promise<number> {

@@ -80,10 +80,11 @@ export async function loadInTurns(
 }
 
 /**
- * Opens `count` streams, one each `everyMs`, reads them to their ends, and answers the time to each one's first byte.
+ * Opens `count` streams, one each `everyMs`, reads them to their ends, and returns the time to each one's
+ * first byte.
  *
- * Read from bare sockets into one buffer: whoever reads 10,000 chunks a second and looks at each of them keeps the
- * others waiting, and measures himself.
+ * Reads bare sockets into one buffer. A client that parses 10,000 chunks a second delays the other streams
+ * and measures itself.
  */
 export async function loadStreams(
   target: Target,
@@ -103,7 +104,7 @@ export async function loadStreams(
 const readBytes = Buffer.alloc(64 * 1024)
 const endOfStream = 'data: [DONE]\n\n\r\n0\r\n\r\n'
 
-/** Time from the request to the first byte of the body, on a connection of its own. */
+/** Time from the request to the first byte of the body, on a separate connection. */
 function readStream({ origin, headers }: Target, body: string): Promise<number> {
   const { hostname, port, host } = new URL(origin)
   const head = Object.entries({ ...headers, host, 'content-length': body.length })
@@ -143,7 +144,10 @@ function readStream({ origin, headers }: Target, body: string): Promise<number> 
   })
 }
 
-/** Sends one request, reads its answer and tells its status, at as little cost as can be: whoever measures shares the processors. */
+/**
+ * Sends one request, reads its response and returns its status, at the lowest possible cost: the load
+ * generator shares the processors.
+ */
 function ask(pool: Pool, { headers }: Target, body: string): Promise<number> {
   return new Promise((resolve, reject) => {
     let status = 0

@@ -12,7 +12,7 @@ export type Round = {
     readonly cpuMsPerRequest: number
     readonly requestsPerSecond: number
     readonly refused: number
-    /** Processor time of the Redis process, all that it does for whomever, less what it takes while nobody asks. */
+    /** CPU time of the Redis process for all clients, less what it takes while idle. */
     readonly redisCpuUsPerRequest: number
   }
   /** One connection, one request after the other, in turns with the others. */
@@ -21,7 +21,10 @@ export type Round = {
   readonly awake?: { readonly latencies: Latencies }
   /** A stream opened each 50 ms, a chunk every 20 ms: 200 at a time once the first ones end. */
   readonly slow?: { readonly cpuMsPer1000Chunks: number; readonly firstBytes: Latencies }
-  /** Plain requests of ours and of bare Fastify at the same time, 32 connections each: whatever the machine does, it does to both. */
+  /**
+   * Non-streaming requests to the gateway and to bare Fastify at the same time, 32 connections each: changes
+   * of the machine's speed affect both.
+   */
   readonly plainTogether?: { readonly cpuMsPerRequest: number }
   /** Slow streams in the same way. */
   readonly together?: { readonly cpuMsPer1000Chunks: number }
@@ -44,7 +47,7 @@ export const loads = [
 ] as const
 export type Load = (typeof loads)[number]
 
-/** How much of each load: enough for a stable median, and to be had in half a minute. */
+/** How much of each load: enough for a stable median within half a minute. */
 export type Sizes = {
   readonly plain: number
   readonly alone: number
@@ -105,7 +108,7 @@ async function measureSlow(contestant: Contestant, count: number) {
   return { cpuMsPer1000Chunks: cpuMs / ((count * slowTokens) / 1000), firstBytes: answer }
 }
 
-/** Plain requests of several contestants by turns, while processors may sleep (`alone`) or not (`awake`). */
+/** Non-streaming requests of several contestants by turns, while processors may sleep (`alone`) or not (`awake`). */
 export function measureInTurns(load: 'alone' | 'awake') {
   return async (
     system: BenchSystem,
@@ -135,7 +138,10 @@ export async function measureTogether(
   })
 }
 
-/** Plain requests of several contestants at the same time, until the first of them has answered all of its own. */
+/**
+ * Non-streaming requests of several contestants at the same time, until the first of them has completed all
+ * its requests.
+ */
 export async function measurePlainTogether(
   system: BenchSystem,
   contestants: readonly Contestant[],
@@ -198,8 +204,9 @@ async function withCpu<Answer>(
 }
 
 /**
- * µs that Redis spends in the scripts of one plain request, by its own accounting (`INFO commandstats`). The worker is
- * stopped meanwhile, for a shorter time than Postgres waits for it, so that they are the gateway's alone.
+ * µs that Redis spends in the scripts of one non-streaming request, by its own accounting (`INFO
+ * commandstats`). The worker is stopped during the measurement, so that all scripts are the gateway's. The
+ * pause is shorter than Postgres waits for the worker.
  */
 export async function measureScripts(system: BenchSystem): Promise<number> {
   const [gateway] = system.contestants

@@ -4,7 +4,7 @@ import type { Round, Soak } from './measure.ts'
 /** Medians over the rounds, and ours against each bare proxy. What was not measured is `null`. */
 export type Summary = {
   readonly contestants: Readonly<Record<string, Figures>>
-  /** Ours divided by the bare proxy's, or ours minus it where the name says `added`. */
+  /** The gateway's value divided by the bare proxy's, or minus it if the name has `added`. */
   readonly against: Readonly<Record<string, Readonly<Record<string, number>>>>
   readonly redis: {
     /** In scripts, by Redis's own accounting, the worker stopped, among all the processes of the bench. */
@@ -76,12 +76,15 @@ function figuresOf(rounds: readonly Round[]): Figures {
   return Object.fromEntries(entries)
 }
 
-/** Medians of what each round of ours was to the other's that followed it: the machine changes from minute to minute. */
+/**
+ * Medians of the ratios of each gateway round to the other contestant's round that followed it: the machine
+ * changes from minute to minute.
+ */
 function compare(own: readonly Round[], bare: readonly Round[]): Readonly<Record<string, number>> {
   const measured = (rounds: readonly Round[], reading: keyof Figures) =>
     rounds.flatMap((round) => readings[reading](round) ?? [])
   const median = (reading: keyof Figures, combine: (ours: number, theirs: number) => number) => {
-    const others = measured(bare, reading) // whoever takes part in some loads only has fewer rounds
+    const others = measured(bare, reading) // a contestant that takes part in some loads only has fewer rounds
     return medianOf(
       measured(own, reading).map((ours, position) => {
         const theirs = others[position]

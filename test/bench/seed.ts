@@ -2,19 +2,19 @@ import { randomBytes, randomInt, randomUUID } from 'node:crypto'
 import { parseArgs } from 'node:util'
 import type { Pool } from 'pg'
 import { z } from 'zod'
-import { inScope } from '#cabinet/audit/scope'
-import { putPrice, putProvider, putRoute } from '#cabinet/catalogue/catalogue-store'
-import { createPool } from '#cabinet/db/pool'
-import { createKey } from '#cabinet/keys/key-store'
-import { credit } from '#cabinet/ledger/credit'
-import { nanoRub } from '#cabinet/ledger/money'
-import { type BatchEntry, postBatch } from '#cabinet/ledger/post-batch'
-import { costOf, noTokens, type Price } from '#cabinet/ledger/price'
-import { createOrganization } from '#cabinet/organizations/organization-store'
-import { storedRoute } from '../support/catalogue.ts'
+import { inScope } from '#core/audit/scope'
+import { putPrice, putProvider, putRoute } from '#core/catalog/catalog-store'
+import { createPool } from '#core/db/pool'
+import { createKey } from '#core/keys/key-store'
+import { credit } from '#core/ledger/credit'
+import { nanoRub } from '#core/ledger/money'
+import { type BatchEntry, postBatch } from '#core/ledger/post-batch'
+import { costOf, noTokens, type Price } from '#core/ledger/price'
+import { createOrganization } from '#core/organizations/organization-store'
+import { storedRoute } from '../support/catalog.ts'
 import { pepper, recordOf, uuidV7 } from '../support/customer.ts'
 
-/** `npm run seed -- --rows 100000`: README.md has the options. It runs as the owner of the database at DATABASE_URL. */
+/** `npm run seed -- --rows 100000`: docs/contribute/measurements.md has the options. It runs as the owner of the database at DATABASE_URL. */
 const whole = z.coerce.number().int().positive()
 const options = z
   .object({
@@ -41,7 +41,7 @@ const dayMs = 86_400_000
 const moscowMs = 3 * 3_600_000
 const keysOfLarge = 10
 const keysOfSmall = 2
-/** The small organizations share these; the large one has one of its own, as accounts are locked by batches. */
+/** The small organizations share these. The large one has a separate line, because batches lock accounts. */
 const smallLines = 2
 const reportEveryMs = 5_000
 const inputMax = 8_000
@@ -129,7 +129,11 @@ async function makeModels(pool: Pool): Promise<readonly Model[]> {
   return inScope(pool, scope(null), async (client) => {
     const baseUrl = 'http://127.0.0.1:1'
     await putProvider(client, {
-      ...{ name: 'seed', baseUrl, api: 'OpenAI', auth: { type: 'None' }, headers: [] },
+      name: 'seed',
+      baseUrl,
+      api: 'OpenAI',
+      auth: { type: 'None' },
+      headers: [],
       network: { http: true, privateAddresses: true },
     })
     const models: Model[] = []
@@ -165,7 +169,10 @@ async function makeOwner(
     const each = dearest.reduce((sum, cost) => nanoRub(sum + cost), nanoRub(0n))
     const amount = nanoRub(BigInt(requestCount) * each)
     await credit(client, {
-      ...{ organizationId, kind: 'adjustment', refId: randomUUID(), amount },
+      organizationId,
+      kind: 'adjustment',
+      refId: randomUUID(),
+      amount,
       at: new Date(fromMs),
     })
     const keyIds: string[] = []
@@ -186,7 +193,8 @@ function entryAt(atMs: number, { organizationId, keyIds }: Owner, { name, price 
   return {
     requestId: uuidV7(atMs),
     chargeKind: 'settled',
-    ...{ organizationId, keyId: any(keyIds) },
+    organizationId,
+    keyId: any(keyIds),
     day: Math.floor((atMs + moscowMs) / dayMs),
     costNano: costOf(tokens, price),
     record: recordOf({ modelRan: name, priceId: price.id, tokens }),

@@ -1,11 +1,11 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { Redis } from 'ioredis'
-import { migrate } from '#cabinet/db/migrate'
-import { createPool } from '#cabinet/db/pool'
-import { allShards, chargesName } from '#cabinet/redis/shard'
+import { migrate } from '#core/db/migrate'
+import { createPool } from '#core/db/pool'
+import { allShards, chargesName } from '#core/redis/shard'
 import { startEmbeddedPostgres } from '#standalone/postgres'
 import { startRedis } from '#standalone/redis'
-import { createModel, createProvider } from '../support/catalogue.ts'
+import { createModel, createProvider } from '../support/catalog.ts'
 import { createCustomer, pepper } from '../support/customer.ts'
 import { startProcess } from '../support/processes.ts'
 import { readCpuMs, readScriptUs } from './accounting.ts'
@@ -20,7 +20,7 @@ export type BenchSystem = {
   /** The bare Fastify proxy with nothing but the two questions to Redis that ours asks, too. */
   readonly askingRedis: Contestant
   readonly redisPid: number
-  /** Part of one processor that Redis takes while nobody asks anything: the worker looks at it all the time. */
+  /** Share of one processor that Redis takes without requests: the worker polls it all the time. */
   readonly redisIdleShare: number
   measureIdleRedis(): Promise<void>
   /** Time that Redis has spent in scripts so far, in µs. */
@@ -58,15 +58,9 @@ export async function startBenchSystem({
   const origin = originOf(upstream.baseUrl)
   const pool = createPool({ databaseUrl: postgres.url, applicationName: 'bench' })
   await migrate(pool)
-  const key = await fillCatalogue(pool, upstream.baseUrl)
+  const key = await fillCatalog(pool, upstream.baseUrl)
   const common = { ...secrets, REDIS_URL: redis.url, LOG_LEVEL: 'info' }
-  const worker = await startProcess('cabinet/worker/main.ts', {
-    ...common,
-    RENEW_EVERY_MS: '500',
-    DATABASE_URL: postgres.url,
-    WORKER_ADMIN_PORT: '0',
-    WORKER_HOST: '127.0.0.1',
-  })
+  const worker = await startWorker(common, postgres.url)
   const settings = {
     ...common,
     GATEWAY_PORT: '0',
@@ -77,12 +71,7 @@ export async function startBenchSystem({
   }
   const gateway = await startProcess('gateway/main.ts', settings)
   const other = before === undefined ? undefined : await startProcess(`${before}/gateway/main.ts`, settings)
-  const fastify = await startProcess('test/bench/bare-fastify.ts', { UPSTREAM_ORIGIN: origin })
-  const http = await startProcess('test/bench/bare-http.ts', { UPSTREAM_ORIGIN: origin })
-  const askingRedis = await startProcess('test/bench/fastify-and-redis.ts', {
-    UPSTREAM_ORIGIN: origin,
-    REDIS_URL: redis.url,
-  })
+  const { fastify, http, askingRedis } = await startBareProxies(origin, redis.url)
   const commands = new Redis(redis.url)
   const redisPid = redis.pid() ?? 0
   let redisIdleShare = 0
@@ -132,6 +121,25 @@ export async function startBenchSystem({
   }
 }
 
+function startWorker(env: Readonly<Record<string, string>>, databaseUrl: string) {
+  return startProcess('worker/main.ts', {
+    ...env,
+    RENEW_EVERY_MS: '500',
+    DATABASE_URL: databaseUrl,
+    WORKER_ADMIN_PORT: '0',
+    WORKER_HOST: '127.0.0.1',
+  })
+}
+
+async function startBareProxies(origin: string, redisUrl: string) {
+  const env = { UPSTREAM_ORIGIN: origin }
+  return {
+    fastify: await startProcess('test/bench/bare-fastify.ts', env),
+    http: await startProcess('test/bench/bare-http.ts', env),
+    askingRedis: await startProcess('test/bench/fastify-and-redis.ts', { ...env, REDIS_URL: redisUrl }),
+  }
+}
+
 async function hasCharges(redis: Redis): Promise<boolean> {
   const lengths = await Promise.all(allShards.map((shard) => redis.xlen(chargesName(shard))))
   return lengths.some((length) => length > 0)
@@ -141,7 +149,7 @@ function originOf(baseUrl: string): string {
   return new URL(baseUrl).origin
 }
 
-async function fillCatalogue(pool: ReturnType<typeof createPool>, upstreamUrl: string): Promise<string> {
+async function fillCatalog(pool: ReturnType<typeof createPool>, upstreamUrl: string): Promise<string> {
   await createProvider(pool, { name: 'bench', baseUrl: upstreamUrl })
   for (const name of ['plain', 'slow', 'fast'])
     await createModel(pool, `bench/${name}`, 'bench', {

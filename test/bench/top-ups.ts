@@ -1,18 +1,19 @@
-import { randomInt, randomUUID } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { z } from 'zod'
-import { migrate } from '#cabinet/db/migrate'
-import { createPool } from '#cabinet/db/pool'
-import { createKey } from '#cabinet/keys/key-store'
-import { credit } from '#cabinet/ledger/credit'
-import { nanoRub } from '#cabinet/ledger/money'
-import { putDemoCatalogue } from '#standalone/demo-catalogue'
+import { migrate } from '#core/db/migrate'
+import { createPool } from '#core/db/pool'
+import { createKey } from '#core/keys/key-store'
+import { credit } from '#core/ledger/credit'
+import { nanoRub } from '#core/ledger/money'
+import { putDemoCatalog } from '#standalone/demo-catalog'
 import { startDemoProvider } from '#standalone/demo-provider/start-demo-provider'
 import { startEmbeddedPostgres } from '#standalone/postgres'
 import { startRedis } from '#standalone/redis'
 import type { Journal } from '#standalone/yookassa/control-contracts'
 import { startTill } from '#standalone/yookassa/start-till'
+import { newClientAddress } from '../support/client-address.ts'
 import { pepper } from '../support/customer.ts'
 import { makePayer } from '../support/payer.ts'
 import { secrets, startProcess } from '../support/processes.ts'
@@ -20,9 +21,9 @@ import { redisLogins, redisUrlOf } from '../support/redis-logins.ts'
 import { inTestScope } from '../support/scope.ts'
 
 /**
- * `node test/bench/top-ups.ts`: how long it takes from a notification of the payment provider to the key that answers 200
- * again, of organizations that owe 1 ₽. Postgres with fsync, Redis, the till; receiver, worker, web and gateway as
- * processes with the intervals of production.
+ * `node test/bench/top-ups.ts`: measures the time from a notification of the payment provider until the key
+ * gets 200 again, for organizations that owe 1 ₽. It uses Postgres with fsync, Redis and the test payment
+ * provider. Webhook receiver, worker, web and gateway run as processes with the intervals of production.
  */
 const count = z.coerce.number().int().positive()
 const { tries, together } = z
@@ -40,7 +41,7 @@ const [postgres, redis, provider] = await Promise.all([
 ])
 const pool = createPool({ databaseUrl: postgres.url, applicationName: 'bench' })
 await migrate(pool)
-await putDemoCatalogue(pool, provider.url)
+await putDemoCatalog(pool, provider.url)
 const till = await startTill({ shopId: '100500', secretKey: 'test_of-the-bench' })
 const [receiver, worker, web, gateway] = await startProcesses()
 try {
@@ -71,28 +72,46 @@ async function startProcesses() {
   const common = { ...secrets, LOG_LEVEL: 'info' }
   return await Promise.all([
     startProcess('cabinet/webhook/main.ts', {
-      ...{ DATABASE_URL: asRole('model_gateway_webhook'), LOG_LEVEL: 'info' },
-      ...{ WEBHOOK_SECRET: secret, WEBHOOK_ALLOWED_CIDRS: '127.0.0.0/8', WEBHOOK_HOST: '127.0.0.1' },
-      ...{ WEBHOOK_PORT: '0', WEBHOOK_ADMIN_PORT: '0' },
+      DATABASE_URL: asRole('model_gateway_webhook'),
+      LOG_LEVEL: 'info',
+      WEBHOOK_SECRET: secret,
+      WEBHOOK_ALLOWED_CIDRS: '127.0.0.0/8',
+      WEBHOOK_HOST: '127.0.0.1',
+      WEBHOOK_PORT: '0',
+      WEBHOOK_ADMIN_PORT: '0',
     }),
-    startProcess('cabinet/worker/main.ts', {
-      ...{ ...common, ...shop, DATABASE_URL: asRole('model_gateway_worker') },
-      ...{ REDIS_URL: redisUrlOf.worker(redis.url), WORKER_ADMIN_PORT: '0', WORKER_HOST: '127.0.0.1' },
+    startProcess('worker/main.ts', {
+      ...common,
+      ...shop,
+      DATABASE_URL: asRole('model_gateway_worker'),
+      REDIS_URL: redisUrlOf.worker(redis.url),
+      WORKER_ADMIN_PORT: '0',
+      WORKER_HOST: '127.0.0.1',
     }),
     startProcess('cabinet/web/main.ts', {
-      ...{ ...common, ...shop, DATABASE_URL: asRole('model_gateway_cabinet') },
-      ...{ REDIS_URL: redisUrlOf.cabinet(redis.url), APP_URL: appUrl, TRUSTED_PROXY_CIDRS: '127.0.0.0/8' },
-      ...{ GATEWAY_BASE_URL: 'http://localhost:8080/v1', CABINET_HOST: '127.0.0.1' },
-      ...{ CABINET_PORT: '0', CABINET_ADMIN_PORT: '0' },
+      ...common,
+      ...shop,
+      DATABASE_URL: asRole('model_gateway_cabinet'),
+      REDIS_URL: redisUrlOf.cabinet(redis.url),
+      APP_URL: appUrl,
+      TRUSTED_PROXY_CIDRS: '127.0.0.0/8',
+      GATEWAY_BASE_URL: 'http://localhost:8080/v1',
+      CABINET_HOST: '127.0.0.1',
+      CABINET_PORT: '0',
+      CABINET_ADMIN_PORT: '0',
     }),
     startProcess('gateway/main.ts', {
-      ...{ ...common, REDIS_URL: redisUrlOf.gateway(redis.url), UPSTREAM_ALLOWED_CIDRS: '127.0.0.0/8' },
-      ...{ GATEWAY_PORT: '0', GATEWAY_ADMIN_PORT: '0', GATEWAY_HOST: '127.0.0.1' },
+      ...common,
+      REDIS_URL: redisUrlOf.gateway(redis.url),
+      UPSTREAM_ALLOWED_CIDRS: '127.0.0.0/8',
+      GATEWAY_PORT: '0',
+      GATEWAY_ADMIN_PORT: '0',
+      GATEWAY_HOST: '127.0.0.1',
     }),
   ])
 }
 
-/** Milliseconds from the moment at which the till begins to notify. */
+/** Milliseconds from the moment at which the test payment provider begins to notify. */
 async function topUpOnce(): Promise<number> {
   const payer = await makePayer(pool)
   const { organizationId } = payer
@@ -108,8 +127,10 @@ async function topUpOnce(): Promise<number> {
     'POST',
     { amount_rub: '100' },
     {
-      ...{ cookie: payer.cookie, origin: appUrl, 'idempotency-key': randomUUID() },
-      'x-forwarded-for': [10, randomInt(256), randomInt(256), randomInt(256)].join('.'),
+      cookie: payer.cookie,
+      origin: appUrl,
+      'idempotency-key': randomUUID(),
+      'x-forwarded-for': newClientAddress(),
     },
   )
   const { rows } = await pool.query('select provider_id as "providerId" from payments where id = $1', [id])

@@ -2,8 +2,8 @@ import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { Pool } from 'undici'
-import { migrate } from '#cabinet/db/migrate'
-import { createPool } from '#cabinet/db/pool'
+import { migrate } from '#core/db/migrate'
+import { createPool } from '#core/db/pool'
 import { startEmbeddedPostgres } from '#standalone/postgres'
 import { startProcess } from '../support/processes.ts'
 
@@ -31,8 +31,13 @@ const pool = createPool({ databaseUrl: postgres.url, applicationName: 'bench' })
 await migrate(pool)
 const distance = await startDistance(postgres.port)
 const receiver = await startProcess('cabinet/webhook/main.ts', {
-  ...{ DATABASE_URL: distantUrl(), WEBHOOK_SECRET: secret, WEBHOOK_ALLOWED_CIDRS: '127.0.0.1' },
-  ...{ WEBHOOK_PORT: '0', WEBHOOK_ADMIN_PORT: '0', WEBHOOK_HOST: '127.0.0.1', LOG_LEVEL: 'info' },
+  DATABASE_URL: distantUrl(),
+  WEBHOOK_SECRET: secret,
+  WEBHOOK_ALLOWED_CIDRS: '127.0.0.1',
+  WEBHOOK_PORT: '0',
+  WEBHOOK_ADMIN_PORT: '0',
+  WEBHOOK_HOST: '127.0.0.1',
+  LOG_LEVEL: 'info',
 })
 const provider = new Pool(new URL(receiver.baseUrl).origin, { connections: 128 })
 try {
@@ -54,7 +59,10 @@ try {
   await postgres[Symbol.asyncDispose]()
 }
 
-/** Sends at their times, however long the answers take: whoever waits for one holds up no other. In ms since its time. */
+/**
+ * Sends each request at its time, however long the responses take: a slow response delays no other request.
+ * In ms since its time.
+ */
 async function load(forSeconds: number): Promise<readonly number[]> {
   const startedAtMs = performance.now()
   const calls: Promise<number>[] = []

@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto'
 import type { Page } from 'playwright-core'
-import { type PagePath, pageRoutes } from '#cabinet/ui/page-routes'
+import { type PagePath, pageRoutes } from '#cabinet/pages/page-routes'
 
-/** Somewhere that no page is. */
+/** An address without a page. */
 const nowhere = '/nowhere'
 
 /**
- * The address of every page, and one of none, as the demo's owner finds them: those with variable parts name a key, a
- * request and a payment that are there.
+ * The address of every page, and one without a page, as the demo's owner finds them. Variable parts name an existing
+ * key, request or payment.
  */
 export async function addressesFor(page: Page): Promise<readonly string[]> {
   const first = async (path: string) => {
@@ -33,7 +33,7 @@ export async function addressesFor(page: Page): Promise<readonly string[]> {
   }
   const addresses = (Object.keys(pageRoutes) as PagePath[]).map((path) => examples[path] ?? path)
   const unnamed = addresses.filter((address) => /[:*]|undefined/.test(address))
-  if (unnamed.length > 0) throw new Error(`nothing is known to show at ${unnamed.join(', ')}`)
+  if (unnamed.length > 0) throw new Error(`no example address for ${unnamed.join(', ')}`)
   return [...addresses, nowhere]
 }
 
@@ -45,14 +45,14 @@ async function beginPayment(page: Page): Promise<string> {
   return ((await answer.json()) as { readonly id: string }).id
 }
 
-/** Goes there within the document that is open, as a link does, and waits until the page shows what it has read. */
+/** Navigates within the open document, as a link does, and waits until the page shows its data. */
 export async function visit(page: Page, address: string): Promise<void> {
   if (page.url() === 'about:blank') await page.goto(address)
   else await page.evaluate((to) => history.pushState(null, '', to), address)
   await settle(page)
 }
 
-/** Resolves once the page has its heading and nothing on it is still being read. */
+/** Resolves once the page has its heading and nothing on it is loading. */
 export async function settle(page: Page): Promise<void> {
   await page
     .locator('h1')

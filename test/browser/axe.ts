@@ -4,29 +4,31 @@ import { expect } from 'vitest'
 
 const standard = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22a', 'wcag22aa']
 
-/** What axe cannot decide by itself, and why it is well. Anything else that it leaves open fails the test. */
+/** What axe cannot decide, and why it is correct. Anything else undecided fails the test. */
 const explained: readonly { readonly rule: string; readonly reason: RegExp; readonly why: string }[] = [
   {
-    ...{ rule: 'color-contrast', reason: /only non-text characters.*aria-hidden="true"/ },
-    why: 'the sign of the rouble in a field: its colour is that of other muted texts, which are looked at',
+    rule: 'color-contrast',
+    reason: /only non-text characters.*aria-hidden="true"/,
+    why: 'the sign of the ruble in a field: its colour is that of other muted texts, which are looked at',
   },
   {
-    ...{ rule: 'color-contrast', reason: /partially obscured by another element <code/ },
+    rule: 'color-contrast',
+    reason: /partially obscured by another element <code/,
     why: 'a line of code that is longer than its block, which scrolls: the rest of it is looked at',
   },
 ]
 
-/** What axe has to say against a page as it stands, one line for each element; `?` before what it leaves open. */
+/** What axe reports for the present page, one line per element; `?` marks undecided findings. */
 export async function findViolations(page: Page): Promise<readonly string[]> {
   return analyse(page, (axe) => axe.withTags(standard))
 }
 
-/** The same by the rules on colours alone: for a second theme of a page that was looked at as a whole. */
+/** Only the color rules: for a second theme of a page that was checked completely. */
 export async function findColourViolations(page: Page): Promise<readonly string[]> {
   return analyse(page, (axe) => axe.withRules(['color-contrast', 'link-in-text-block']))
 }
 
-/** Fails unless axe finds nothing on the page, light or dark, and nothing that it cannot decide: WCAG 2.2, A and AA. */
+/** Fails if axe finds a violation of WCAG 2.2 A or AA, light or dark, or something that it cannot decide. */
 export async function expectNoViolations(page: Page): Promise<void> {
   const found = await findViolations(page)
   const isDark = await page.evaluate(() => matchMedia('(prefers-color-scheme: dark)').matches)
@@ -38,7 +40,7 @@ export async function expectNoViolations(page: Page): Promise<void> {
 
 async function analyse(page: Page, limit: (axe: AxeBuilder) => AxeBuilder): Promise<readonly string[]> {
   await untilStill(page)
-  const isThere = await page.evaluate(() => 'axe' in window) // half a megabyte, once per document is enough
+  const isThere = await page.evaluate(() => 'axe' in window) // half a megabyte: once per document is enough
   const builder = new AxeBuilder({ page, ...(isThere && { axeSource: 'void 0' }) })
   const axe = limit(builder.options({ resultTypes: ['violations', 'incomplete'] }))
   const { violations, incomplete } = await axe.setLegacyMode().analyze()
@@ -47,8 +49,8 @@ async function analyse(page: Page, limit: (axe: AxeBuilder) => AxeBuilder): Prom
 }
 
 /**
- * What fades in has its final colours only at the end; what breathes for ever has no end. And no text lies under the bar at
- * the top, where axe could not tell what is behind it.
+ * Waits for fade-ins to reach their final colors; endless animations are skipped. Scrolls so that no text is under the
+ * top bar, where axe could not determine the background.
  */
 async function untilStill(page: Page): Promise<void> {
   await page.evaluate(async () => {

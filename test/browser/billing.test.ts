@@ -18,14 +18,14 @@ async function booksOf(page: Page): Promise<readonly string[]> {
 
 const paymentsOf = async (page: Page) => (await readFrom<Payments>(page, '/payments')).data
 
-/** From the billing page to the till's. @returns its address */
+/** From the billing page to the test payment provider. @returns the address of its page */
 async function beginPayment(page: Page): Promise<string> {
   await page.getByRole('button', { name: 'Перейти к оплате' }).click()
   await page.getByRole('button', { name: 'Оплатить', exact: true }).waitFor()
   return page.url()
 }
 
-test('1000 ₽ are credited with their bonus within 10 s though the notification is lost, once, and taken back by a refund', async () => {
+test('1000 ₽ and their bonus are credited once within 10 s despite a lost notification, and a refund takes both back', async () => {
   const { page, complaints } = await openBrowser()
   await register(page)
   const before = await booksOf(page)
@@ -60,12 +60,16 @@ test('1000 ₽ are credited with their bonus within 10 s though the notification
   const header = page.getByRole('banner').locator('data')
   expect(await last.getAttribute('value')).toBe(await header.getAttribute('value'))
   expect(await booksOf(page)).toEqual([
-    ...[...before, 'top_up 1000', 'welcome 150', 'refund -1000', 'bonus_reversal -150'],
+    ...before,
+    'top_up 1000',
+    'welcome 150',
+    'refund -1000',
+    'bonus_reversal -150',
   ])
   expect(complaints).toEqual([])
 }, 90_000)
 
-test('three tabs that come back and ask about a payment at once book it once', async () => {
+test('three tabs that come back and check a payment at once credit it once', async () => {
   const { page, complaints } = await openBrowser()
   await register(page)
   const before = await booksOf(page)
@@ -89,7 +93,7 @@ test('three tabs that come back and ask about a payment at once book it once', a
   expect(complaints).toEqual([])
 })
 
-test('two clicks at once are one payment, and a declined one says why', async () => {
+test('two clicks at once make one payment, and a declined one shows the reason', async () => {
   const { page } = await openBrowser()
   await register(page)
   await page.goto('/app/billing')
@@ -97,30 +101,30 @@ test('two clicks at once are one payment, and a declined one says why', async ()
   await page.getByRole('button', { name: 'Перейти к оплате' }).dblclick()
   await page.getByRole('button', { name: 'Отменить' }).click()
   await page.getByRole('heading', { name: 'Платёж не состоялся' }).waitFor()
-  await page.getByText('платёж отклонён без объяснений').waitFor()
+  await page.getByText('платёж отклонён без указания причины').waitFor()
   expect(await paymentsOf(page)).toMatchObject([{ status: 'canceled', amount_rub: '5000' }])
 })
 
-test('an amount is understood however it is typed, and a wrong one is told beside its field', async () => {
+test('an amount is accepted in any typed form, and a wrong one shows an error at its field', async () => {
   const { page } = await openBrowser()
   await register(page)
   await page.goto('/app/billing')
   const amount = page.getByLabel('Сумма', { exact: true })
-  for (const [typed, told] of [
+  for (const [typed, message] of [
     ['９９,００', 'Не меньше 100,00'],
     ['сто рублей', 'Укажите сумму цифрами'],
-    ['150,000', 'Тысячи пишите слитно'],
-    ['150.000', 'Тысячи пишите слитно'],
-    ['100.001', 'Не больше двух знаков'],
+    ['150,000', 'Тысячи пишите без разделителей'],
+    ['150.000', 'Тысячи пишите без разделителей'],
+    ['100.001', 'не больше двух цифр'],
     ['', 'Укажите сумму'],
   ] as const) {
     await amount.fill(typed)
     await page.getByRole('button', { name: 'Перейти к оплате' }).click()
-    await page.getByText(told).first().waitFor()
+    await page.getByText(message).first().waitFor()
     expect(await page.locator(':focus').getAttribute('name')).toBe('amount_rub')
     expect(await amount.inputValue()).toBe(typed)
   }
-  await page.evaluate(() => scrollTo(0, 0)) // what lies half below the top bar has no colour behind it
+  await page.evaluate(() => scrollTo(0, 0)) // axe finds no background for text half below the top bar
   await expectNoViolations(page)
   await amount.fill(' 1\u00a0０00,50 ')
   await beginPayment(page)
@@ -128,7 +132,7 @@ test('an amount is understood however it is typed, and a wrong one is told besid
   expect(await paymentsOf(page)).toMatchObject([{ amount_rub: '1000.5' }])
 })
 
-test('an offer that has changed is accepted on the way, and what was typed stays', async () => {
+test('a changed offer is accepted on the way, and what was typed stays', async () => {
   const { page } = await openBrowser()
   const email = await register(page)
   await pool.query(
@@ -151,14 +155,14 @@ test('an offer that has changed is accepted on the way, and what was typed stays
   expect(await paymentsOf(page)).toMatchObject([{ amount_rub: '700', status: 'pending' }])
 })
 
-test('the threshold is kept, and taken away by an empty field', async () => {
+test('a threshold is kept, and an empty field removes it', async () => {
   const { page } = await openBrowser()
   await register(page)
   await page.goto('/app/billing')
   const threshold = page.getByLabel('Порог')
   await threshold.fill('150.000')
   await page.getByRole('button', { name: 'Сохранить' }).click()
-  await page.getByText('Тысячи пишите слитно').waitFor()
+  await page.getByText('Тысячи пишите без разделителей').waitFor()
   for (const [typed, kept] of [
     ['１00,50', '100.5'],
     ['', null],
@@ -171,7 +175,7 @@ test('the threshold is kept, and taken away by an empty field', async () => {
   }
 })
 
-test('a threshold that somebody else has set meanwhile is told, and replaced only by a second press', async () => {
+test('a threshold set by another user in the meantime is shown, and replaced only by a second click', async () => {
   const { page } = await openBrowser()
   await register(page)
   await page.goto('/app/billing')
@@ -181,7 +185,7 @@ test('a threshold that somebody else has set meanwhile is told, and replaced onl
   await threshold.fill('100')
   await setThreshold(page, '250')
   await page.getByRole('button', { name: 'Сохранить' }).click()
-  await page.getByText(/Порог сейчас: 250,00/).waitFor()
+  await page.getByText(/Текущий порог: 250,00/).waitFor()
   expect(await threshold.inputValue()).toBe('100')
   expect(await kept()).toBe('250')
   await page.getByRole('button', { name: 'Сохранить' }).click()
@@ -189,9 +193,9 @@ test('a threshold that somebody else has set meanwhile is told, and replaced onl
   expect(await kept()).toBe('100')
 })
 
-/** As another tab does it. */
-async function setThreshold(page: Page, roubles: string): Promise<void> {
-  const body = JSON.stringify({ low_balance_threshold_rub: roubles })
+/** As in another tab. */
+async function setThreshold(page: Page, rubles: string): Promise<void> {
+  const body = JSON.stringify({ low_balance_threshold_rub: rubles })
   const status = await page.evaluate(`(async () => {
     const headers = { 'content-type': 'application/json', 'idempotency-key': crypto.randomUUID() }
     const etag = (await fetch('/api/v1/organization')).headers.get('etag')

@@ -4,25 +4,27 @@ import { delimiter, join } from 'node:path'
 
 const names = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable']
 
-/** A Chromium: of `CHROMIUM`, in PATH, or installed where that is possible. @throws Error that says what to do */
+/** A Chromium: from `CHROMIUM`, in PATH, or installed if possible. @throws Error with instructions */
 export function findChromium(env: NodeJS.ProcessEnv): string {
   if (env.CHROMIUM !== undefined) return env.CHROMIUM
   const found = findInPath(env)
   if (found !== undefined) return found
-  const told = new Error('The browser tests need a Chromium: install one, or name it by CHROMIUM.')
-  if (process.getuid?.() !== 0) throw told
+  const notInstalled = new Error(
+    'The browser tests need a Chromium: install one, or set CHROMIUM to its path.',
+  )
+  if (process.getuid?.() !== 0) throw notInstalled
   try {
-    // A new machine has no lists of packages yet, and no font with Cyrillic letters and the sign of the rouble.
+    // A new machine has no package lists yet, and no font with Cyrillic letters and the ruble sign.
     for (const args of [
       ['update'],
       ['install', '-y', '--no-install-recommends', 'chromium', 'fonts-dejavu-core'],
     ])
       execFileSync('apt-get', args, { stdio: 'ignore', env: { ...env, DEBIAN_FRONTEND: 'noninteractive' } })
   } catch {
-    throw told
+    throw notInstalled
   }
   const installed = findInPath(env)
-  if (installed === undefined) throw told
+  if (installed === undefined) throw notInstalled
   return installed
 }
 

@@ -1,4 +1,4 @@
-/** What is wrong on which pages: a fault of a frame is on all of them, and is told once. */
+/** Problems by page: a problem of a frame occurs on all pages and is listed once. */
 export class Faults {
   readonly #places = new Map<string, string[]>()
 

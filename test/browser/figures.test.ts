@@ -1,7 +1,7 @@
 import type { Locator } from 'playwright-core'
 import { afterAll, expect, test } from 'vitest'
-import { postBatch } from '#cabinet/ledger/post-batch'
-import { nanoOf } from '#cabinet/ui/money/roubles'
+import { nanoOf } from '#cabinet/pages/money/rubles'
+import { postBatch } from '#core/ledger/post-batch'
 import { entryOf, uuidV7 } from '../support/customer.ts'
 import { callFrom, openDatabase, readFrom } from './signed-in-calls.ts'
 import { openBrowser, register } from './visitor.ts'
@@ -15,7 +15,7 @@ const moscowMs = 3 * 3_600_000
 /** Half an hour before the Moscow day began. */
 const yesterdayMs = () => Math.floor((Date.now() + moscowMs) / dayMs) * dayMs - moscowMs - 30 * 60_000
 
-/** Somebody new, with a key of this budget. */
+/** A new user with a key of this budget. */
 async function openCustomer(budget: string) {
   const visitor = await openBrowser()
   const { page } = visitor
@@ -36,7 +36,7 @@ async function openCustomer(budget: string) {
   return { ...visitor, book, organizationId: me.organization.id }
 }
 
-test('the overview draws today against yesterday, and the keys near their budget, and no others', async () => {
+test('the overview compares today with yesterday and shows the keys near their budget, and no others', async () => {
   const { page, book } = await openCustomer('2')
   await callFrom(page, 'POST', '/keys', { name: 'far from it', daily_budget_rub: '1000' })
   await book(['0.25'], yesterdayMs() - dayMs)
@@ -52,7 +52,7 @@ test('the overview draws today against yesterday, and the keys near their budget
     '2',
     'Вчера за весь день: 1',
   ])
-  const near = page.getByRole('region', { name: 'Ключи у предела' })
+  const near = page.getByRole('region', { name: 'Ключи, близкие к лимиту' })
   await near.getByRole('listitem').filter({ hasText: 'nearly done' }).waitFor()
   expect(await near.getByRole('listitem').count()).toBe(1)
   const spent = await near.locator('data').all()
@@ -62,7 +62,7 @@ test('the overview draws today against yesterday, and the keys near their budget
     .waitFor()
 })
 
-test('the usage page names the zone whose days and hours it shows', async () => {
+test('the usage page names the zone of its days and hours', async () => {
   const { page, organizationId } = await openCustomer('2')
   await page.goto('/app/usage')
   await page.getByText('Дни и часы: МСК', { exact: true }).waitFor()
@@ -72,7 +72,7 @@ test('the usage page names the zone whose days and hours it shows', async () => 
   await page.getByText('Дни и часы: UTC+5', { exact: true }).waitFor()
 })
 
-test('in a column of sums the points stand below each other, in figures of one width', async () => {
+test('in a column of sums the points align, with tabular digits', async () => {
   const { page, book } = await openCustomer('900000')
   await book(['1111.1', '0.000000001', '88.25', '7'], Date.now())
   for (const [address, name, column] of [
@@ -90,7 +90,7 @@ test('in a column of sums the points stand below each other, in figures of one w
   }
 })
 
-/** Where the decimal point of each sum of a column is drawn, in pixels, and with which figures. */
+/** The position in pixels of each decimal point of a column, and the kind of digits. */
 function pointsIn(table: Locator, column: string) {
   return table.evaluate((drawn, head) => {
     const index = [...drawn.querySelectorAll('thead th')].findIndex((cell) => cell.textContent === head)

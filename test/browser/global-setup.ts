@@ -8,14 +8,14 @@ import { findChromium } from './chromium.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** What `npm start --json` said, once for the whole run. */
+    /** The output of `npm start --json`, once for the whole run. */
     systemReady: string
-    /** Where the run's Chromium listens. */
+    /** The address of the run's Chromium. */
     chromiumEndpoint: string
   }
 }
 
-/** One `npm start` in a data folder of its own, and one Chromium, for all files of the project. */
+/** One `npm start` with its own data folder, and one Chromium, for all files of the project. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const executablePath = findChromium(process.env)
   const dataDir = mkdtempSync(join(tmpdir(), 'mg-browser-'))

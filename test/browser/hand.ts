@@ -1,6 +1,6 @@
 import type { Locator } from 'playwright-core'
 
-/** How somebody works a page: each of these reaches the target as a person would, or fails. */
+/** Ways of operating a page: each reaches the target as a user would, or fails. */
 export type Hand = {
   press(target: Locator): Promise<void>
   type(target: Locator, text: string): Promise<void>
@@ -20,10 +20,10 @@ export const touch: Hand = {
   },
 }
 
-/** More than any page of ours has. */
+/** More than any page has. */
 const stopsMax = 120
 
-/** The keys alone: Tab to it, Enter or Space on it. */
+/** Only the keyboard: Tab to it, Enter or Space on it. */
 export const keyboard: Hand = {
   async press(target) {
     await reach(target)
@@ -46,7 +46,7 @@ async function reach(target: Locator): Promise<void> {
   throw new Error(`Tab does not reach ${target}`)
 }
 
-/** Both presses in one turn of the page's loop: no person is quicker. */
+/** Both clicks in one turn of the page's event loop: no user is quicker. */
 export async function pressTwice(target: Locator): Promise<void> {
   await target.evaluate((button: HTMLElement) => {
     button.click()

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
-import { putResource } from '#cabinet/clusters/cluster-resources'
-import { createKey } from '#cabinet/keys/key-store'
-import { postBatch } from '#cabinet/ledger/post-batch'
-import { createModel, createProvider } from '../support/catalogue.ts'
+import { putResource } from '#core/clusters/cluster-resources'
+import { createKey } from '#core/keys/key-store'
+import { postBatch } from '#core/ledger/post-batch'
+import { createModel, createProvider } from '../support/catalog.ts'
 import { entryOf, pepper, recordOf } from '../support/customer.ts'
 import { inTestScope } from '../support/scope.ts'
 import { settle } from './addresses.ts'
@@ -15,7 +15,7 @@ const { pool } = cabinet
 
 const evil = (of: string) => `${of}<script>alert("${of}")</script><img src=evil onerror=alert(1)>`
 
-/** What a page made of a text is somewhere in it, and nothing of the text has become an element. */
+/** The page shows the text somewhere, and no part of it has become an element. */
 async function showsAsText(page: Page, address: string, ...texts: readonly string[]): Promise<void> {
   await page.goto(address)
   await settle(page)
@@ -23,7 +23,7 @@ async function showsAsText(page: Page, address: string, ...texts: readonly strin
   expect(await page.locator('img[src="evil"]').count(), address).toBe(0)
 }
 
-test('a tag in the name of an organization, a model, a browser or a resource of a cluster is text wherever it is shown', async () => {
+test('a tag in the name of an organization, model, browser or cluster resource is text wherever it is shown', async () => {
   await createProvider(pool, { name: 'evil', baseUrl: 'http://127.0.0.1:9/v1' })
   const model = `evil/${randomUUID()}`
   const [displayName, description] = [evil('model'), evil('description')]

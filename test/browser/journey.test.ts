@@ -17,36 +17,32 @@ const ways = [
 
 const dictionary = {
   ru: {
-    ...{
-      register: 'Создать аккаунт',
-      letter: 'Проверьте почту',
-      overview: 'Обзор',
-      keys: 'Ключи',
-      newKey: 'Создать ключ',
-    },
-    ...{
-      create: 'Создать ключ',
-      copyAndClose: 'Скопировать и закрыть',
-      pay: 'Перейти к оплате',
-      credited: 'Баланс пополнен',
-    },
-    ...{ ledger: 'История баланса', refund: 'Возврат платежа', refunded: 'Платёж возвращён' },
+    register: 'Создать аккаунт',
+    letter: 'Проверьте почту',
+    overview: 'Обзор',
+    keys: 'Ключи',
+    newKey: 'Создать ключ',
+    create: 'Создать ключ',
+    copyAndClose: 'Скопировать и закрыть',
+    pay: 'Перейти к оплате',
+    credited: 'Баланс пополнен',
+    ledger: 'История баланса',
+    refund: 'Возврат платежа',
+    refunded: 'Платёж возвращён',
   },
   en: {
-    ...{
-      register: 'Create the account',
-      letter: 'Check your mail',
-      overview: 'Overview',
-      keys: 'Keys',
-      newKey: 'Create a key',
-    },
-    ...{
-      create: 'Create the key',
-      copyAndClose: 'Copy and close',
-      pay: 'Continue to payment',
-      credited: 'Your balance is topped up',
-    },
-    ...{ ledger: 'Balance history', refund: 'Refund of a payment', refunded: 'The payment is refunded' },
+    register: 'Create the account',
+    letter: 'Check your email',
+    overview: 'Overview',
+    keys: 'Keys',
+    newKey: 'Create a key',
+    create: 'Create the key',
+    copyAndClose: 'Copy and close',
+    pay: 'Continue to payment',
+    credited: 'Your balance is topped up',
+    ledger: 'Balance history',
+    refund: 'Payment refund',
+    refunded: 'The payment was refunded',
   },
 } as const
 
@@ -78,7 +74,7 @@ for (const { name, language, hand, width } of ways)
     expect(await traces.placesOf(secret)).toEqual([])
   }, 150_000)
 
-/** From the address that somebody was told, by what is seen there. @returns the tab in which they have signed in */
+/** From a given address, using only what is visible. @returns the tab of the signed-in user */
 async function registerAndConfirm(page: Page, language: Language, hand: Hand): Promise<Page> {
   const words = dictionary[language]
   const email = newEmail()
@@ -98,7 +94,7 @@ async function registerAndConfirm(page: Page, language: Language, hand: Hand): P
   return mail
 }
 
-/** Another program, in a tab of its own. @returns it, once the letter is there */
+/** The mail catcher in another tab. @returns that tab, once the email is there */
 async function openMail(page: Page, email: string): Promise<Page> {
   const mail = await page.context().newPage()
   await linkTo(email, 'verify-email')
@@ -106,14 +102,14 @@ async function openMail(page: Page, email: string): Promise<Page> {
   return mail
 }
 
-/** The file that a page offers, as its link loads it. */
+/** The file that a page offers, as its link downloads it. */
 async function readFile(page: Page): Promise<void> {
   const href = await page.locator('main a[download]').first().getAttribute('href')
   const { status, text } = await callFrom(page, 'GET', (href ?? '').replace('/api/v1', ''))
   expect([status, text.split('\r\n').length > 1]).toEqual([200, true])
 }
 
-/** @returns what the page has put into the clipboard. */
+/** @returns what the page put into the clipboard. */
 async function makeKey(page: Page, language: Language, hand: Hand): Promise<string> {
   const words = dictionary[language]
   await hand.press(page.locator('nav a[href="/app/keys"]:visible'))
@@ -132,7 +128,7 @@ async function makeKey(page: Page, language: Language, hand: Hand): Promise<stri
   return page.evaluate(() => navigator.clipboard.readText())
 }
 
-/** The official SDK in a process of its own. */
+/** The official SDK in a separate process. */
 async function streamOnce(secret: string): Promise<string> {
   const env = { ...inheritedEnvironment, BASE_URL: system.baseUrl, API_KEY: secret, MODEL: 'demo/echo' }
   const program = join(import.meta.dirname, 'stream-once.ts')
@@ -163,7 +159,11 @@ async function payAndRefund(page: Page, language: Language, hand: Hand): Promise
     .filter(({ kind }) => kind !== 'charge')
     .map(({ kind, amount_rub }) => `${kind} ${amount_rub}`)
   expect(booked.toReversed()).toEqual([
-    ...['trial 30', 'top_up 1000', 'welcome 150', 'refund -1000', 'bonus_reversal -150'],
+    'trial 30',
+    'top_up 1000',
+    'welcome 150',
+    'refund -1000',
+    'bonus_reversal -150',
   ])
   const afterLast = await page
     .getByRole('region', { name: words.ledger })
@@ -175,7 +175,7 @@ async function payAndRefund(page: Page, language: Language, hand: Hand): Promise
   expect(afterLast).toBe(data[0]?.balance_after_rub)
 }
 
-/** By the shop, which has a page of its own; the customer's hears of it. */
+/** The shop refunds on its own page; the customer's page receives a hint. */
 async function refundAt(till: string, customers: Page): Promise<void> {
   const shop = await customers.context().newPage()
   await shop.goto(till)

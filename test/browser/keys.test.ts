@@ -8,7 +8,9 @@ const permissions = ['clipboard-read', 'clipboard-write']
 
 let kept: Awaited<ReturnType<BrowserContext['storageState']>> | undefined
 
-/** A browser of this file's customer, who registers once: so many registrations of one address are allowed in a minute. */
+/**
+ * A browser of this file's customer, who registers once: the number of registrations per address and minute is limited.
+ */
 async function openCustomer(look: Parameters<typeof openBrowser>[0] = {}): Promise<Visitor> {
   const visitor = await openBrowser(look, { permissions, ...(kept && { storageState: kept }) })
   if (kept === undefined) {
@@ -20,13 +22,13 @@ async function openCustomer(look: Parameters<typeof openBrowser>[0] = {}): Promi
 
 type Fields = Readonly<Record<string, string>>
 
-/** Fills in the dialog of a new key, as it stands open or after opening it. */
+/** Fills in the dialog of a new key, opening it if necessary. */
 async function fillNewKey(page: Page, fields: Fields): Promise<void> {
   await page.goto('/app/keys?new')
   for (const [name, value] of Object.entries(fields)) await page.locator(`dialog [name=${name}]`).fill(value)
 }
 
-/** Makes a key in the page, reads its secret and says that it is saved. */
+/** Creates a key on the page, reads its secret and confirms having saved it. */
 async function makeKey(
   page: Page,
   fields: Fields,
@@ -41,18 +43,20 @@ async function makeKey(
 
 const newName = () => `Программа ${crypto.randomUUID().slice(0, 8)}`
 
-/** What the gateway answers to a small request. */
+/** The gateway's response to a small request. */
 function ask(secret: string, content = 'привет', maxTokens = 20): Promise<Response> {
   return fetch(`${system.baseUrl}/chat/completions`, {
     method: 'POST',
     headers: { authorization: `Bearer ${secret}`, 'content-type': 'application/json' },
     body: JSON.stringify({
-      ...{ model: 'demo/echo', max_tokens: maxTokens, messages: [{ role: 'user', content }] },
+      model: 'demo/echo',
+      max_tokens: maxTokens,
+      messages: [{ role: 'user', content }],
     }),
   })
 }
 
-test('a key is made, its secret copied, the official SDK streams with it, and the overview ticks within 5 s', async () => {
+test('a key is created, its secret copied, the official SDK streams with it, and the overview ticks the step within 5 s', async () => {
   const { page, complaints } = await openBrowser({}, { permissions })
   await register(page)
   kept ??= await page.context().storageState()
@@ -88,7 +92,9 @@ test('a key is made, its secret copied, the official SDK streams with it, and th
   expect(await overview.locator('[data-step=request]').getAttribute('data-done')).toBe('false')
   const client = new OpenAI({ baseURL: system.baseUrl, apiKey: copied })
   const stream = await client.chat.completions.create({
-    ...{ model: 'demo/echo', messages: [{ role: 'user', content: 'раз два три' }], stream: true },
+    model: 'demo/echo',
+    messages: [{ role: 'user', content: 'раз два три' }],
+    stream: true,
   })
   let said = ''
   for await (const chunk of stream) said += chunk.choices[0]?.delta.content ?? ''
@@ -104,7 +110,7 @@ test('a key is made, its secret copied, the official SDK streams with it, and th
   expect(complaints).toEqual([])
 })
 
-/** What a page holds: its document, its storages, its address and what the browser keeps of the entry. */
+/** Everything that a page holds: its document, its storages, its address and the state of its history entry. */
 function everythingKept(page: Page): Promise<string> {
   return page.evaluate<string>(`[
     document.documentElement.outerHTML,
@@ -115,7 +121,7 @@ function everythingKept(page: Page): Promise<string> {
   ].join()`)
 }
 
-test('neither Back nor a browser that closes dialogs itself takes a new secret away before it is said to be saved', async () => {
+test('neither Back nor a browser that closes dialogs itself hides a new secret before the user confirms having saved it', async () => {
   const { page } = await openCustomer()
   await page.goto('/app')
   await page.getByRole('link', { name: 'Ключи', exact: true }).first().click()
@@ -141,21 +147,21 @@ test('neither Back nor a browser that closes dialogs itself takes a new secret a
   await page.locator('dialog').waitFor({ state: 'detached' })
 })
 
-test('a secret that the browser would not copy stays, and the dialog says so', async () => {
+test('a secret that the browser cannot copy stays visible, and the dialog shows the error', async () => {
   const { page } = await openCustomer()
   await fillNewKey(page, { name: newName() })
   await page.getByRole('button', { name: 'Создать ключ' }).last().click()
   await page.locator('[data-secret]').waitFor()
   await page.evaluate('navigator.clipboard.writeText = () => Promise.reject(new Error("refused"))')
   await page.getByRole('button', { name: 'Скопировать и закрыть' }).click()
-  await page.locator('dialog').getByRole('alert').filter({ hasText: 'выделите текст' }).waitFor()
+  await page.locator('dialog').getByRole('alert').filter({ hasText: 'Выделите текст' }).waitFor()
   expect(await page.locator('[data-secret]').isVisible()).toBe(true)
   await page.locator('dialog figure').getByRole('button', { name: 'Копировать код' }).click()
   await page.locator('dialog figure').getByRole('alert').waitFor()
   await expectNoViolations(page)
 })
 
-test('a secret whose answer was lost is told to be lost, of a new key and of a new secret, and there is one key', async () => {
+test('a lost response is reported for a new key and for a new secret, and there is one key', async () => {
   const { page, proxy } = await openCustomer()
   const name = newName()
   await fillNewKey(page, { name })
@@ -168,11 +174,11 @@ test('a secret whose answer was lost is told to be lost, of a new key and of a n
     await page.getByRole('dialog').getByRole('heading', { name: title }).waitFor()
     await expectNoViolations(page)
   }
-  await loseOnce(/\/keys$/, 'Создать ключ', 'Ключ создан, но его секрет не дошёл до вас')
+  await loseOnce(/\/keys$/, 'Создать ключ', 'Ключ создан, но его секрет до вас не дошёл')
   await page.getByRole('link', { name: 'Открыть ключ' }).click()
   await page.getByRole('heading', { name, level: 1 }).waitFor()
   await page.getByRole('button', { name: 'Выпустить новый секрет' }).click()
-  await loseOnce(/\/rotate$/, 'Выпустить новый секрет', 'Секрет заменён, но новый не дошёл до вас')
+  await loseOnce(/\/rotate$/, 'Выпустить новый секрет', 'Секрет заменён, но новый до вас не дошёл')
   await page.keyboard.press('Escape')
   await page.locator('dialog').waitFor({ state: 'detached' })
   expect(await page.locator(':focus').textContent()).toBe('Выпустить новый секрет')
@@ -181,7 +187,7 @@ test('a secret whose answer was lost is told to be lost, of a new key and of a n
   expect(await page.getByRole('link', { name, exact: true }).count()).toBe(1)
 })
 
-test('whoever has said that a secret is saved goes on where they asked for it', async () => {
+test('after confirming that a secret is saved the user is back where they were', async () => {
   const { page } = await openCustomer()
   const name = newName()
   await page.goto('/app/keys')
@@ -198,17 +204,17 @@ test('whoever has said that a secret is saved goes on where they asked for it', 
   await saveSecretOf('Выпустить новый секрет', () => page.locator('dialog [name=grace]').waitFor())
 })
 
-test('an organization without keys is told what they are for, and makes its first from there', async () => {
+test('an organization without keys sees what keys are for, and creates its first from there', async () => {
   const { page } = await openBrowser()
   await register(page)
   await page.goto('/app/keys')
-  await page.getByText('Здесь будут ключи').waitFor()
+  await page.getByText('Здесь появятся ключи').waitFor()
   await expectNoViolations(page)
   await page.getByRole('region', { name: 'Все ключи' }).getByRole('button', { name: 'Создать ключ' }).click()
   await page.locator('dialog [name=name]').waitFor()
 })
 
-test('a dialog stays when a selection that began in it ends beside it, and closes at a click beside it', async () => {
+test('a dialog stays open when a selection ends outside it, and closes on a click outside it', async () => {
   const { page } = await openCustomer()
   const name = newName()
   await fillNewKey(page, { name })
@@ -223,7 +229,7 @@ test('a dialog stays when a selection that began in it ends beside it, and close
   await page.locator('dialog').waitFor({ state: 'detached' })
 })
 
-test('two clicks at once on the button make one key', async () => {
+test('two clicks at once on the button create one key', async () => {
   const { page } = await openCustomer()
   const name = newName()
   await fillNewKey(page, { name })
@@ -235,7 +241,7 @@ test('two clicks at once on the button make one key', async () => {
   expect(await page.getByRole('link', { name, exact: true }).count()).toBe(1)
 })
 
-test('a key that is blocked in the page is refused at its next request, and works again once it is not', async () => {
+test('a key blocked on the page is rejected at its next request, and works again after unblocking', async () => {
   const { page } = await openCustomer()
   const { secret, path } = await makeKey(page, { name: newName() })
   expect((await ask(secret)).status).toBe(200)
@@ -249,7 +255,7 @@ test('a key that is blocked in the page is refused at its next request, and work
   expect((await ask(secret)).status).toBe(200)
 })
 
-test('a key that has run out of its budget shows the numbers of the error within 5 s, also on the overview', async () => {
+test('a key that used up its budget shows the numbers of the error within 5 s, also on the overview', async () => {
   const { page } = await openCustomer()
   const name = newName()
   const { secret, path } = await makeKey(page, { name, daily_budget_rub: ' ０,０１ ' })
@@ -258,7 +264,7 @@ test('a key that has run out of its budget shows the numbers of the error within
   const overview = await page.context().newPage()
   await overview.goto('/app')
   await overview.getByRole('heading', { name: 'Последние отказы' }).waitFor()
-  // The second one books nothing, so no hint leads to it.
+  // The second request costs nothing, so no hint reports it.
   for (let times = 0; times < 2; times++) {
     const error = await askUntilRefused(secret)
     const refusedMs = Date.now()
@@ -285,10 +291,10 @@ async function askUntilRefused(secret: string): Promise<BudgetError> {
     const { error } = (await response.json()) as { readonly error: BudgetError }
     if (error.code === 'request_exceeds_budget' || error.code === 'daily_budget_exceeded') return error
   }
-  throw new Error('the key was never refused')
+  throw new Error('the key was never rejected')
 }
 
-test('who saves after somebody else is told so, keeps what they typed, and sees the newest', async () => {
+test("after another user's change, a save shows a conflict, keeps what was typed, and shows the newest version", async () => {
   const { page } = await openCustomer()
   const { path } = await makeKey(page, { name: newName(), rpm: '10' })
   await page.goto(path)
@@ -300,7 +306,7 @@ test('who saves after somebody else is told so, keeps what they typed, and sees 
   await other.getByText('Сохранено').waitFor()
 
   await page.getByRole('button', { name: 'Сохранить' }).click()
-  const alert = page.getByRole('alert').filter({ hasText: 'ключ изменил кто-то другой' })
+  const alert = page.getByRole('alert').filter({ hasText: 'его изменил другой пользователь' })
   expect(await alert.textContent()).toContain('Запросов в минуту:77')
   expect(await page.getByRole('alert').count()).toBe(1)
   expect(await page.locator('[name=tpm]').inputValue()).toBe('５ ０００')
@@ -313,7 +319,7 @@ test('who saves after somebody else is told so, keeps what they typed, and sees 
   expect(await page.locator('[name=rpm]').inputValue()).toBe('77')
 })
 
-test('what is typed into the limits while they are being saved stays, and is saved next', async () => {
+test('limits typed during a save stay, and are saved next', async () => {
   const { page, proxy } = await openCustomer()
   const { path } = await makeKey(page, { name: newName() })
   await page.goto(path)
@@ -341,7 +347,7 @@ test('what is typed into the limits while they are being saved stays, and is sav
   expect(await page.locator('[name=tpm]').inputValue()).toBe('5000')
 })
 
-test('a rotated key works with its new secret at once, and with the old one for the grace alone', async () => {
+test('a rotated key works with its new secret at once, and with the old one only for the grace period', async () => {
   const { page } = await openCustomer()
   const { secret, path } = await makeKey(page, { name: newName() })
   await page.goto(path)
@@ -362,7 +368,7 @@ test('a rotated key works with its new secret at once, and with the old one for 
   }
 })
 
-test('a key is revoked once its name was typed, and is gone from the list and at the gateway', async () => {
+test('a key is revoked after its name was typed, and disappears from the list and the gateway', async () => {
   const { page } = await openCustomer()
   const name = `${'и'.repeat(240)} ${newName().slice(-8)}`
   const { secret, path } = await makeKey(page, { name })
@@ -380,16 +386,16 @@ test('a key is revoked once its name was typed, and is gone from the list and at
   await page.getByRole('link', { name, exact: true }).waitFor({ state: 'detached' })
 })
 
-test('a key that is not there is told under a heading, with a way back', async () => {
+test('a missing key is reported under a heading, with a link back', async () => {
   const { page } = await openCustomer()
   await page.goto(`/app/keys/${crypto.randomUUID()}`)
-  await page.getByRole('alert').getByText('Такого здесь нет').waitFor()
+  await page.getByRole('alert').getByText('Не найдено').waitFor()
   expect(await page.getByRole('heading', { level: 1 }).allTextContents()).toEqual(['Ключ'])
   await page.getByRole('link', { name: 'Все ключи' }).waitFor()
   await expectNoViolations(page)
 })
 
-test('wrong fields of a new key have their errors, and names of any script are shown as they are', async () => {
+test('wrong fields of a new key show errors, and names in any script are shown unchanged', async () => {
   const { page, complaints } = await openCustomer({ width: 390 })
   await fillNewKey(page, {
     name: '',
@@ -420,31 +426,28 @@ test('wrong fields of a new key have their errors, and names of any script are s
 
 const widthOf = (page: Page) => page.evaluate<number>('document.documentElement.scrollWidth')
 
-test.for(['light', 'dark'] as const)(
-  'nothing on the pages and dialogs of keys keeps anybody out: %s',
-  async (theme) => {
-    const { page } = await openCustomer({ theme, width: theme === 'light' ? 1280 : 390 })
-    const { path } = await makeKey(page, { name: newName(), daily_budget_rub: '5' })
-    await expectNoViolations(page)
-    await page.goto('/app')
-    await page.getByRole('heading', { name: 'Последние отказы' }).waitFor()
-    await expectNoViolations(page)
-    await fillNewKey(page, { rpm: 'x' })
-    await page.getByLabel('Только выбранные').check()
-    await page.getByLabel('Все модели demo').waitFor()
-    await page.getByRole('button', { name: 'Создать ключ' }).last().click()
-    await expectNoViolations(page)
-    await page.goto(path)
-    await page.getByRole('table').waitFor()
-    await expectNoViolations(page)
-    await page.getByRole('button', { name: 'Отозвать ключ' }).click()
-    await expectNoViolations(page)
-    await page.keyboard.press('Escape')
-    expect(await page.locator(':focus').textContent()).toBe('Отозвать ключ')
-    await page.getByRole('button', { name: 'Выпустить новый секрет' }).click()
-    await expectNoViolations(page)
-    await page.getByRole('button', { name: 'Выпустить новый секрет' }).last().click()
-    await page.locator('[data-secret]').waitFor()
-    await expectNoViolations(page)
-  },
-)
+test.for(['light', 'dark'] as const)('pages and dialogs of keys are accessible: %s', async (theme) => {
+  const { page } = await openCustomer({ theme, width: theme === 'light' ? 1280 : 390 })
+  const { path } = await makeKey(page, { name: newName(), daily_budget_rub: '5' })
+  await expectNoViolations(page)
+  await page.goto('/app')
+  await page.getByRole('heading', { name: 'Последние отказы' }).waitFor()
+  await expectNoViolations(page)
+  await fillNewKey(page, { rpm: 'x' })
+  await page.getByLabel('Только выбранные').check()
+  await page.getByLabel('Все модели demo').waitFor()
+  await page.getByRole('button', { name: 'Создать ключ' }).last().click()
+  await expectNoViolations(page)
+  await page.goto(path)
+  await page.getByRole('table').waitFor()
+  await expectNoViolations(page)
+  await page.getByRole('button', { name: 'Отозвать ключ' }).click()
+  await expectNoViolations(page)
+  await page.keyboard.press('Escape')
+  expect(await page.locator(':focus').textContent()).toBe('Отозвать ключ')
+  await page.getByRole('button', { name: 'Выпустить новый секрет' }).click()
+  await expectNoViolations(page)
+  await page.getByRole('button', { name: 'Выпустить новый секрет' }).last().click()
+  await page.locator('[data-secret]').waitFor()
+  await expectNoViolations(page)
+})

@@ -1,9 +1,9 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import type { Page } from 'playwright-core'
 import { afterAll, expect, test } from 'vitest'
-import { putResource } from '#cabinet/clusters/cluster-resources'
-import { createKey } from '#cabinet/keys/key-store'
-import { nanoRub } from '#cabinet/ledger/money'
+import { putResource } from '#core/clusters/cluster-resources'
+import { createKey } from '#core/keys/key-store'
+import { nanoRub } from '#core/ledger/money'
 import { pepper } from '../support/customer.ts'
 import { inTestScope } from '../support/scope.ts'
 import { settle } from './addresses.ts'
@@ -15,7 +15,7 @@ import { openBrowser, register } from './visitor.ts'
 const pool = openDatabase()
 afterAll(() => pool.end())
 
-/** A key as the operator writes it for an ApiKey that somebody has applied, with names as long as a cluster allows. */
+/** A key as the operator writes it for an ApiKey, with names as long as a cluster allows. */
 async function applyKey(page: Page) {
   const me = await readFrom<{ readonly organization: { readonly id: string } }>(page, '/me')
   const organizationId = me.organization.id
@@ -37,11 +37,11 @@ async function applyKey(page: Page) {
   return { ...object, keyName: name, path: `/app/keys/${keyId}` }
 }
 
-/** Whatever of a page's own can be pressed, typed into or chosen from. */
+/** Every control of a page, without those of its frame. */
 const offeredOn = (page: Page) =>
   page.getByRole('main').locator('button, input, select, textarea, [contenteditable]').allTextContents()
 
-test('a key made by kubectl shows cluster, namespace and name, can be blocked, and nothing else of it can be changed', async () => {
+test('a key created by kubectl shows cluster, namespace and name, and can only be blocked', async () => {
   const { page } = await openBrowser()
   await register(page)
   const { clusterId, namespace, name, keyName, path } = await applyKey(page)
@@ -68,7 +68,7 @@ test('a key made by kubectl shows cluster, namespace and name, can be blocked, a
   expect(new URL(page.url()).pathname).toBe(path)
 })
 
-test('names as long as a cluster allows break neither page of keys at 320 px', async () => {
+test('names as long as a cluster allows break no page of keys at 320 px', async () => {
   const { page } = await openBrowser({ language: 'en', width: 320 })
   await register(page)
   const { path } = await applyKey(page)

@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
-import { billingWords } from '#cabinet/ui/words/billing'
-import { shellWords } from '#cabinet/ui/words/shell'
+import { shellWords } from '#cabinet/pages/app/messages'
+import { billingWords } from '#cabinet/pages/features/billing/messages'
 import { openBrowser, register, signInOwner } from './visitor.ts'
 
 const shell = shellWords.ru
@@ -13,7 +13,7 @@ async function chooseEnglish(page: Page): Promise<void> {
   await page.getByRole('button', { name: shellWords.en.logout, exact: true }).waitFor()
 }
 
-test('another language says the errors beside fields in it too', async () => {
+test('a change of language also translates errors at fields', async () => {
   const { page } = await openBrowser()
   await register(page)
   await page.goto('/app/billing')
@@ -33,7 +33,7 @@ test('another language says the errors beside fields in it too', async () => {
   expect(await error()).toMatch(/^[^а-я]+$/i)
 }, 60_000)
 
-test('another language leaves the name of what a page is about in the title of its tab', async () => {
+test("a change of language keeps the name of a page's subject in the tab's title", async () => {
   const { page } = await openBrowser()
   await signInOwner(page)
   await page.goto('/app/keys')
@@ -44,6 +44,6 @@ test('another language leaves the name of what a page is about in the title of i
   await chooseEnglish(page)
   expect(await page.title()).toContain(name)
   const isKept = page.waitForResponse((response) => response.url().endsWith('/api/v1/me') && response.ok())
-  await page.getByRole('button', { name: 'Русский' }).click() // letters to the owner are read by other tests
+  await page.getByRole('button', { name: 'Русский' }).click() // other tests read emails to the owner
   await isKept
 }, 60_000)

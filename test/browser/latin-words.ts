@@ -1,19 +1,19 @@
 import type { Page } from 'playwright-core'
 
-/** What Russian pages say in Latin letters: names, and words that nobody says otherwise. Nothing else may be. */
+/** Latin words allowed on Russian pages: names, and terms without a Russian form. Nothing else may be there. */
 const known = new Set(
   `Model Gateway API SDK ID URL CSV IP JSON HTTP HTTPS QR TOTP curl Python Node js JavaScript OpenAI kubectl Kubernetes
    Markdown English Enter Shift NAMESPACE Chrome Chromium Firefox Safari Linux Windows`.split(/\s+/),
 )
 
-/** Fields of answers that hold names which somebody has given: they are shown as they are. */
+/** Fields of responses with names given by users: they are shown unchanged. */
 const isName =
   /(?:^|_)(?:name|id|email|model|provider|prefix|masked|agent|address|backend|description|organization)$/
 
-/** Spelt as they are elsewhere. */
+/** Spelled the same in every language. */
 const quoted = ['base_url', 'x-gateway-request-id']
 
-/** What people and providers have called things, of all answers that this page reads from now on. */
+/** The names given by users and providers, from all responses that this page reads from now on. */
 export function namesReadBy(page: Page): ReadonlySet<string> {
   const names = new Set(quoted)
   const collect = (value: unknown, field = ''): void => {
@@ -29,7 +29,7 @@ export function namesReadBy(page: Page): ReadonlySet<string> {
   return names
 }
 
-/** Words in Latin letters that are neither known nor a name. Pure. */
+/** Words in Latin letters that are neither allowed nor a name. Pure. */
 export function findLatinWords(texts: readonly string[], names: ReadonlySet<string>): readonly string[] {
   const longestFirst = [...names].toSorted((a, b) => b.length - a.length)
   return texts.flatMap((text) => {

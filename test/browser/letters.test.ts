@@ -15,7 +15,7 @@ const next = 'another long phrase'
 const submitOf = (page: Page) => page.locator('form [type=submit]')
 const headingOf = (page: Page, name: string) => page.getByRole('heading', { name, level: 1 })
 
-/** Asks for a letter on the page that is open. @returns the link of the letter, another one than before */
+/** Requests an email on the open page. @returns the link of the email, different from the one before */
 async function askForLetter(
   page: Page,
   email: string,
@@ -35,14 +35,14 @@ async function askForLetter(
   )
 }
 
-/** Where this tab has been, as its Back button knows it. */
+/** The history of this tab, as the Back button sees it. */
 async function historyOf(page: Page): Promise<string> {
   const session = await page.context().newCDPSession(page)
   const { entries } = await session.send('Page.getNavigationHistory')
   return entries.map(({ url }) => url).join('\n')
 }
 
-test('a forgotten password is replaced by the letter: the new one signs in, the old one does not, every session ends', async () => {
+test('a password is reset by email: the new one signs in, the old one does not, and every session ends', async () => {
   const { page: elsewhere } = await openBrowser()
   const email = await register(elsewhere)
   const { page } = await openBrowser()
@@ -55,7 +55,7 @@ test('a forgotten password is replaced by the letter: the new one signs in, the 
   const link = await askForLetter(page, email, 'reset')
   await expectNoViolations(page)
 
-  await page.goto(link) // in the tab that has asked for it: the address differs behind # alone
+  await page.goto(link) // in the same tab: only the part after # differs
   await headingOf(page, 'Придумайте новый пароль').waitFor()
   await page.locator('[name=password]').fill('short')
   await submitOf(page).click()
@@ -77,7 +77,7 @@ test('a forgotten password is replaced by the letter: the new one signs in, the 
   await signIn(page, email, next)
 })
 
-test('a link to a new password that was used or is too old says so, and leads to another letter', async () => {
+test('a used or expired reset link shows an error, and offers another email', async () => {
   const { page: elsewhere } = await openBrowser()
   const email = await register(elsewhere)
   const { page } = await openBrowser()
@@ -109,7 +109,7 @@ test('a link to a new password that was used or is too old says so, and leads to
   await signIn(page, email, `${next} once more`)
 })
 
-test('a link that confirms an address: once it signs in, again it leads to the sign-in, and too late to another letter', async () => {
+test('a confirmation link signs in once; used again it leads to the sign-in, and expired to another email', async () => {
   const { page } = await openBrowser()
   const email = newEmail()
   await page.goto('/register')
@@ -141,6 +141,6 @@ test('a link that confirms an address: once it signs in, again it leads to the s
   await another.waitForURL('**/login')
 
   await another.goto('/verify-email')
-  await another.getByText('В этой ссылке не хватает кода.').waitFor()
+  await another.getByText('Ссылка неполная.').waitFor()
   await expectNoViolations(another)
 })

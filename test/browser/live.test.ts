@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import type { Page } from 'playwright-core'
 import { afterAll, expect, test } from 'vitest'
-import { credit } from '#cabinet/ledger/credit'
-import { nanoRub } from '#cabinet/ledger/money'
+import { credit } from '#core/ledger/credit'
+import { nanoRub } from '#core/ledger/money'
 import { inTestScope } from '../support/scope.ts'
 import { settle, visit } from './addresses.ts'
 import { openDatabase, readFrom } from './signed-in-calls.ts'
@@ -11,15 +11,15 @@ import { openBrowser, register, system } from './visitor.ts'
 const pool = openDatabase()
 afterAll(() => pool.end())
 
-/** A page asks every 5 s while it hears no stream; the rest is for a busy machine. */
+/** A page polls every 5 s while it hears no stream; the rest is for a busy machine. */
 const polledMs = 10_000
-/** Longer than a page waits for a stream that says nothing. */
+/** Longer than a page waits for a silent stream. */
 const silenceMs = 36_000
 
 const isEvents = (url: URL | string) => String(url).endsWith('/api/v1/events')
 const streamTo = (page: Page) => page.waitForResponse((answer) => isEvents(answer.url()) && answer.ok())
 
-/** Somebody new on the page of keys, who hears the stream of events. */
+/** A new user on the page of keys, connected to the stream of events. */
 async function openLive() {
   const { page, proxy } = await openBrowser()
   await page.clock.install()
@@ -32,14 +32,14 @@ async function openLive() {
   return { page, proxy, organizationId: me.organization.id }
 }
 
-/** As a payment is, or an administrator does it: the page has no part in it. */
-async function give(organizationId: string, roubles: bigint): Promise<void> {
-  const amount = nanoRub(roubles * 1_000_000_000n)
+/** Like a payment or an administrator's change: the page takes no part in it. */
+async function give(organizationId: string, rubles: bigint): Promise<void> {
+  const amount = nanoRub(rubles * 1_000_000_000n)
   const credited = { organizationId, kind: 'adjustment', refId: randomUUID(), amount } as const
   await inTestScope(pool, (client) => credit(client, credited))
 }
 
-/** What the same person does elsewhere. */
+/** An action of the same user elsewhere. */
 async function post(page: Page, path: string, data: object): Promise<void> {
   const headers = { 'idempotency-key': randomUUID(), origin: system.cabinetUrl }
   expect((await page.request.post(`/api/v1${path}`, { data, headers })).status()).toBe(201)
@@ -53,11 +53,11 @@ async function seesBalance(page: Page, change: () => Promise<void>): Promise<voi
   await expect.poll(() => balanceOf(page), { timeout: polledMs }).not.toBe(before)
 }
 
-for (const [how, told] of [
+for (const [how, state] of [
   ['cut', 'cut'],
   ['hold', 'held back by something in between'],
 ] as const)
-  test(`balance, keys and payments are current within 10 s though the stream of events is ${told}, which is taken up again`, async () => {
+  test(`balance, keys and payments are current within 10 s though the stream of events is ${state}, and it reconnects`, async () => {
     const { page, proxy, organizationId } = await openLive()
     const untilMissed = () => (how === 'hold' ? page.clock.fastForward(silenceMs) : undefined)
     proxy.interrupt(isEvents, how)
@@ -79,13 +79,13 @@ for (const [how, told] of [
     await takenUp
     await seesBalance(page, () => give(organizationId, 1n))
     const asked = countOf(page, '/api/v1/balance')
-    await passTime(page, 4_000) // what was being read once more
+    await passTime(page, 4_000) // reads that were in progress are repeated
     const before = asked()
     await passTime(page, 6_000)
     expect(asked()).toBe(before)
   })
 
-test('a tab that nobody sees holds no stream and asks nothing, and shows what it has missed once it is seen', async () => {
+test('a hidden tab holds no stream and polls nothing, and catches up once it is visible', async () => {
   const { page, organizationId } = await openLive()
   const closed = page.waitForEvent('requestfailed', (request) => isEvents(request.url()))
   await setSeen(page, false)
@@ -102,7 +102,7 @@ test('a tab that nobody sees holds no stream and asks nothing, and shows what it
   await expect.poll(() => balanceOf(page), { timeout: 3_000 }).not.toBe(before)
 })
 
-test('once the day ends by the server’s clock, usage and keys are read again, and not before', async () => {
+test('usage and keys are read again once the day ends by the server’s clock, and not before', async () => {
   const { page } = await openBrowser()
   await page.clock.install()
   await register(page)
@@ -124,7 +124,7 @@ test('once the day ends by the server’s clock, usage and keys are read again, 
     await page.goto(address)
     await opened
     await settle(page)
-    await passTime(page, 4_000) // what the beginning of a stream has read once more
+    await passTime(page, 4_000) // the beginning of a stream repeats reads
     const asked = countOf(page, path)
     await passTime(page, 1_000)
     expect([address, asked()]).toEqual([address, 0])
@@ -142,13 +142,13 @@ function countOf(page: Page, path: string): () => number {
   return () => count
 }
 
-/** The page's clock; then until whatever it has asked for by then was told of. */
+/** Advances the page's clock, then waits until all calls made by then have their response. */
 async function passTime(page: Page, ms: number): Promise<void> {
   await page.clock.fastForward(ms)
   await page.evaluate(() => fetch('/api/v1/config').then((answer) => answer.text()))
 }
 
-/** A headless browser shows every tab. */
+/** A headless browser treats every tab as visible. */
 function setSeen(page: Page, isSeen: boolean): Promise<void> {
   return page.evaluate((seen) => {
     Object.defineProperty(document, 'hidden', { value: !seen, configurable: true })

@@ -4,23 +4,23 @@ import { join } from 'node:path'
 import type { Pool } from 'pg'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { createPool } from '#cabinet/db/pool'
-import { createModel, createProvider } from '../support/catalogue.ts'
+import { createPool } from '#core/db/pool'
+import { createModel, createProvider } from '../support/catalog.ts'
 import { databaseUrlOf, type Standalone, startStandalone } from '../support/standalone.ts'
 import { expectNoViolations } from './axe.ts'
 import { openBrowser } from './visitor.ts'
 
 const modelCount = 500
 
-/** A system of its own: five hundred models are nothing that other tests should meet. */
-let catalogue: Standalone
+/** Separate servers: other tests should not see five hundred models. */
+let catalog: Standalone
 let pool: Pool
 const dataDir = mkdtempSync(join(tmpdir(), 'mg-models-'))
 
 beforeAll(async () => {
-  catalogue = await startStandalone({ DATA_DIR: dataDir })
-  pool = createPool({ databaseUrl: databaseUrlOf(catalogue), applicationName: 'test' })
-  await createProvider(pool, { name: 'acme', baseUrl: catalogue.baseUrl })
+  catalog = await startStandalone({ DATA_DIR: dataDir })
+  pool = createPool({ databaseUrl: databaseUrlOf(catalog), applicationName: 'test' })
+  await createProvider(pool, { name: 'acme', baseUrl: catalog.baseUrl })
   for (let n = 0; n < modelCount; n += 1)
     await createModel(pool, `acme/model-${n}`, 'acme', {
       displayName: `Acme ${n}`,
@@ -33,11 +33,11 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await pool.end()
-  await catalogue.stop()
+  await catalog.stop()
   rmSync(dataDir, { recursive: true, force: true })
 })
 
-/** A price with every class, of odd digits, and another one that is scheduled. */
+/** A price with every class and odd digits, and a scheduled one. */
 async function putFullPrice(model: string): Promise<void> {
   const insert = `insert into model_prices
       (id, model, scheduled, valid_from, input, cached_input, cache_write, output, reasoning, per_request)`
@@ -51,16 +51,16 @@ async function putFullPrice(model: string): Promise<void> {
   )
 }
 
-async function openCatalogue(path: string, look: Parameters<typeof openBrowser>[0] = {}) {
-  const visitor = await openBrowser(look, { baseURL: catalogue.cabinetUrl })
+async function openCatalog(path: string, look: Parameters<typeof openBrowser>[0] = {}) {
+  const visitor = await openBrowser(look, { baseURL: catalog.cabinetUrl })
   await visitor.page.goto(path)
   return visitor
 }
 
 const foundIn = (page: Page, count: string) => page.getByRole('status').filter({ hasText: count }).waitFor()
 
-test('filters are in the address, come back with a reload, and change when somebody goes back', async () => {
-  const { page, complaints } = await openCatalogue('/models')
+test('filters are in the address, survive a reload, and follow Back', async () => {
+  const { page, complaints } = await openCatalog('/models')
   await foundIn(page, '504 модели')
   await page.getByLabel('Поиск').fill('acme 1')
   await page.getByLabel('Контекст').selectOption('1000000')
@@ -80,8 +80,8 @@ test('filters are in the address, come back with a reload, and change when someb
   expect(complaints).toEqual([])
 })
 
-test('each filter keeps what it says, in any combination an address may have', async () => {
-  const { page } = await openCatalogue('/models?modality=image')
+test('each filter shows its value, in any combination that an address may have', async () => {
+  const { page } = await openCatalog('/models?modality=image')
   await foundIn(page, '5 моделей')
   for (const [search, count] of [
     ['?kind=embedding', '1 модель'],
@@ -97,8 +97,8 @@ test('each filter keeps what it says, in any combination an address may have', a
   }
 })
 
-test('nothing found is one sentence and a way out, also of a provider that there is not', async () => {
-  const { page } = await openCatalogue('/models?provider=nobody&q=%3Cscript%3Ealert(1)%3C/script%3E')
+test('an empty result is one sentence with a way out, also for an unknown provider', async () => {
+  const { page } = await openCatalog('/models?provider=nobody&q=%3Cscript%3Ealert(1)%3C/script%3E')
   await page.getByText('По этим условиям ничего не нашлось.').waitFor()
   expect(await page.getByLabel('Поиск').inputValue()).toBe('<script>alert(1)</script>')
   await page.getByRole('button', { name: 'Сбросить фильтры' }).click()
@@ -106,16 +106,16 @@ test('nothing found is one sentence and a way out, also of a provider that there
   await page.waitForURL('**/models')
 })
 
-test('an id is copied as programs send it', async () => {
-  const { page } = await openCatalogue('/models?q=model-42')
+test('an id is copied in the form that programs send', async () => {
+  const { page } = await openCatalog('/models?q=model-42')
   await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
   await page.getByRole('button', { name: 'Копировать идентификатор acme/model-42', exact: true }).click()
   await page.getByText('Скопировано').waitFor()
   expect(await page.evaluate('navigator.clipboard.readText()')).toBe('acme/model-42')
 })
 
-test('the calculator says what the server would book, to the last digit', async () => {
-  const { page } = await openCatalogue('/models/acme/model-1')
+test('the calculator shows what the server would charge, to the last digit', async () => {
+  const { page } = await openCatalog('/models/acme/model-1')
   const counts = [
     [0, 0, 0, 0, 0],
     [1, 1, 1, 1, 1],
@@ -129,12 +129,16 @@ test('the calculator says what the server would book, to the last digit', async 
     await page.getByLabel('Токенов записи в кэш').fill(String(write))
     await page.getByLabel('Токенов вывода').fill(String(output))
     await page.getByLabel('Токенов рассуждения').fill(String(reasoning))
-    const answer = await fetch(`${catalogue.cabinetUrl}/api/v1/pricing/estimate`, {
+    const answer = await fetch(`${catalog.cabinetUrl}/api/v1/pricing/estimate`, {
       method: 'POST',
-      headers: { 'content-type': 'application/json', origin: catalogue.cabinetUrl },
+      headers: { 'content-type': 'application/json', origin: catalog.cabinetUrl },
       body: JSON.stringify({
-        ...{ model: 'acme/model-1', input_tokens: input, output_tokens: output, reasoning_tokens: reasoning },
-        ...{ cached_input_tokens: cached, cache_write_tokens: write },
+        model: 'acme/model-1',
+        input_tokens: input,
+        output_tokens: output,
+        reasoning_tokens: reasoning,
+        cached_input_tokens: cached,
+        cache_write_tokens: write,
       }),
     })
     const { cost_rub } = (await answer.json()) as { readonly cost_rub: string }
@@ -142,8 +146,8 @@ test('the calculator says what the server would book, to the last digit', async 
   }
 })
 
-test('numbers are read as people type and paste them, and what is none is said beside its field', async () => {
-  const { page } = await openCatalogue('/models/demo/echo')
+test('numbers are read in any typed or pasted form, and anything else shows an error at its field', async () => {
+  const { page } = await openCatalog('/models/demo/echo')
   const input = page.getByLabel('Токенов ввода')
   await input.fill('１ 000\u00a0000')
   await page.getByLabel('Токенов вывода').fill('0')
@@ -155,38 +159,38 @@ test('numbers are read as people type and paste them, and what is none is said b
   }
 })
 
-test('what prices will be is said before they are', async () => {
-  const { page } = await openCatalogue('/models?q=model-1&context=1000000')
+test('future prices are announced', async () => {
+  const { page } = await openCatalog('/models?q=model-1&context=1000000')
   await page.getByText(/с \d+ \S+ \d{4} г\. — 22,00/).waitFor()
   await page.goto('/models/acme/model-1')
   await page.getByText('Цены изменятся').waitFor()
   expect(await page.getByRole('row', { name: /Вывод/ }).textContent()).toMatch(/98,765.₽.*44,00/)
 })
 
-test('a model that there is not says so, and leads to the catalogue', async () => {
-  const { page } = await openCatalogue('/models/acme/nothing/%3Cscript%3E')
+test('an unknown model is reported, with a link to the catalog', async () => {
+  const { page } = await openCatalog('/models/acme/nothing/%3Cscript%3E')
   await page.getByText('Такой модели в каталоге нет').waitFor()
   await page.getByRole('link', { name: 'Открыть каталог' }).click()
   await foundIn(page, '504 модели')
 })
 
-test('the start page shows a price and a real request to whoever comes, in at most eight requests', async () => {
-  const visitor = await openBrowser({}, { baseURL: catalogue.cabinetUrl })
+test('the start page shows every visitor a price and a real request, in at most eight requests', async () => {
+  const visitor = await openBrowser({}, { baseURL: catalog.cabinetUrl })
   const { page, complaints } = visitor
   const asked: string[] = []
   page.on('request', (request) => asked.push(request.url()))
   await page.goto('/')
   await page.getByText(/Цены — от 10,00.₽/).waitFor()
   const code = (await page.locator('pre').textContent()) ?? ''
-  expect(code).toContain(`curl ${catalogue.baseUrl}/chat/completions`)
+  expect(code).toContain(`curl ${catalog.baseUrl}/chat/completions`)
   expect(code).toMatch(/"model": "(?:acme|demo)\//)
   await page.getByRole('link', { name: 'Создать аккаунт' }).first().waitFor()
   expect(asked.length).toBeLessThanOrEqual(8)
   expect(complaints).toEqual([])
 })
 
-test('a document is shown with the day of its version, and no HTML of it is ever run', async () => {
-  const { page } = await openCatalogue('/legal')
+test('a document shows the day of its version, and its HTML never runs', async () => {
+  const { page } = await openCatalog('/legal')
   await page
     .getByRole('link', { name: /Редакция от/ })
     .first()
@@ -201,11 +205,17 @@ test('a document is shown with the day of its version, and no HTML of it is ever
   await page.getByText('Такого документа нет').waitFor()
 })
 
-test('axe finds nothing on the public pages, in the light and in the dark', async () => {
-  const { page } = await openBrowser({}, { baseURL: catalogue.cabinetUrl })
+test('axe finds nothing on the public pages, light or dark', async () => {
+  const { page } = await openBrowser({}, { baseURL: catalog.cabinetUrl })
   const paths = [
-    ...['/', '/models', '/models?q=nothing+at+all', '/models/acme/model-1', '/models/acme/nothing'],
-    ...['/legal', '/legal/offer', '/legal/nothing'],
+    '/',
+    '/models',
+    '/models?q=nothing+at+all',
+    '/models/acme/model-1',
+    '/models/acme/nothing',
+    '/legal',
+    '/legal/offer',
+    '/legal/nothing',
   ]
   for (const path of paths) {
     await page.goto(path)

@@ -1,7 +1,7 @@
 import { text } from 'node:stream/consumers'
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
-import { kitWords } from '#cabinet/ui/words/kit'
+import { kitWords } from '#cabinet/pages/kit/messages'
 import { aPassword, newEmail } from '../support/cabinet.ts'
 import { descendantsOf } from '../support/process-tree.ts'
 import { expectNoViolations } from './axe.ts'
@@ -22,7 +22,7 @@ async function openSignedIn() {
 
 const balanceOf = (page: Page) => page.getByRole('banner').getByText(/\d,\d{2}\s₽/)
 const bannerOf = (page: Page, text: string) => page.getByRole('status').getByText(text)
-/** To a page and back, so that something is read again. */
+/** To a page and back, so that data is read again. */
 async function goRound(page: Page): Promise<void> {
   const links = page.getByRole('navigation').getByRole('link')
   await links.filter({ hasText: 'Ключи' }).click()
@@ -31,7 +31,7 @@ async function goRound(page: Page): Promise<void> {
 
 const isSameDocument = (page: Page) => page.evaluate(() => 'isSameDocument' in window)
 
-test('a Postgres that stops is told, what was read stays, and all heals by itself once it is back', async () => {
+test('a stopped Postgres is reported, data stays visible, and the page recovers automatically', async () => {
   const { page } = await openSignedIn()
   await postgres.stop()
   try {
@@ -49,7 +49,7 @@ test('a Postgres that stops is told, what was read stays, and all heals by itsel
   expect(await isSameDocument(page)).toBe(true)
 })
 
-test('a Postgres that hangs is told too, and heals', async () => {
+test('a hanging Postgres is reported too, and the page recovers', async () => {
   const { page } = await openSignedIn()
   const pids = [postgres.pid() ?? 0, ...descendantsOf(postgres.pid()).map(({ pid }) => pid)]
   for (const pid of pids) process.kill(pid, 'SIGSTOP')
@@ -63,7 +63,7 @@ test('a Postgres that hangs is told too, and heals', async () => {
   expect(await isSameDocument(page)).toBe(true)
 })
 
-test('a web process that restarts is told within 10 s, and heals: live again, without a reload', async () => {
+test('a restart of the web process is reported within 10 s, and the page recovers: live again, without a reload', async () => {
   const { page } = await openSignedIn()
   await cabinet.stopWeb()
   await bannerOf(page, words.unreachable).waitFor({ timeout: 10_000 })
@@ -76,7 +76,7 @@ test('a web process that restarts is told within 10 s, and heals: live again, wi
   expect(await isSameDocument(page)).toBe(true)
 })
 
-test('what was typed stays while nobody answers, and is sent once when it is sent again', async () => {
+test('typed text survives an outage, and is sent once when it is sent again', async () => {
   const { page } = await openBrowser({}, { baseURL: url })
   const email = newEmail()
   await page.goto('/register')
@@ -97,7 +97,7 @@ test('what was typed stays while nobody answers, and is sent once when it is sen
   expect(rows).toEqual([{ count: 1 }])
 })
 
-test('a session that ended comes back to the same address, filters and all, after the sign-in', async () => {
+test('after a sign-in, an ended session is back at the same address with its filters', async () => {
   const { page, email, userId } = await openSignedIn()
   await page.goto('/app/usage?bucket=hour')
   await page.getByRole('heading', { level: 1 }).waitFor()
@@ -109,8 +109,8 @@ test('a session that ended comes back to the same address, filters and all, afte
   await page.waitForURL('**/app/usage?bucket=hour')
 })
 
-test('who tries too often is told how long to wait, and keeps what was typed', async () => {
-  // Of a device that has signed in before: all others prove work instead of waiting.
+test('a user who tries too often sees how long to wait, and keeps what was typed', async () => {
+  // On a known device: all others compute a proof of work instead of waiting.
   const { page, email, userId } = await openSignedIn()
   await pool.query('delete from sessions where user_id = $1', [userId])
   await page.goto('/login')
@@ -133,7 +133,7 @@ test('who tries too often is told how long to wait, and keeps what was typed', a
   expect(await page.locator('[name=email]').inputValue()).toBe(email)
 })
 
-test('a file is saved under its name, and whatever keeps it away is said in words beside its link', async () => {
+test('a file is saved under its name, and any failure is reported next to its link', async () => {
   const { page, email, userId } = await openSignedIn()
   await page.goto('/app/requests')
   const link = page.getByRole('link', { name: 'Скачать CSV' })
@@ -168,7 +168,7 @@ test('a file is saved under its name, and whatever keeps it away is said in word
   await alert.getByText(/Повторите через/).waitFor()
 }, 60_000)
 
-test('a skeleton is seen after 150 ms, not before, and never where the answer is quicker', async () => {
+test('a skeleton appears after 150 ms, and never if the response is faster', async () => {
   const { page, proxy } = await openSignedIn()
   await page.addInitScript(() => {
     const seen: { since?: number; shown?: number } = {}

@@ -1,7 +1,7 @@
 import type { Pool } from 'pg'
 import { afterAll } from 'vitest'
-import { migrate } from '#cabinet/db/migrate'
-import { createPool } from '#cabinet/db/pool'
+import { migrate } from '#core/db/migrate'
+import { createPool } from '#core/db/pool'
 import { findFreePort } from '#standalone/port'
 import { type PostgresServer, startEmbeddedPostgres } from '#standalone/postgres'
 import { startRedis } from '#standalone/redis'
@@ -12,16 +12,16 @@ import { redisLogins, redisUrlOf } from '../support/redis-logins.ts'
 import { webSettings } from '../support/web-settings.ts'
 import { openBrowser, signIn, type Visitor } from './visitor.ts'
 
-/** Postgres, Redis and the web process of one test file, which may stop them and write into the database. */
+/** Postgres, Redis and the web process of one test file, which may stop them and write to the database. */
 export type OwnCabinet = {
-  /** Where people open it. */
+  /** The address of the cabinet. */
   readonly url: string
   readonly postgres: PostgresServer
   /** As the superuser. */
   readonly pool: Pool
-  /** Makes an account over HTTP, with its address confirmed. */
+  /** Creates an account over HTTP, with a confirmed address. */
   signUp(): Promise<Account>
-  /** Somebody new, who has signed in and sees the overview. */
+  /** A new user, signed in and on the overview. */
   openSignedIn(): Promise<Visitor & Account>
   stopWeb(): Promise<void>
   startWeb(): Promise<void>
@@ -29,7 +29,7 @@ export type OwnCabinet = {
 
 type Account = { readonly email: string; readonly userId: string; readonly organizationId: string }
 
-/** Starts it; call it at the top of the file, with which it ends. The password of its people is `aPassword`. */
+/** Starts the servers; they stop with the file, so call it at the top. The password of its users is `aPassword`. */
 export async function ownCabinetOfThisFile(): Promise<OwnCabinet> {
   const [postgres, redis, port] = await Promise.all([
     startEmbeddedPostgres({ durability: 'fast' }),
@@ -42,7 +42,9 @@ export async function ownCabinetOfThisFile(): Promise<OwnCabinet> {
   let web: Process | undefined
   const startWeb = async () => {
     web = await startProcess('cabinet/web/main.ts', {
-      ...{ ...webSettings, APP_URL: url, CABINET_PORT: String(port) },
+      ...webSettings,
+      APP_URL: url,
+      CABINET_PORT: String(port),
       DATABASE_URL: urlAs('model_gateway_cabinet', postgres.url),
       REDIS_URL: redisUrlOf.cabinet(redis.url),
     })
@@ -55,7 +57,11 @@ export async function ownCabinetOfThisFile(): Promise<OwnCabinet> {
   })
   const makeAccount = () => signUp({ pool, visitor: () => visitorOf(url) })
   return {
-    ...{ url, postgres, pool, signUp: makeAccount, startWeb },
+    url,
+    postgres,
+    pool,
+    signUp: makeAccount,
+    startWeb,
     async stopWeb() {
       await web?.stop()
     },

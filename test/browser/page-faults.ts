@@ -1,8 +1,8 @@
 import type { Page } from 'playwright-core'
 
 /**
- * What of the page's content does not fit its width: the page scrolls sideways, or a text stands out of its box. What
- * scrolls or cuts by itself, as code and tables may, is well.
+ * Content that does not fit its width: the page scrolls sideways, or a text overflows its box. Elements that scroll or
+ * clip on purpose, such as code and tables, are allowed.
  */
 export function findOverflow(page: Page): Promise<readonly string[]> {
   return page.evaluate(() => {
@@ -60,7 +60,7 @@ function eachText(page: Page, how: 'double' | 'halve'): Promise<void> {
   }, how)
 }
 
-/** What a reader sets in the browser: every text twice as large, and widths that count in it too. */
+/** A reader's browser setting: every text twice as large, and widths in rem with it. */
 export async function withLargeText(page: Page, look: () => Promise<void>): Promise<void> {
   const session = await page.context().newCDPSession(page)
   await session.send('Page.setFontSizes', { fontSizes: { standard: 32, fixed: 26 } })
@@ -69,7 +69,7 @@ export async function withLargeText(page: Page, look: () => Promise<void>): Prom
   await session.detach()
 }
 
-/** Everything that the page says: shown, or told to those who do not see it; but for code. */
+/** All texts of the page, visible or for screen readers, except code. */
 export function readTexts(page: Page): Promise<readonly string[]> {
   return page.evaluate(() => {
     const said = [document.title]
@@ -86,7 +86,7 @@ export function readTexts(page: Page): Promise<readonly string[]> {
   })
 }
 
-/** Animations that would go on, or last, although the reader has asked for none. */
+/** Animations that run although the reader has asked for reduced motion. */
 export function findMotion(page: Page): Promise<readonly string[]> {
   return page.evaluate(() => {
     const styles = [...document.querySelectorAll('*')].flatMap((element) => {
@@ -103,10 +103,10 @@ export function findMotion(page: Page): Promise<readonly string[]> {
 }
 
 /**
- * What cannot be made out once the browser has taken all colours away, as Windows does at high contrast: fields without an
- * edge, a focus that is not seen, and a choice that was told by a colour alone. The last key was pressed, not a mouse.
+ * What becomes invisible in forced colors, as in high contrast on Windows: fields without a border, an invisible focus,
+ * or a choice shown only by color. Requires that the last input was a key, not a mouse.
  */
-export function findLostInForcedColours(page: Page): Promise<readonly string[]> {
+export function findLostInForcedColors(page: Page): Promise<readonly string[]> {
   return page.evaluate(() => {
     const shown = (selector: string) =>
       [...document.querySelectorAll<HTMLElement>(selector)].filter((element) => element.checkVisibility())
@@ -123,7 +123,7 @@ export function findLostInForcedColours(page: Page): Promise<readonly string[]> 
       (element) => {
         element.focus()
         if (element !== document.activeElement) return false
-        // What is there for the keys alone is shown by what it lies upon.
+        // Keyboard-only elements are visible through the element that they cover.
         const isClear = getComputedStyle(element).opacity === '0'
         return !hasOutline(isClear ? (element.parentElement ?? element) : element)
       },

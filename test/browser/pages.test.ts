@@ -5,7 +5,7 @@ import { Faults } from './faults.ts'
 import { keyboard } from './hand.ts'
 import { findLatinWords, namesReadBy } from './latin-words.ts'
 import {
-  findLostInForcedColours,
+  findLostInForcedColors,
   findMotion,
   findOverflow,
   readTexts,
@@ -18,7 +18,7 @@ const everyPageMs = 180_000
 
 for (const language of ['ru', 'en'] as const)
   test(
-    `every page fits: at 320 px, with text at 200 %, and with texts twice as long (${language})`,
+    `every page fits at 320 px, with text at 200 %, and with texts twice as long (${language})`,
     async () => {
       const { page } = await openBrowser({ language, width: 320 })
       await signInOwner(page)
@@ -47,7 +47,7 @@ for (const language of ['ru', 'en'] as const)
   )
 
 test(
-  'Russian pages say nothing in Latin letters but names',
+  'Russian pages contain no Latin words except names',
   async () => {
     const { page } = await openBrowser({ language: 'ru' })
     const names = namesReadBy(page)
@@ -63,7 +63,7 @@ test(
 )
 
 test(
-  'nothing moves for those who have asked for that',
+  'nothing moves for users who prefer reduced motion',
   async () => {
     const { page } = await openBrowser({}, { reducedMotion: 'reduce' })
     await signInOwner(page)
@@ -77,7 +77,7 @@ test(
   everyPageMs,
 )
 
-test('every dialog and menu gives the focus back to what opened it', async () => {
+test('every dialog and menu returns the focus to the control that opened it', async () => {
   const { page } = await openBrowser()
   await signInOwner(page)
   const key = (await addressesFor(page)).find((address) => address.startsWith('/app/keys/'))
@@ -106,23 +106,49 @@ test('every dialog and menu gives the focus back to what opened it', async () =>
   }
 })
 
+test('the tab list is one Tab stop: arrows, Home and End choose a tab, keys with Alt do not', async () => {
+  const { page } = await openBrowser()
+  await visit(page, '/models/demo/echo')
+  const tabs = page.getByRole('tab')
+  const chosen = page.getByRole('tab', { selected: true })
+  await keyboard.press(tabs.first())
+  for (const [key, name] of [
+    ['ArrowRight', 'Node.js'],
+    ['End', 'Python'],
+    ['ArrowRight', 'curl'],
+    ['ArrowLeft', 'Python'],
+    ['Home', 'curl'],
+  ] as const) {
+    await page.keyboard.press(key)
+    expect(await chosen.textContent(), key).toBe(name)
+    expect(await chosen.evaluate((tab) => tab === document.activeElement), key).toBe(true)
+    await page.getByRole('tabpanel', { name, exact: true }).waitFor()
+  }
+  await page.keyboard.press('Tab')
+  expect(await tabs.and(page.locator(':focus')).count()).toBe(0)
+  await page.keyboard.press('Shift+Tab')
+  expect(await chosen.and(page.locator(':focus')).count()).toBe(1)
+  await page.keyboard.press('Alt+ArrowRight')
+  expect(await chosen.textContent()).toBe('curl')
+})
+
 test(
-  'in forced colours every page shows where the focus is, what can be typed into and which of several is chosen',
+  'in forced colors every page shows its focus, its inputs and the selected options',
   async () => {
     const { page } = await openBrowser({}, { forcedColors: 'active' })
     await signInOwner(page)
     const faults = new Faults()
     for (const address of await addressesFor(page)) {
       await visit(page, address)
-      await page.keyboard.press('Tab') // what is focused after a key shows that it is
-      faults.note(address, await findLostInForcedColours(page))
+      await page.keyboard.press('Tab') // focus set after a key press is visible
+      faults.note(address, await findLostInForcedColors(page))
     }
     expect(faults.all()).toEqual([])
   },
   everyPageMs,
 )
 
-test('what was read stays while other filters are asked for', async () => {
+test('data stays visible while other filters load', async () => {
   const { page, proxy } = await openBrowser()
   await signInOwner(page)
   await visit(page, '/app/usage')

@@ -39,7 +39,7 @@ async function keyOf(page: Page): Promise<string> {
   return data[0]?.id ?? ''
 }
 
-test('an answer appears as it is said, and its cost is that of the receipt', async () => {
+test('an answer appears as it streams, and its cost equals that of the receipt', async () => {
   const { page, complaints } = await openPlayground('demo/slow')
   await page.evaluate(`
     window.painted = new Set()
@@ -62,7 +62,7 @@ test('an answer appears as it is said, and its cost is that of the receipt', asy
   expect(complaints).toEqual([])
 })
 
-test('whoever stops an answer gets no more of it, and may ask the next thing', async () => {
+test('a stopped answer receives no more text, and the next question can be asked', async () => {
   const { page } = await openPlayground('demo/slow')
   await ask(page)
   await lastOf(page).getByText(question).nth(1).waitFor()
@@ -76,7 +76,7 @@ test('whoever stops an answer gets no more of it, and may ask the next thing', a
   expect(await page.getByRole('log').getByRole('listitem').count()).toBe(2)
 })
 
-test('two clicks ask once, Enter sends, and Shift with Enter is a new line', async () => {
+test('two clicks ask once, Enter sends, and Shift + Enter adds a line', async () => {
   const { page } = await openPlayground('demo/slow')
   await page.getByLabel('Ваш вопрос').fill(question)
   await page.getByRole('button', { name: 'Отправить' }).dblclick()
@@ -91,7 +91,7 @@ test('two clicks ask once, Enter sends, and Shift with Enter is a new line', asy
   expect(await lastOf(page).locator('p').first().textContent()).toBe('раз\nдва')
 })
 
-test('a key that was revoked or has ended is made anew, and nobody sees it', async () => {
+test('a revoked or expired key is replaced without the user noticing', async () => {
   const { page } = await openBrowser()
   await register(page)
   await page.goto('/app/playground?model=demo/echo')
@@ -104,7 +104,7 @@ test('a key that was revoked or has ended is made anew, and nobody sees it', asy
   expect(await keyOf(page)).not.toBe(first)
 })
 
-test('a refusal is told in words, with the numbers of its body, and asked again by a press', async () => {
+test('an API error is shown as a message with the numbers of its body, and a click asks again', async () => {
   const { page } = await openBrowser()
   await register(page)
   await page.goto('/app/playground?model=demo/echo')
@@ -117,7 +117,7 @@ test('a refusal is told in words, with the numbers of its body, and asked again 
   }
 
   await change({ daily_budget_rub: '0.01' })
-  await page.getByLabel('Токенов в ответе').fill('16000') // without it the gateway asks for as much as can be paid
+  await page.getByLabel('Токенов в ответе').fill('16000') // without it the gateway holds as much as the balance can pay
   await ask(page)
   await lastOf(page).getByText('Не хватает бюджета песочницы').waitFor()
   expect(await lastOf(page).textContent()).toMatch(/до 0,\d+.₽, а от дневного бюджета осталось 0,00\d+.₽/)
@@ -148,7 +148,7 @@ test('without a connection the question stays, and is asked once there is one', 
   await lastOf(page).getByRole('link', { name: 'Квитанция' }).waitFor()
 })
 
-test('neither text nor key is kept by the browser or in the page, and no cookie goes to the gateway', async () => {
+test('neither text nor key is stored in the browser or the page, and no cookie reaches the gateway', async () => {
   const { page } = await openPlayground('demo/echo')
   const sent: { readonly cookie: string | undefined; readonly secret: string }[] = []
   page.on('request', (request) => {
@@ -174,7 +174,7 @@ test('neither text nor key is kept by the browser or in the page, and no cookie 
   await page.getByText('Здесь появится ответ').waitFor()
 })
 
-test('wrong settings are told beside their fields, and nothing is sent', async () => {
+test('wrong settings show errors at their fields, and nothing is sent', async () => {
   const { page } = await openPlayground('demo/echo')
   for (const wrong of ['3', '-1', 'тепло']) {
     await page.getByLabel('Температура').fill(wrong)
@@ -192,7 +192,7 @@ test('wrong settings are told beside their fields, and nothing is sent', async (
   expect(await lastOf(page).locator('p').nth(1).textContent()).toBe('<script>alert(1)</script>')
 })
 
-test('axe finds nothing in the playground: empty, answered, and refused', async () => {
+test('axe finds nothing in the playground: empty, with an answer, and with an error', async () => {
   const { page } = await openPlayground('demo/echo')
   await expectNoViolations(page)
   await ask(page)

@@ -9,14 +9,14 @@ const slowness = 6
 /** A phone: about a sixth of this machine. */
 const solvingMsMax = 2_000
 
-test('a proof of work is computed unseen, within 2 s on a processor that is six times slower', async () => {
+test('a proof of work is computed in the background, within 2 s on a processor six times slower', async () => {
   const { email } = await cabinet.signUp()
   const { page } = await openBrowser({}, { baseURL: cabinet.url })
   const meter = await meterOf(page)
   await page.goto('/login')
   const tooMany = await page.evaluate(async () => {
     const headers = { 'content-type': 'application/json' }
-    // Each for another account: what is counted here is the address.
+    // A different account each time: the limit counts the address.
     const call = (n: number) => {
       const body = JSON.stringify({ email: `nobody-${n}@example.com`, password: 'x' })
       return fetch('/api/v1/auth/login', { method: 'POST', headers, body })
@@ -35,7 +35,7 @@ test('a proof of work is computed unseen, within 2 s on a processor that is six 
   const askedAtMs = await asked.then(() => performance.now())
   const request = await proven
   const tookMs = performance.now() - askedAtMs
-  // The browser derives keys on threads that it does not slow down: those count as often as it would be slower.
+  // The browser does not slow down the threads that derive keys, so their time is multiplied.
   const { solution } = JSON.parse(Buffer.from(request.headers()['proof-of-work'] ?? '', 'base64').toString())
   const derivedMs = await page.evaluate(deriveOnce)
   const phoneMs = tookMs + (slowness - 1) * derivedMs * (solution.counter + 1)
@@ -48,7 +48,9 @@ test('a proof of work is computed unseen, within 2 s on a processor that is six 
   await page.waitForURL('**/app')
 })
 
-/** How long the threads of the browser need for one key, in ms: of many at once, so that only they count. */
+/**
+ * How long the browser's threads need for one key, in ms: measured over many at once, so that only the threads count.
+ */
 async function deriveOnce(): Promise<number> {
   const key = await crypto.subtle.importKey('raw', new Uint8Array(20), 'PBKDF2', false, ['deriveBits'])
   const once = 5_000

@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage, request, type ServerResponse } from
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { brotliDecompressSync, constants, gunzipSync } from 'node:zlib'
 
-/** What one call was answered, as far as it has passed. */
+/** The response to one call, as far as it has passed. */
 export type Answer = {
   readonly method: string
   readonly url: string
@@ -12,26 +12,26 @@ export type Answer = {
   readonly body: string
 }
 
-/** Between one browser and everything that it calls. */
+/** Between one browser and all its servers. */
 export type HttpProxy = {
   readonly server: string
-  /** From now on what these calls ask is sent so much later; 0: at once. */
+  /** Delays these calls from now on; 0: no delay. */
   delay(isMeant: (url: URL) => boolean, ms: number): void
-  /** Everything that this browser was answered so far, whichever page asked: streams too, but for files of the build. */
+  /** All responses that this browser has received, for every page: streams too, but not files of the build. */
   answers(): readonly Answer[]
-  /** From now on the answers to these calls do not arrive, those that are on their way included. */
+  /** Drops the responses to these calls from now on, including those in transit. */
   interrupt(isMeant: (url: URL) => boolean, how: Interruption): void
-  /** Calls pass again from now on; those that were held stay so. */
+  /** Lets calls pass again; calls on hold stay on hold. */
   mend(): void
   stop(): void
 }
 
-/** `cut`: the connection breaks; `hold`: nothing more is ever heard; `lose`: it breaks once the server has answered. */
+/** `cut`: the connection breaks; `hold`: nothing more arrives; `lose`: it breaks after the server has responded. */
 type Interruption = 'cut' | 'hold' | 'lose'
 
 /**
- * Every browser has one, with a network address of its own: the cabinet's throttles count calls of an address, and the
- * whole run would be one.
+ * Every browser has one, with its own network address: the cabinet's rate limits count calls per address, and otherwise
+ * the whole run would share one.
  */
 export async function startProxy(): Promise<HttpProxy> {
   const localAddress =
@@ -47,7 +47,10 @@ export async function startProxy(): Promise<HttpProxy> {
     const forward = () => {
       const onward = request(
         {
-          ...{ host: '127.0.0.1', port: url.port, path: url.pathname + url.search, method: asked.method },
+          host: '127.0.0.1',
+          port: url.port,
+          path: url.pathname + url.search,
+          method: asked.method,
           headers: asked.headers,
           localAddress,
           agent: false,
@@ -76,23 +79,8 @@ export async function startProxy(): Promise<HttpProxy> {
     else forward()
   }
   const server = createServer(pass).listen(0, '127.0.0.1')
-  // What a test asks itself, in the name of its browser.
-  server.on('connect', ({ url = '' }, client: Socket) => {
-    const onward = connect({
-      host: '127.0.0.1',
-      port: Number(url.split(':').at(-1)),
-      ...(localAddress && { localAddress }),
-    })
-    onward.once('connect', () => client.write('HTTP/1.1 200 Connected\r\n\r\n'))
-    for (const [from, to] of [
-      [client, onward],
-      [onward, client],
-    ] as const)
-      from
-        .pipe(to)
-        .on('error', () => undefined)
-        .once('close', () => from.destroy())
-  })
+  // Calls of the test itself, on behalf of its browser.
+  server.on('connect', ({ url = '' }, client: Socket) => tunnel(url, client, localAddress))
   await once(server, 'listening')
   return {
     server: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
@@ -114,12 +102,30 @@ export async function startProxy(): Promise<HttpProxy> {
   }
 }
 
-/** A file that was there before the run, of which a visit that measures loads hundreds. */
+/** Connects a client with the port of this machine that it asks for. */
+function tunnel(url: string, client: Socket, localAddress: string | undefined): void {
+  const onward = connect({
+    host: '127.0.0.1',
+    port: Number(url.split(':').at(-1)),
+    ...(localAddress && { localAddress }),
+  })
+  onward.once('connect', () => client.write('HTTP/1.1 200 Connected\r\n\r\n'))
+  for (const [from, to] of [
+    [client, onward],
+    [onward, client],
+  ] as const)
+    from
+      .pipe(to)
+      .on('error', () => undefined)
+      .once('close', () => from.destroy())
+}
+
+/** A file that existed before the run; a visit that measures loads hundreds of them. */
 function isBuilt({ headers }: IncomingMessage): boolean {
   return headers['cache-control']?.includes('immutable') === true
 }
 
-/** Listens to what passes; it is unpacked when it is asked for. */
+/** Records what passes; decompresses it on demand. */
 function keep({ method = '', url = '' }: IncomingMessage, answered: IncomingMessage): () => Answer {
   const chunks: Buffer[] = []
   answered.on('data', (chunk: Buffer) => chunks.push(chunk))
@@ -130,7 +136,7 @@ function keep({ method = '', url = '' }: IncomingMessage, answered: IncomingMess
   }
 }
 
-/** What was sent of it: a browser that leaves a page lets go of what it was reading. */
+/** The part that was sent: a browser that leaves a page aborts its reads. */
 function unpacked(sent: Buffer, encoding: string | undefined): Buffer {
   if (sent.length === 0) return sent
   if (encoding === 'br') return brotliDecompressSync(sent, { finishFlush: constants.BROTLI_OPERATION_FLUSH })

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { linkTo, newEmail, openBrowser, password, register, system } from './visitor.ts'
 
-test('who registers confirms by the letter, and sees the overview with a balance', async () => {
+test('a new user registers, confirms by email, and sees the overview with a balance', async () => {
   const { page, complaints } = await openBrowser()
   const email = newEmail()
   await page.goto('/register')
@@ -24,7 +24,7 @@ test('who registers confirms by the letter, and sees the overview with a balance
   expect(complaints).toEqual([])
 })
 
-test('each wrong field has its error, the first one the focus, and what was typed stays', async () => {
+test('each wrong field shows its error, the first one has the focus, and what was typed stays', async () => {
   const { page } = await openBrowser()
   await page.goto('/register')
   await page.getByLabel('Электронная почта').fill('nobody')
@@ -39,7 +39,7 @@ test('each wrong field has its error, the first one the focus, and what was type
   expect(await page.getByLabel('Новый пароль').inputValue()).toBe('short')
 })
 
-test('a page that asks for a session comes back to itself after the sign-in', async () => {
+test('a page that needs a session is shown again after the sign-in', async () => {
   const { page } = await openBrowser()
   await page.goto('/app/usage?bucket=hour')
   await page.waitForURL('**/login?next=*')
@@ -49,7 +49,7 @@ test('a page that asks for a session comes back to itself after the sign-in', as
   await page.waitForURL('**/app/usage?bucket=hour')
 })
 
-test('another language is there at once, without a reload, and on the next page too', async () => {
+test('another language applies at once, without a reload, and on the next page too', async () => {
   const { page } = await openBrowser()
   await register(page)
   await page.getByRole('button', { name: 'Профиль и выход' }).click()
@@ -60,7 +60,7 @@ test('another language is there at once, without a reload, and on the next page 
   expect(await page.locator('html').getAttribute('lang')).toBe('en')
 })
 
-test('the button that shows a password says which', async () => {
+test('the button that reveals a password names the field', async () => {
   const { page } = await openBrowser()
   await page.goto('/register')
   await page.locator('[name=password]').fill('correct horse battery')

@@ -9,7 +9,7 @@ const cabinet = await ownCabinetOfThisFile()
 
 type Role = 'owner' | 'developer' | 'accountant'
 
-/** Somebody new with one key, made while they were its owner. `become`: what they are from now on. */
+/** A new user with one key, created as owner. `become`: their role from now on. */
 async function openMember() {
   const visitor = await cabinet.openSignedIn()
   const { text } = await callFrom(visitor.page, 'POST', '/keys', { name: 'Ключ команды' })
@@ -25,13 +25,13 @@ async function open(page: Page, address: string): Promise<void> {
   await page.locator('.after-a-moment, [aria-busy=true]').first().waitFor({ state: 'detached' })
 }
 
-/** What a page offers to do, by name. */
+/** The actions that a page offers, by name. */
 const offersOf = (page: Page) =>
   page.getByRole('main').locator('button, a').filter({ visible: true }).allTextContents()
 
 const idShown = /Номер запроса: [\da-f]{8}-[\da-f-]{27}/
 
-test('a developer sees keys and usage, nothing of money, and no way there', async () => {
+test('a developer sees keys and usage, but no money and no link to it', async () => {
   const { page, keyPath, become } = await openMember()
   await become('developer')
   await open(page, '/app')
@@ -79,7 +79,7 @@ test('an accountant sees money, and keys without any button that changes them', 
   await expect.poll(() => page.getByRole('dialog').count()).toBe(0)
 })
 
-test('who loses a right while a page is open is told so where they press, with the id of the request', async () => {
+test('a user who loses a permission while a page is open sees the error where they click, with the request id', async () => {
   const { page, keyPath, become } = await openMember()
   await open(page, keyPath)
   await page.locator('[name=rpm]').fill('7')
@@ -93,7 +93,7 @@ test('who loses a right while a page is open is told so where they press, with t
   expect(await page.locator('[name=rpm]').inputValue()).toBe('7')
 })
 
-test('who has not confirmed their address is told so instead of a button that would be refused', async () => {
+test('a user with an unconfirmed address sees a message instead of a button that would be rejected', async () => {
   const { page, userId } = await cabinet.openSignedIn()
   await cabinet.pool.query('update users set email_confirmed_at = null where id = $1', [userId])
   for (const address of ['/app/keys', '/app/playground']) {
@@ -104,11 +104,11 @@ test('who has not confirmed their address is told so instead of a button that wo
   }
 })
 
-test('what is not there and who asks too often are told so in words of their own, with the id of the request', async () => {
+test('a missing resource and a rate limit have their own messages, with the request id', async () => {
   const { page } = await cabinet.openSignedIn()
   await open(page, `/app/keys/${randomUUID()}`)
   const alert = page.getByRole('main').getByRole('alert').first()
-  await alert.getByText('Такого здесь нет').waitFor()
+  await alert.getByText('Не найдено').waitFor()
   expect(await alert.textContent()).toMatch(idShown)
   await expectNoViolations(page)
 

@@ -10,7 +10,7 @@ const folder = join(import.meta.dirname, 'screenshots')
 /** One page only: `SCREENSHOTS=/app/keys`. */
 const wanted = process.env.SCREENSHOTS?.startsWith('/') ? process.env.SCREENSHOTS : undefined
 
-describe.runIf(takesScreenshots)('pictures to look at', () => {
+describe.runIf(takesScreenshots)('screenshots for review', () => {
   for (const language of ['ru', 'en'] as const)
     for (const theme of ['light', 'dark'] as const)
       for (const width of [1280, 390])
@@ -27,7 +27,7 @@ describe.runIf(takesScreenshots)('pictures to look at', () => {
         }, 180_000)
 })
 
-/** Of a file: the same in every run, whatever ids the address has. */
+/** A file name: the same in every run, whatever ids the address contains. */
 function nameOf(address: string): string {
   const path = address.replace(/\?.*$/, '').replace(/[0-9a-f]{8}-[0-9a-f-]{27}/g, 'one')
   return path.replace(/\W+/g, '-').replace(/^-|-$/g, '') || 'start'

@@ -1,8 +1,8 @@
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
-import { billingWords } from '#cabinet/ui/words/billing'
-import { kitWords } from '#cabinet/ui/words/kit'
-import { shellWords } from '#cabinet/ui/words/shell'
+import { shellWords } from '#cabinet/pages/app/messages'
+import { billingWords } from '#cabinet/pages/features/billing/messages'
+import { kitWords } from '#cabinet/pages/kit/messages'
 import { expectNoViolations } from './axe.ts'
 import { readFrom } from './signed-in-calls.ts'
 import { openBrowser, register, signInOwner, system } from './visitor.ts'
@@ -22,13 +22,13 @@ async function openOverview() {
   return visitor
 }
 
-/** What is thrown where a page is not loaded; React writes it down. */
+/** The error of a page that cannot be loaded; React logs it. */
 function forgetFailedImports(complaints: string[]): void {
   const rest = complaints.filter((line) => !line.includes('the page could not be loaded'))
   complaints.splice(0, complaints.length, ...rest)
 }
 
-/** How many documents it opens from now on. */
+/** Counts the documents opened from now on. */
 function countDocuments(page: Page): { count: number } {
   const opened = { count: 0 }
   page.on('request', (request) => {
@@ -37,7 +37,7 @@ function countDocuments(page: Page): { count: number } {
   return opened
 }
 
-test('a page that no network could load says so, and opens by itself once there is one', async () => {
+test('a page that the network could not load reports it, and opens automatically once it can', async () => {
   const { page, complaints } = await openOverview()
   await page.context().setOffline(true)
   await openSettings(page)
@@ -50,7 +50,7 @@ test('a page that no network could load says so, and opens by itself once there 
   forgetFailedImports(complaints)
 }, 60_000)
 
-test('a page whose file a deploy has taken away is loaded with a new document', async () => {
+test('a page whose file a deploy has removed is loaded with a new document', async () => {
   const { page, complaints } = await openOverview()
   const documents = countDocuments(page)
   await page.route('**/assets/settings-pages-*.js', (route) =>
@@ -62,7 +62,7 @@ test('a page whose file a deploy has taken away is loaded with a new document', 
   forgetFailedImports(complaints)
 }, 60_000)
 
-test('a page whose file stays away begins anew once, and then says so until it is there', async () => {
+test('a page whose file stays missing reloads once, then reports it until the file is there', async () => {
   const { page, complaints } = await openOverview()
   const documents = countDocuments(page)
   const isGone = '**/assets/settings-pages-*.js'
@@ -78,7 +78,7 @@ test('a page whose file stays away begins anew once, and then says so until it i
   forgetFailedImports(complaints)
 }, 60_000)
 
-test('a sign-out that no server has heard says so where it was asked for, and works at the next press', async () => {
+test('a sign-out that reached no server shows an error at its button, and works at the next click', async () => {
   const { page, proxy } = await openBrowser()
   await register(page)
   await page.getByRole('button', { name: shell.userMenu }).click()
@@ -96,12 +96,12 @@ test('a sign-out that no server has heard says so where it was asked for, and wo
 type Payments = { readonly data: readonly { readonly id: string }[] }
 const paymentsOf = async (page: Page) => (await readFrom<Payments>(page, '/payments')).data
 
-test('a way to the payment that was called off can be gone again within 15 s, to the same payment', async () => {
+test('a canceled way to the payment can be taken again within 15 s, to the same payment', async () => {
   const { page } = await openBrowser()
   await register(page)
   await page.goto('/app/billing')
   const till = (url: URL) => url.origin === new URL(system.tillUrl).origin
-  await page.route(till, (route) => route.fulfill({ status: 204 })) // a browser stays where it is
+  await page.route(till, (route) => route.fulfill({ status: 204 })) // the browser stays on the page
   const pay = page.getByRole('button', { name: billing.pay })
   await pay.click()
   await page.getByRole('alert').getByText(billing.tillNotOpened).waitFor({ timeout: 15_000 })
@@ -114,7 +114,7 @@ test('a way to the payment that was called off can be gone again within 15 s, to
   expect((await paymentsOf(page)).map(({ id }) => id)).toEqual([first?.id])
 }, 60_000)
 
-test('a payment that could not be asked about says so, and is asked about again at a press', async () => {
+test('a payment that could not be checked shows an error, and a click checks it again', async () => {
   const { page } = await openBrowser()
   await register(page)
   await page.goto('/app/billing')

@@ -18,7 +18,7 @@ async function rotateKey(page: Page): Promise<void> {
   await page.locator('dialog [type=submit]').click()
 }
 
-/** Has the page ask who is signed in, as it does when somebody comes back to its tab. */
+/** Makes the page check who is signed in, as when the user comes back to its tab. */
 async function comeBack(page: Page, isNoticed: (status: number, body: string) => boolean): Promise<void> {
   const noticed = page.waitForResponse(
     async (answer) =>
@@ -36,7 +36,7 @@ for (const [what, show] of [
   ['a new key', makeKey],
   ['a rotated key', rotateKey],
 ] as const)
-  test(`a session that ends while the secret of ${what} is shown leads to the sign-in only once somebody has it`, async () => {
+  test(`a session that ends while the secret of ${what} is shown leads to the sign-in only after the user has closed it`, async () => {
     const { page, userId } = await cabinet.openSignedIn()
     await show(page)
     await shownOn(page).waitFor()
@@ -50,16 +50,16 @@ for (const [what, show] of [
     expect(new URL(page.url()).searchParams.get('next')).toBe(pathname)
   }, 90_000)
 
-test('somebody else who signs in within another tab does not take a secret away either; then the page is theirs', async () => {
+test("another user's sign-in within another tab does not hide a secret either; after it is closed the page is theirs", async () => {
   const { page } = await cabinet.openSignedIn()
   const other = await cabinet.openSignedIn()
   await rotateKey(page)
   await shownOn(page).waitFor()
   const secret = await shownOn(page).textContent()
-  await page.context().addCookies(await other.page.context().cookies()) // of all tabs, at once
+  await page.context().addCookies(await other.page.context().cookies()) // affects all tabs at once
   await comeBack(page, (_, body) => body.includes(other.email))
   expect(await shownOn(page).textContent()).toBe(secret)
   await page.getByRole('button', { name: 'Ключ сохранён' }).click()
   await page.getByText(other.email).first().waitFor({ state: 'attached' })
-  await page.getByRole('main').getByText('Такого здесь нет').waitFor()
+  await page.getByRole('main').getByText('Не найдено').waitFor()
 }, 90_000)

@@ -6,7 +6,7 @@ import { openBrowser, password, register } from './visitor.ts'
 
 const stepS = 30
 
-/** The code of an app; `steps` later than now, for no code is taken twice. */
+/** A code of the app; `steps` later than now, since no code is accepted twice. */
 function codeOf(secret: string, steps = 0): string {
   return generateSync({ secret, epoch: Math.floor(Date.now() / 1000) + steps * stepS })
 }
@@ -26,13 +26,13 @@ async function signIn(page: Page, email: string, secret = password): Promise<voi
   await page.locator('form [type=submit]').click()
 }
 
-test('a second factor is set up by its key, asked for at the sign-in, replaced by a recovery code, and turned off', async () => {
+test('a second factor is set up by its key, required at the sign-in, replaced by a recovery code, and turned off', async () => {
   const { page, email, complaints } = await openSettings()
   await page.getByRole('button', { name: 'Включить' }).click()
   const dialog = page.getByRole('dialog')
   await dialog.getByLabel('Текущий пароль').fill('not the password')
   await dialog.getByRole('button', { name: 'Продолжить' }).click()
-  await dialog.getByText('Пароль неверен').waitFor()
+  await dialog.getByText('Неверный пароль').waitFor()
   expect(await dialog.getByLabel('Текущий пароль').inputValue()).toBe('not the password')
   await dialog.getByLabel('Текущий пароль').fill(password)
   await dialog.getByRole('button', { name: 'Продолжить' }).click()
@@ -90,12 +90,12 @@ test('a second factor is set up by its key, asked for at the sign-in, replaced b
   await dialog.getByLabel('Резервный код').fill(codes[4] ?? '')
   await expectNoViolations(page)
   await dialog.getByRole('button', { name: 'Выключить' }).click()
-  await page.getByText('Двухфакторная защита выключена').waitFor()
+  await page.getByText('Двухфакторная аутентификация выключена').waitFor()
   await page.getByRole('button', { name: 'Включить' }).waitFor()
   expect(complaints).toEqual([])
 }, 120_000)
 
-test('new recovery codes are made for a code of the app, and the old ones are over', async () => {
+test('new recovery codes need a code from the app, and invalidate the old ones', async () => {
   const { page } = await openSettings()
   const dialog = page.getByRole('dialog')
   await page.getByRole('button', { name: 'Включить' }).click()
@@ -134,7 +134,7 @@ test('new recovery codes are made for a code of the app, and the old ones are ov
   expect(await turnOff.evaluate((element) => element === document.activeElement)).toBe(true)
 })
 
-test('another session is ended from here, and its browser is led to the sign-in', async () => {
+test('another session is ended here, and its browser goes to the sign-in', async () => {
   const { page, email } = await openSettings()
   const other = await openBrowser()
   await signIn(other.page, email)
@@ -150,7 +150,7 @@ test('another session is ended from here, and its browser is led to the sign-in'
   await other.page.waitForURL('**/login?next=%2Fapp%2Fsettings')
 })
 
-test('a new password signs in, the old one does not, and nobody else stays signed in', async () => {
+test('a new password signs in, the old one does not, and all other sessions end', async () => {
   const { page, email } = await openSettings()
   const other = await openBrowser()
   await signIn(other.page, email)
@@ -164,7 +164,7 @@ test('a new password signs in, the old one does not, and nobody else stays signe
   expect(await page.locator(':focus').getAttribute('name')).toBe('new_password')
   await page.getByLabel('Новый пароль').fill(next)
   await page.getByRole('button', { name: 'Сменить пароль' }).click()
-  await page.getByText('Пароль неверен').waitFor()
+  await page.getByText('Неверный пароль').waitFor()
   await expectNoViolations(page)
   await page.getByLabel('Текущий пароль').fill(password)
   await page.getByRole('button', { name: 'Сменить пароль' }).dblclick()
@@ -179,7 +179,7 @@ test('a new password signs in, the old one does not, and nobody else stays signe
   await other.page.waitForURL('**/app')
 })
 
-test('settings show what was agreed to, and follow the language at once', async () => {
+test('settings show the accepted documents, and follow the language at once', async () => {
   const { page, email } = await openSettings()
   await page.getByRole('main').getByText(email).waitFor()
   await page.getByRole('row').filter({ hasText: 'Публичная оферта' }).waitFor()

@@ -1,15 +1,17 @@
 import type { BrowserContext, Page } from 'playwright-core'
 import type { Answer, HttpProxy } from './proxy.ts'
 
-/** Everything that a browser was told from its beginning, and what it says and keeps. */
+/** Everything that a browser has received from the beginning, and everything that it shows and stores. */
 export type Traces = {
-  /** Every secret of a key that was in an answer. */
+  /** All key secrets that were in a response. */
   secrets(): readonly string[]
-  /** Where a text was said or is kept, but for the one answer that made it, and a dialog that shows it now. */
+  /**
+   * Where a text was received or is stored, except for the one response that created it and a dialog that shows it now.
+   */
   placesOf(text: string): Promise<readonly string[]>
 }
 
-/** Begins to listen to a browser that has not opened anything yet. */
+/** Listens to a browser that has not opened anything yet. */
 export function tracesOf(context: BrowserContext, proxy: HttpProxy): Traces {
   const said: string[] = []
   context.on('console', (line) => said.push(`the console: ${line.text()}`))
@@ -34,13 +36,13 @@ export function tracesOf(context: BrowserContext, proxy: HttpProxy): Traces {
 
 const textOf = ({ method, url, headers, body }: Answer) => `${method} ${url}: ${headers.join(' ')} ${body}`
 
-/** The calls that answer a secret, each once. */
+/** The calls that return a secret, each once. */
 function isOfNewSecret({ method, url }: Answer): boolean {
   const { pathname } = new URL(url)
   return method === 'POST' && /^\/api\/v1\/(?:keys|keys\/[^/]+\/rotate|playground-keys)$/.test(pathname)
 }
 
-/** The document with what was typed into it, its storages, and what the browser keeps of its history. */
+/** The document with its typed values, its storages, and the browser's history state. */
 async function readKept(page: Page): Promise<readonly string[]> {
   const session = await page.context().newCDPSession(page)
   const { entries } = await session.send('Page.getNavigationHistory')

@@ -9,7 +9,7 @@ import { openBrowser, signIn } from './visitor.ts'
 
 const cabinet = await ownCabinetOfThisFile()
 
-/** Somebody new, with everything that their browser changes and what the audit log says of them. */
+/** A new user, with everything that their browser changes and their audit log. */
 async function openFollowed() {
   const visitor = await cabinet.openSignedIn()
   const { page, email, userId, organizationId } = visitor
@@ -27,7 +27,7 @@ async function openFollowed() {
   }
   const letters = async () => (await lettersTo(cabinet.pool, email)).map(({ kind }) => kind)
 
-  /** What both presses together have called, changed and sent, once the page shows that it is done. */
+  /** Everything that both clicks called, changed and sent, once the page shows the result. */
   async function effectsOf(press: Promise<void>, isDone: Locator) {
     const before = {
       calls: calls.length,
@@ -58,15 +58,21 @@ test('two clicks at once on every button of a key change it once: one new secret
   await page.goto(`/app/keys/${keyId}`)
   const [block, unblock] = [button(page, 'Заблокировать'), button(page, 'Разблокировать')]
   expect(await effectsOf(pressTwice(block), unblock)).toEqual({
-    ...{ calls: ['POST /api/v1/keys/:id/block'], audited: ['key.block'], letters: [] },
+    calls: ['POST /api/v1/keys/:id/block'],
+    audited: ['key.block'],
+    letters: [],
   })
   expect(await effectsOf(pressTwice(unblock), block)).toEqual({
-    ...{ calls: ['POST /api/v1/keys/:id/unblock'], audited: ['key.unblock'], letters: [] },
+    calls: ['POST /api/v1/keys/:id/unblock'],
+    audited: ['key.unblock'],
+    letters: [],
   })
 
   await page.locator('[name=rpm]').fill('7')
   expect(await effectsOf(pressTwice(button(page, 'Сохранить')), page.getByText('Сохранено'))).toEqual({
-    ...{ calls: ['PATCH /api/v1/keys/:id'], audited: ['key.set_limits'], letters: [] },
+    calls: ['PATCH /api/v1/keys/:id'],
+    audited: ['key.set_limits'],
+    letters: [],
   })
 
   const dialog = page.getByRole('dialog')
@@ -88,12 +94,13 @@ test('two clicks at once on every button of a key change it once: one new secret
   await dialog.locator('[name=confirmation]').fill('Once')
   const revoked = page.getByText('Ключ отозван')
   expect(await effectsOf(pressTwice(button(dialog, 'Отозвать ключ')), revoked)).toMatchObject({
-    ...{ calls: ['DELETE /api/v1/keys/:id'], letters: [] },
+    calls: ['DELETE /api/v1/keys/:id'],
+    letters: [],
     audited: expect.arrayContaining(['key.revoke']),
   })
 })
 
-test('a slow double click blocks a key, and does not unblock it again; one that opens a dialog leaves it open', async () => {
+test('a slow double click blocks a key without unblocking it again, and leaves a dialog open that it opened', async () => {
   const { page, effectsOf } = await openFollowed()
   await page.goto(`/app/keys/${await newKey(page, 'Slowly')}`)
   const doubleClick = (target: Locator) => target.dblclick({ delay: 200 })
@@ -114,7 +121,9 @@ test('two clicks at once set a threshold, a password and a consent once, and end
   expect(
     await effectsOf(pressTwice(button(threshold, 'Сохранить')), page.getByText('Порог сохранён')),
   ).toEqual({
-    ...{ calls: ['PATCH /api/v1/organization'], audited: ['organization.update'], letters: [] },
+    calls: ['PATCH /api/v1/organization'],
+    audited: ['organization.update'],
+    letters: [],
   })
 
   await cabinet.pool.query(
@@ -128,7 +137,9 @@ test('two clicks at once set a threshold, a password and a consent once, and end
   await page.goto('/app/settings')
   const accepted = page.getByText('Новая редакция принята')
   expect(await effectsOf(pressTwice(button(page, 'Принять новую редакцию')), accepted)).toEqual({
-    ...{ calls: ['POST /api/v1/me/consents'], audited: ['user.accept_document'], letters: [] },
+    calls: ['POST /api/v1/me/consents'],
+    audited: ['user.accept_document'],
+    letters: [],
   })
 
   const end = page.getByRole('button', { name: /^Завершить сеанс: / }).first()
@@ -141,7 +152,8 @@ test('two clicks at once set a threshold, a password and a consent once, and end
   await page.locator('[name=new_password]').fill('another long phrase')
   const changed = page.getByText('Пароль изменён')
   expect(await effectsOf(pressTwice(button(page, 'Сменить пароль')), changed)).toEqual({
-    ...{ calls: ['POST /api/v1/auth/password/change'], audited: ['user.change_password'] },
+    calls: ['POST /api/v1/auth/password/change'],
+    audited: ['user.change_password'],
     letters: ['password_changed'],
   })
 })
@@ -154,10 +166,12 @@ test('two clicks at once set up, renew and turn off a second factor once', async
   await dialog.locator('[name=password]').fill(aPassword)
   const code = dialog.locator('[name=code]')
   expect(await effectsOf(pressTwice(button(dialog, 'Продолжить')), code)).toEqual({
-    ...{ calls: ['POST /api/v1/me/totp/enrol'], audited: [], letters: [] },
+    calls: ['POST /api/v1/me/totp/enrol'],
+    audited: [],
+    letters: [],
   })
   const secret = ((await dialog.locator('code').textContent()) ?? '').replaceAll(' ', '')
-  /** No code is taken twice, nor one before it: of the step before, of this one, of the next. */
+  /** No code is accepted twice, or before an earlier one: codes of the previous step, this one, and the next. */
   const codeOf = (steps: number) =>
     generateSync({ secret, epoch: Math.floor(Date.now() / 1000) + steps * 30 })
 
@@ -165,23 +179,28 @@ test('two clicks at once set up, renew and turn off a second factor once', async
   const saved = button(dialog, 'Коды сохранены')
   expect(await effectsOf(pressTwice(button(dialog, 'Включить')), saved)).toEqual({
     calls: ['POST /api/v1/me/totp/confirm'],
-    ...{ audited: ['user.enable_totp', 'user.renew_recovery_codes'], letters: ['totp_enabled'] },
+    audited: ['user.enable_totp', 'user.renew_recovery_codes'],
+    letters: ['totp_enabled'],
   })
   await saved.click()
 
   await button(page, 'Создать новые резервные коды').click()
   await code.fill(codeOf(0))
   expect(await effectsOf(pressTwice(button(dialog, 'Создать новые резервные коды')), saved)).toEqual({
-    ...{ calls: ['POST /api/v1/me/recovery-codes'], audited: ['user.renew_recovery_codes'], letters: [] },
+    calls: ['POST /api/v1/me/recovery-codes'],
+    audited: ['user.renew_recovery_codes'],
+    letters: [],
   })
   await saved.click()
 
   await button(page, 'Выключить').click()
   await dialog.locator('[name=password]').fill(aPassword)
   await code.fill(codeOf(1))
-  const off = page.getByText('Двухфакторная защита выключена')
+  const off = page.getByText('Двухфакторная аутентификация выключена')
   expect(await effectsOf(pressTwice(button(dialog, 'Выключить')), off)).toEqual({
-    ...{ calls: ['DELETE /api/v1/me/totp'], audited: ['user.disable_totp'], letters: ['totp_disabled'] },
+    calls: ['DELETE /api/v1/me/totp'],
+    audited: ['user.disable_totp'],
+    letters: ['totp_disabled'],
   })
 
   await page.getByRole('button', { name: 'Профиль и выход' }).click()

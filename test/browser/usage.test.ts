@@ -1,7 +1,7 @@
 import type { Locator, Page } from 'playwright-core'
 import { afterAll, expect, test } from 'vitest'
-import { postBatch } from '#cabinet/ledger/post-batch'
-import { addRoubles, nanoOf } from '#cabinet/ui/money/roubles'
+import { addRubles, nanoOf } from '#cabinet/pages/money/rubles'
+import { postBatch } from '#core/ledger/post-batch'
 import { entryOf, recordOf, uuidV7 } from '../support/customer.ts'
 import { settle } from './addresses.ts'
 import { expectNoViolations } from './axe.ts'
@@ -14,14 +14,14 @@ afterAll(() => pool.end())
 
 const dayMs = 86_400_000
 const moscowMs = 3 * 3_600_000
-/** Midnight of Moscow, some days ago. */
+/** Midnight in Moscow, some days ago. */
 const midnightMs = (daysAgo: number) =>
   (Math.floor((Date.now() + moscowMs) / dayMs) - daysAgo) * dayMs - moscowMs
 const halfAnHourMs = 30 * 60_000
 
 const costs = ['0.123456789', '0.000000001', '0.999999999', '0.3'] as const
 
-/** Somebody with requests half an hour before and after midnight in Moscow, of two models. */
+/** A user with requests half an hour before and after midnight in Moscow, to two models. */
 async function customerWithRequests(page: Page, keyName = 'night') {
   await register(page)
   const made = await callFrom(page, 'POST', '/keys', { name: keyName })
@@ -46,41 +46,41 @@ async function customerWithRequests(page: Page, keyName = 'night') {
 
 async function sumIn(cells: Locator, attribute: string): Promise<string> {
   const sums = await Promise.all((await cells.all()).map((cell) => cell.getAttribute(attribute)))
-  return addRoubles(...sums.map((sum) => sum ?? 'none'))
+  return addRubles(...sums.map((sum) => sum ?? 'none'))
 }
 
-test('bars, parts, table, file and ledger come to the same sum around midnight in Moscow, digit by digit', async () => {
+test('bars, parts, table, file and ledger have the same sum around midnight in Moscow, digit by digit', async () => {
   const { page, complaints } = await openBrowser()
   await customerWithRequests(page)
-  const whole = addRoubles(...costs)
+  const whole = addRubles(...costs)
   for (const [query, filled] of [
     ['range=week', 2],
     ['range=week&bucket=hour&group=key', 2],
   ] as const) {
     await page.goto(`/app/usage?${query}`)
-    const chart = page.getByRole('img', { name: /Столбцы расхода/ })
+    const chart = page.getByRole('img', { name: /Диаграмма расхода/ })
     await chart.waitFor()
-    const bars = chart.locator('g[data-roubles]')
-    expect(await sumIn(bars, 'data-roubles')).toBe(whole)
-    expect(await sumIn(chart.locator('rect[data-roubles]'), 'data-roubles')).toBe(whole)
-    expect(await chart.locator('g[data-roubles]:not([data-roubles="0"])').count()).toBe(filled)
+    const bars = chart.locator('g[data-rubles]')
+    expect(await sumIn(bars, 'data-rubles')).toBe(whole)
+    expect(await sumIn(chart.locator('rect[data-rubles]'), 'data-rubles')).toBe(whole)
+    expect(await chart.locator('g[data-rubles]:not([data-rubles="0"])').count()).toBe(filled)
     const table = page.getByRole('table', { name: 'По времени' })
     expect(await sumIn(table.locator('tbody data'), 'value')).toBe(whole)
     const href = await page.getByRole('link', { name: 'Скачать CSV' }).getAttribute('href')
     const { text } = await callFrom(page, 'GET', (href ?? '').replace('/api/v1', ''))
     const lines = text.trimEnd().split('\r\n').slice(1)
-    expect(addRoubles(...lines.map((line) => line.split(',').at(-1) ?? ''))).toBe(whole)
+    expect(addRubles(...lines.map((line) => line.split(',').at(-1) ?? ''))).toBe(whole)
     expect(lines).toHaveLength(await table.locator('tbody tr').count())
   }
   const ledger = await readFrom<{ readonly data: readonly { readonly amount_rub: string }[] }>(
     page,
     '/ledger?kind=charge',
   )
-  expect(addRoubles(...ledger.data.map(({ amount_rub }) => amount_rub))).toBe(`-${whole}`)
+  expect(addRubles(...ledger.data.map(({ amount_rub }) => amount_rub))).toBe(`-${whole}`)
   expect(complaints).toEqual([])
 })
 
-test('the running balance ends at that of the header', async () => {
+test('the running balance ends at the balance in the header', async () => {
   const { page } = await openBrowser()
   await customerWithRequests(page)
   await page.goto('/app/billing')
@@ -89,7 +89,7 @@ test('the running balance ends at that of the header', async () => {
   expect(ends).toBe(await page.getByRole('banner').locator('data').getAttribute('value'))
 })
 
-test('the arrows go from bar to bar, and a bar leads to its requests and their receipts', async () => {
+test('arrow keys move from bar to bar, and a bar links to its requests and their receipts', async () => {
   const { page } = await openBrowser()
   const { ids } = await customerWithRequests(page)
   await page.goto('/app/usage?range=week')
@@ -111,14 +111,14 @@ test('the arrows go from bar to bar, and a bar leads to its requests and their r
   await expectNoViolations(page)
 })
 
-test('a tap, a click, the mouse and the keys choose the very bar that is there, today too', async () => {
+test('a tap, a click, the mouse and the keyboard choose exactly the bar under them, today too', async () => {
   const { page } = await openBrowser({ width: 390 }, { hasTouch: true })
   await customerWithRequests(page)
   await page.goto('/app/usage?range=week')
   const scrubber = page.getByRole('slider')
-  const chart = page.getByRole('img', { name: /Столбцы расхода/ })
+  const chart = page.getByRole('img', { name: /Диаграмма расхода/ })
   await chart.evaluate((drawing) => drawing.scrollIntoView({ block: 'center' }))
-  const bars = chart.locator('g[data-roubles]')
+  const bars = chart.locator('g[data-rubles]')
   const { x, y, width } = (await scrubber.boundingBox()) ?? { x: 0, y: 0, width: 0 }
   const chosen = () =>
     bars.evaluateAll((all) => all.map((bar) => (bar.matches('.opacity-40') ? '-' : 'x')).join(''))
@@ -149,7 +149,7 @@ test('a tap, a click, the mouse and the keys choose the very bar that is there, 
   await expectNoViolations(page)
 })
 
-test('every digit of the big sums is had by a tap or by the keys alone, and nothing moves for it', async () => {
+test('every digit of the big sums is shown by a tap or the keyboard, and nothing moves', async () => {
   const { page } = await openBrowser({ width: 390 }, { hasTouch: true })
   await customerWithRequests(page)
   for (const [address, hand] of [
@@ -180,7 +180,7 @@ test('every digit of the big sums is had by a tap or by the keys alone, and noth
   }
 })
 
-test('an id from x-gateway-request-id leads to the receipt, and one that is not settled appears by itself', async () => {
+test('an id from x-gateway-request-id leads to the receipt, and an unsettled one appears automatically', async () => {
   const { page } = await openBrowser()
   await register(page)
   const made = await callFrom(page, 'POST', '/keys', { name: 'late' })
@@ -190,11 +190,11 @@ test('an id from x-gateway-request-id leads to the receipt, and one that is not 
   await page.getByRole('heading', { name: 'Запрос ещё не рассчитан' }).waitFor()
   await expectNoViolations(page)
   const customer = { organizationId: me.organization.id, keyId: JSON.parse(made.text).key.id, key: '' }
-  await postBatch(pool, [entryOf(customer, 0n, { requestId })]) // a free model: nothing is booked, nobody hints
-  await page.getByText('Ответ передан до последнего байта.').waitFor()
+  await postBatch(pool, [entryOf(customer, 0n, { requestId })]) // a free model: no ledger entry, no hint
+  await page.getByText('Ответ передан полностью.').waitFor()
 })
 
-test('an id that no request can have is called wrong at once, and nobody asks for it', async () => {
+test('an impossible request id is rejected at once, without a call', async () => {
   const { page } = await openBrowser()
   await signInOwner(page)
   const asked: string[] = []
@@ -207,7 +207,7 @@ test('an id that no request can have is called wrong at once, and nobody asks fo
   expect(asked).toEqual([])
 })
 
-test('nobody waits for ever for a request that is never settled, and asking again is one press', async () => {
+test('the page stops waiting for a request that is never settled, and one click checks again', async () => {
   const { page } = await openBrowser()
   await page.clock.install()
   await signInOwner(page)
@@ -220,7 +220,7 @@ test('nobody waits for ever for a request that is never settled, and asking agai
   await page.getByRole('heading', { name: 'Запрос ещё не рассчитан' }).waitFor()
 })
 
-test('filters live in the address, nothing found is one sentence, and nonsense in an address hurts nobody', async () => {
+test('filters are in the address, an empty result is one sentence, and invalid filters do no harm', async () => {
   const { page, complaints } = await openBrowser()
   await customerWithRequests(page)
   await page.goto('/app/requests')
@@ -235,12 +235,12 @@ test('filters live in the address, nothing found is one sentence, and nonsense i
   await page.goto('/app/requests?from=never&key_id=%3Cscript%3E&outcome=toString&to=2026-02-30')
   await page.getByRole('table', { name: 'Запросы' }).waitFor()
   await page.goto('/app/usage?range=custom&from=2026-11-22&to=2026-11-01')
-  await page.getByText('Начало позже конца').waitFor()
+  await page.getByText('Начало периода позже конца').waitFor()
   await expectNoViolations(page)
   expect(complaints).toEqual([])
 })
 
-test('any key of 201 filters the requests by its name, which the filter also shows for the key of an address', async () => {
+test("any of 201 keys filters the requests by its name, and the filter shows the name of the address's key", async () => {
   const { page, complaints } = await openBrowser()
   await customerWithRequests(page, 'Oldest of all')
   const me = await readFrom<{ readonly organization: { readonly id: string } }>(page, '/me')
@@ -287,7 +287,7 @@ test('any key of 201 filters the requests by its name, which the filter also sho
   expect(complaints).toEqual([])
 })
 
-test('a period that ends before it begins is called wrong beside its filter: no list, no skeleton, no file, and a way back', async () => {
+test('a period that ends before it begins shows an error at its filter: no list, no skeleton, no file, and a way back', async () => {
   const { page } = await openBrowser()
   await signInOwner(page)
   for (const address of [
@@ -298,7 +298,7 @@ test('a period that ends before it begins is called wrong beside its filter: no 
   ]) {
     await page.goto(address)
     const list = page.getByRole('region', { name: /^(История баланса|Запросы)$/ })
-    await list.getByText('Начало позже конца').waitFor()
+    await list.getByText('Начало периода позже конца').waitFor()
     await expect.poll(() => list.locator('.breathing').count()).toBe(0)
     expect(await list.getByRole('table').count()).toBe(0)
     expect(await page.getByRole('link', { name: 'Скачать CSV' }).count()).toBe(0)
@@ -309,7 +309,7 @@ test('a period that ends before it begins is called wrong beside its filter: no 
   }
 })
 
-test('on a telephone filters are folded, and say how many are set; what is wrong in them stays in sight', async () => {
+test('on a phone filters are folded and show how many are set; their errors stay visible', async () => {
   const { page } = await openBrowser({ width: 390 })
   await signInOwner(page)
   await page.goto('/app/requests?outcome=failed&from=2026-01-01')
@@ -322,7 +322,7 @@ test('on a telephone filters are folded, and say how many are set; what is wrong
   await page.getByRole('button', { name: 'Фильтры: 1', expanded: true }).click()
   expect(await outcome.isVisible()).toBe(false)
   await page.goto('/app/requests?from=2026-02-01&to=2026-01-01')
-  await page.getByText('Начало позже конца').waitFor()
+  await page.getByText('Начало периода позже конца').waitFor()
   await page.setViewportSize({ width: 1280, height: 800 })
   await outcome.waitFor()
   expect(await page.getByRole('button', { name: /Фильтры/ }).count()).toBe(0)
@@ -339,13 +339,13 @@ test('a name that begins with = is text in a file, and one with a tag is text on
   expect(complaints).toEqual([])
 })
 
-test('a usage page without requests says so, and axe has nothing against it', async () => {
+test('a usage page without requests has a message, and axe finds nothing', async () => {
   const { page } = await openBrowser({ language: 'en' })
   await register(page)
   await page.goto('/app/usage')
-  await page.getByText('There were no requests in this period.').waitFor()
+  await page.getByText('No requests in this period.').waitFor()
   await expectNoViolations(page)
   await page.goto('/app/requests')
-  await page.getByText('There are no requests yet.').waitFor()
+  await page.getByText('No requests yet.').waitFor()
   await expectNoViolations(page)
 })

@@ -2,11 +2,11 @@ import { expect, test, vi } from 'vitest'
 import { callFrom } from './signed-in-calls.ts'
 import { openBrowser, register } from './visitor.ts'
 
-test('a visit that logs an error, throws, breaks the policy or calls somebody else is noticed', async () => {
+test('a visit that logs an error, throws, violates the policy or calls another site is detected', async () => {
   const { page, complaints } = await openBrowser()
   await page.goto('/login')
   await page.evaluate(() => {
-    // biome-ignore lint/suspicious/noConsole: it is what must be noticed
+    // biome-ignore lint/suspicious/noConsole: the test must detect it
     console.error('planted')
     setTimeout(() => {
       throw new Error('thrown')
@@ -35,12 +35,12 @@ const places: readonly (readonly [string, (secret: string) => unknown])[] = [
   ['the history', (secret: string) => history.replaceState({ secret }, '')],
   ['an address that was left', (secret: string) => history.pushState(null, '', `?${secret}`)],
   ['a field', (secret: string) => Object.assign(document.querySelector('input') ?? {}, { value: secret })],
-  // biome-ignore lint/suspicious/noConsole: it is what must be found
+  // biome-ignore lint/suspicious/noConsole: the test must detect it
   ['the console', (secret: string) => console.log(secret)],
 ]
 
 for (const [place, leave] of places)
-  test(`a secret that is left in ${place} is found`, async () => {
+  test(`a secret left in ${place} is detected`, async () => {
     const { page, traces } = await openBrowser()
     await page.goto('/login')
     await page.locator('input').first().waitFor()
@@ -49,7 +49,7 @@ for (const [place, leave] of places)
     await vi.waitFor(async () => expect(await traces.placesOf('sk-a-secret')).not.toEqual([]))
   })
 
-test('the secret of a key is known by the answer that made it, and is found wherever else it is', async () => {
+test("a key's secret is learned from the response that created it, and detected anywhere else", async () => {
   const { page, traces } = await openBrowser()
   await register(page)
   const { secret } = JSON.parse((await callFrom(page, 'POST', '/keys', { name: 'Seen' })).text)

@@ -15,30 +15,30 @@ import { type Traces, tracesOf } from './traces.ts'
 
 type System = Pick<Standalone, 'baseUrl' | 'cabinetUrl' | 'mailboxUrl' | 'tillUrl' | 'cabinet'>
 
-/** The system of this run, as `npm start --json` told of it. */
+/** The servers of this run, from `npm start --json`. */
 export const system: System = JSON.parse(inject('systemReady'))
 
 let browser: Promise<Browser> | undefined
 afterAll(async () => (await browser)?.close())
 
-/** Somebody with a browser of their own, at a network address of their own: no cookie of anybody else is in it. */
+/** A visitor with their own browser and network address, without cookies of other visitors. */
 export type Visitor = {
   readonly page: Page
   /**
-   * What no visit should cause: errors on the console (what a refused call writes there is not among them), exceptions,
-   * violations of the policy, calls to anybody but the cabinet and the gateway. The test fails at its end unless it is
-   * empty: one that causes such a thing on purpose takes it out.
+   * What no visit should cause: console errors (except those of rejected calls), exceptions, policy violations, or
+   * calls outside the cabinet and the gateway. The test fails at its end unless the list is empty; a test that causes
+   * such a thing on purpose removes it.
    */
   readonly complaints: string[]
   /** Between this browser and all servers. */
   readonly proxy: HttpProxy
-  /** The test fails at its end if the secret of a key is anywhere but in the answer that made it. */
+  /** The test fails at its end if the secret of a key is anywhere except in the response that created it. */
   readonly traces: Traces
 }
 
 type Look = { readonly language?: 'ru' | 'en'; readonly theme?: 'light' | 'dark'; readonly width?: number }
 
-/** Opens a browser, at 1280 px in Russian unless said; it closes with the test. */
+/** Opens a browser, by default 1280 px wide and in Russian; it closes with the test. */
 export async function openBrowser(
   { language = 'ru', theme = 'light', width = 1280 }: Look = {},
   options: BrowserContextOptions = {},
@@ -46,7 +46,9 @@ export async function openBrowser(
   browser ??= chromium.connect(inject('chromiumEndpoint'))
   const proxy = await startProxy()
   const context = await (await browser).newContext({
-    ...{ baseURL: system.cabinetUrl, colorScheme: theme, locale: language === 'ru' ? 'ru-RU' : 'en-GB' },
+    baseURL: system.cabinetUrl,
+    colorScheme: theme,
+    locale: language === 'ru' ? 'ru-RU' : 'en-GB',
     viewport: { width, height: width < 768 ? 844 : 800 },
     proxy: { server: proxy.server, bypass: '<-loopback>' },
     ...options,
@@ -71,7 +73,7 @@ async function listenToComplaints(
 ): Promise<void> {
   await context.addInitScript(() => {
     addEventListener('securitypolicyviolation', ({ violatedDirective, blockedURI, sourceFile }) =>
-      // biome-ignore lint/suspicious/noConsole: it is how the page tells the test
+      // biome-ignore lint/suspicious/noConsole: the page reports to the test this way
       console.error(`policy: ${violatedDirective} forbids ${blockedURI} of ${sourceFile}`),
     )
   })
@@ -88,30 +90,31 @@ async function listenToComplaints(
   })
 }
 
-/** Where people go to pay: a page of somebody else, which calls what it likes. */
+/** The payment provider's page: it belongs to another site and may call anything. */
 function isAtTill(request: Request): boolean {
   const till = new URL(system.tillUrl).origin
   const at = request.isNavigationRequest() ? request.url() : request.frame().url()
   return new URL(at, till).origin === till
 }
 
-export const newEmail = () => `visitor-${randomBytes(6).toString('hex')}@example.com`
+/** At a unique domain: the number of trials per domain is limited. */
+export const newEmail = () => `visitor@v-${randomBytes(6).toString('hex')}.example`
 
 export const password = 'correct horse battery'
 
 type Letter = { readonly to: string; readonly subject: string; readonly links: readonly string[] }
 
-/** The link of the newest letter to somebody, once it is there. */
+/** The link in the newest email to an address, once it arrives. */
 export async function linkTo(email: string, part: 'verify-email' | 'reset'): Promise<string> {
   return vi.waitFor(async () => {
     const letters = (await (await fetch(`${system.mailboxUrl}.json`)).json()) as readonly Letter[]
     const link = letters.find(({ to }) => to === email)?.links.find((one) => one.includes(part))
-    if (link === undefined) throw new Error(`no letter to ${email} with a link to ${part}`)
+    if (link === undefined) throw new Error(`no email to ${email} with a link to ${part}`)
     return link
   })
 }
 
-/** Goes the whole way by hand: registers, reads the letter, confirms, and is on the overview. */
+/** Goes the whole way in the browser: registers, reads the email, confirms, and opens the overview. */
 export async function register(page: Page, email = newEmail()): Promise<string> {
   await page.goto('/register')
   await page.locator('[name=email]').fill(email)
@@ -127,7 +130,7 @@ export async function register(page: Page, email = newEmail()): Promise<string> 
 
 let ownersCookies: readonly Cookie[] = []
 
-/** Signs the demo's owner in: an organization with keys, a balance and a history. Once by hand per file. */
+/** Signs the demo's owner in: an organization with keys, a balance and a history. Uses the form once per file. */
 export async function signInOwner(page: Page): Promise<void> {
   await page.context().addCookies(ownersCookies)
   if (ownersCookies.length > 0 && (await page.request.get('/api/v1/me')).ok()) {
@@ -139,7 +142,7 @@ export async function signInOwner(page: Page): Promise<void> {
   ownersCookies = (await page.context().cookies()).filter(({ name }) => name.endsWith('_session'))
 }
 
-/** By the form of the sign-in page, to the overview. */
+/** Uses the form of the sign-in page and waits for the overview. */
 export async function signIn(page: Page, email: string, secret = password): Promise<void> {
   await page.goto('/login')
   await page.locator('[name=email]').fill(email)

@@ -1,26 +1,26 @@
 import type { CDPSession, Page } from 'playwright-core'
 
-/** What a visit weighed and felt like, as the browser measured it. */
+/** The weight and speed of a visit, as the browser measured them. */
 export type Vitals = {
-  /** Over the wire, in bytes, gzipped. `initialScripts`: those that the document names as it is served. */
+  /** Over the network, in bytes, gzipped. `initialScripts`: those in the served document. */
   readonly initialScripts: number
   readonly styles: number
   /** Every other script, by its path. */
   readonly chunks: ReadonlyMap<string, number>
-  /** What the page has read of the API: paths with their queries. */
+  /** API paths that the page has read, with their queries. */
   readonly reads: readonly string[]
   /** Largest contentful paint, in ms since the navigation. */
   readonly lcpMs: number
-  /** Cumulative layout shift: how much moved without being asked. */
+  /** Cumulative layout shift: how much moved without user input. */
   readonly cls: number
 }
 
-/** Opens pages as if for the first time, and measures them. */
+/** Opens pages with an empty cache, and measures them. */
 export type Meter = {
   open(address: string, settle: () => Promise<void>): Promise<Vitals>
-  /** The longest that an answer to a press or a click was not to be seen, in ms, while `act` was at work. */
+  /** The longest time from a click or key press to its visible effect during `act`, in ms. */
   inpOf(act: () => Promise<void>): Promise<number>
-  /** From now on the processor is so many times slower. */
+  /** Slows the processor down by this factor from now on. */
   slowDown(times: number): Promise<void>
 }
 
@@ -41,7 +41,7 @@ export async function meterOf(page: Page): Promise<Meter> {
       await settle()
       await page.evaluate(nextFrame)
       const { lcpMs, cls } = await read()
-      // Not those of the document as it stands: whatever is loaded later is preloaded by elements of its own.
+      // Not the scripts of the present document: later ones are preloaded by elements added to it.
       const named = await page.evaluate(scriptsNamedIn, (await served?.text()) ?? '')
       return { ...sumUp(weights.stop(), named), lcpMs, cls }
     },
@@ -55,7 +55,7 @@ export async function meterOf(page: Page): Promise<Meter> {
   }
 }
 
-/** Runs in the page, before anything of it. */
+/** Runs in the page, before its scripts. */
 function note(): void {
   const noted: Noted = { lcpMs: 0, cls: 0, inpMs: 0 }
   Object.assign(window, { noted })
@@ -79,14 +79,14 @@ function note(): void {
   watch('event', hearEvent, { durationThreshold: 16 })
 }
 
-/** Runs in the page, which can read HTML. */
+/** Runs in the page, which can parse HTML. */
 function scriptsNamedIn(html: string): readonly string[] {
   const served = new DOMParser().parseFromString(html, 'text/html')
   const elements = served.querySelectorAll('script[src], link[rel=modulepreload]')
   return [...elements].map((element) => element.getAttribute('src') ?? element.getAttribute('href') ?? '')
 }
 
-/** Observers hear of a frame after it was painted. */
+/** Observers are notified after a frame was painted. */
 function nextFrame(): Promise<void> {
   return new Promise((resolve) =>
     requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(resolve, 50))),
@@ -96,7 +96,7 @@ function nextFrame(): Promise<void> {
 type File = { readonly path: string; readonly search: string; readonly type: string }
 type Weight = File & { readonly bytes: number }
 
-/** Bodies and heads, as they came over the wire. */
+/** Bodies and headers, as they were transferred. */
 function weigh(session: CDPSession): { stop(): readonly Weight[] } {
   const known = new Map<string, File>()
   const weights: Weight[] = []

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { generateSync } from 'otplib'
 import { expect, test } from 'vitest'
-import { readBalance } from '#cabinet/ledger/balance'
+import { readBalance } from '#core/ledger/balance'
 import { aPassword, cabinetOfThisFile, newEmail, registration, signUp, tokenTo } from '../support/cabinet.ts'
 import { inheritedEnvironment } from '../support/environment.ts'
 import { appUrl } from '../support/web-settings.ts'
@@ -66,7 +66,7 @@ test('npm run admin promotes whoever has registered, keeps the password, and end
   expect((await visitor.get('/me')).status).toBe(401)
   await visitor.post('/auth/login', { email, password: aPassword })
   expect((await visitor.get('/me')).body).toMatchObject({ id: userId, role: 'admin' })
-  expect((await command([email])).stdout).toContain('Nothing was changed')
+  expect((await command([email])).stdout).toContain('Nothing changed')
   const { rows } = await pool.query(
     `select before, after from audit_log where subject_id = $1 and action = 'user.make_administrator'`,
     [userId],

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import { readBalance } from '#cabinet/ledger/balance'
-import { checkInvariants } from '#cabinet/ledger/invariants'
+import { readBalance } from '#core/ledger/balance'
+import { checkInvariants } from '#core/ledger/invariants'
 import { createCustomer } from '../support/customer.ts'
 import { databaseOfThisFile } from '../support/postgres.ts'
 import { signedIn } from '../support/signed-in.ts'
@@ -59,7 +59,8 @@ describe('a person', () => {
     const other = await signedIn(pool, { organizationId: person.organizationId })
     const block = (verb: 'block' | 'unblock') =>
       web.call('POST', `/admin/users/${person.userId}/${verb}`, {
-        ...{ cookie: admin.cookie, body: { reason: 'A stolen card' } },
+        cookie: admin.cookie,
+        body: { reason: 'A stolen card' },
       })
     const blocked = await block('block')
     expect([blocked.status, blocked.body.blocked_at]).toEqual([200, expect.any(String)])
@@ -75,10 +76,52 @@ describe('a person', () => {
     ])
   })
 
+  test('is shown with the number of active keys that he created, and is blocked with them if that is asked for', async () => {
+    const [admin, person] = [await administrator(), await signedIn(pool)]
+    const other = await signedIn(pool, { organizationId: person.organizationId })
+    const makeKey = async (cookie: string, body: object = {}) => {
+      const headers = { 'idempotency-key': randomUUID() }
+      const made = await web.call('POST', '/keys', { cookie, headers, body: { name: 'laptop', ...body } })
+      expect(made.status, JSON.stringify(made.body)).toBeLessThan(300)
+      return made.body.key.id as string
+    }
+    const keys = [await makeKey(person.cookie), await makeKey(person.cookie)]
+    const [gone, late, theirs] = [
+      await makeKey(person.cookie),
+      await makeKey(person.cookie),
+      await makeKey(other.cookie),
+    ]
+    await pool.query('update api_keys set revoked_at = now() where id = $1', [gone])
+    await pool.query("update api_keys set expires_at = now() - interval '1 s' where id = $1", [late])
+    const { email } = (await pool.query('select email from users where id = $1', [person.userId])).rows[0]
+    const shown = await web.call('GET', `/admin/users?email=${email}`, { cookie: admin.cookie })
+    expect(shown.body.data).toMatchObject([{ id: person.userId, active_key_count: 2 }])
+    const blockedKeys = async () => {
+      const { rows } = await pool.query(
+        'select id from api_keys where admin_blocked_at is not null and id = any($1)',
+        [[...keys, gone, late, theirs]],
+      )
+      return rows.map(({ id }) => id).toSorted()
+    }
+    const block = (body: object) =>
+      web.call('POST', `/admin/users/${person.userId}/block`, {
+        cookie: admin.cookie,
+        body: { reason: 'A stolen card', ...body },
+      })
+    expect((await block({})).body).toMatchObject({ active_key_count: 2 })
+    expect(await blockedKeys()).toEqual([])
+    expect((await block({ block_keys: true })).body).toMatchObject({ active_key_count: 0 })
+    expect(await blockedKeys()).toEqual(keys.toSorted())
+    const by = { actor_kind: 'administrator', actor_id: admin.userId, reason: 'A stolen card' }
+    for (const key of keys)
+      expect(await auditOf(key)).toEqual(expect.arrayContaining([{ action: 'key.block', ...by }]))
+  })
+
   test('cannot block himself', async () => {
     const admin = await administrator()
     const answer = await web.call('POST', `/admin/users/${admin.userId}/block`, {
-      ...{ cookie: admin.cookie, body: { reason: 'a mistake' } },
+      cookie: admin.cookie,
+      body: { reason: 'a mistake' },
     })
     expect(answer.status).toBe(409)
   })
@@ -107,8 +150,12 @@ test('what Postgres cannot read is refused before it is asked', async () => {
   const cursorAt = (position: unknown) => Buffer.from(JSON.stringify(position)).toString('base64url')
   const asked = await Promise.all(
     [
-      ...['users?email=%00', 'organizations?name=%00', 'audit?actor_id=%00', 'audit?action=%00'],
-      ...['audit?from=0000-01-01T00:00:00Z', `audit?cursor=${cursorAt('9'.repeat(19))}`],
+      'users?email=%00',
+      'organizations?name=%00',
+      'audit?actor_id=%00',
+      'audit?action=%00',
+      'audit?from=0000-01-01T00:00:00Z',
+      `audit?cursor=${cursorAt('9'.repeat(19))}`,
       `users?cursor=${cursorAt(['0000-01-01T00:00:00.000000Z', randomUUID()])}`,
     ].map(async (path) => [path, (await web.call('GET', `/admin/${path}`, { cookie })).status]),
   )
@@ -168,7 +215,9 @@ describe('an adjustment', () => {
     for (const { status, body } of answers) expect([status, body]).toEqual([201, first?.body])
     expect(await readBalance(pool, organizationId)).toBe(13_500_000_000n)
     expect(await auditOf(organizationId)).toContainEqual({
-      ...{ action: 'organization.credit', actor_kind: 'administrator', actor_id: admin.userId },
+      action: 'organization.credit',
+      actor_kind: 'administrator',
+      actor_id: admin.userId,
       reason: 'goodwill',
     })
   })

@@ -18,8 +18,12 @@ test('a problem is RFC 9457, with a request id, in the language that is preferre
     expect.stringContaining('application/problem+json'),
   ])
   expect(body).toEqual({
-    ...{ type: 'urn:model-gateway:problem:not_found', title: 'Не найдено', status: 404, code: 'not_found' },
-    ...{ detail: 'Здесь ничего нет, или это не ваше.', request_id: headers.get('x-request-id') },
+    type: 'urn:model-gateway:problem:not_found',
+    title: 'Не найдено',
+    status: 404,
+    code: 'not_found',
+    detail: 'Ресурс не найден, или у вас нет к нему доступа.',
+    request_id: headers.get('x-request-id'),
   })
   const english = await web.call('POST', '/pricing/estimate', {
     ...estimate,
@@ -84,7 +88,9 @@ test.each(['GET', 'POST', 'PATCH', 'DELETE'])(
 test('an address that cannot be read is answered like every other mistake', async () => {
   const { status, headers, body } = await web.call('GET', '/keys/%ff')
   expect([status, body.code, body.request_id]).toEqual([
-    ...[400, 'malformed_request', headers.get('x-request-id')],
+    400,
+    'malformed_request',
+    headers.get('x-request-id'),
   ])
   expect(headers.get('content-type')).toContain('application/problem+json')
   expect(headers.get('x-content-type-options')).toBe('nosniff')
@@ -121,7 +127,9 @@ test('an address that calls too often waits, and no other one does', async () =>
 test('whoever has no session uses up nothing of what all who have one may do together', async () => {
   const change = (address: string, options: CallOptions = {}) =>
     web.call('POST', '/auth/password/change', {
-      ...{ body: {}, headers: { 'x-forwarded-for': address }, ...options },
+      body: {},
+      headers: { 'x-forwarded-for': address },
+      ...options,
     })
   const strangers = await Promise.all(Array.from({ length: 320 }, (_, at) => change(`203.0.113.${at % 200}`)))
   expect(new Set(strangers.map(({ status }) => status))).toEqual(new Set([401]))

@@ -1,19 +1,13 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import type { Pool, PoolClient } from 'pg'
 import { afterAll, describe, expect, test } from 'vitest'
-import { Superseded, takeEpoch } from '#cabinet/audit/cluster-epoch'
-import { inScope, ScopeBreach, type ScopedClient } from '#cabinet/audit/scope'
-import type { ProviderDocument } from '#cabinet/catalogue/catalogue-document'
-import {
-  putPrice,
-  putProvider,
-  putRoute,
-  removeProvider,
-  removeRoute,
-} from '#cabinet/catalogue/catalogue-store'
-import { sealCredential } from '#cabinet/catalogue/credential-seal'
-import { createPool } from '#cabinet/db/pool'
-import { hashKey, type KeySecret, writeKey } from '#cabinet/keys/key'
+import { Superseded, takeEpoch } from '#core/audit/cluster-epoch'
+import { inScope, ScopeBreach, type ScopedClient } from '#core/audit/scope'
+import type { ProviderDocument } from '#core/catalog/catalog-document'
+import { putPrice, putProvider, putRoute, removeProvider, removeRoute } from '#core/catalog/catalog-store'
+import { sealCredential } from '#core/catalog/credential-seal'
+import { createPool } from '#core/db/pool'
+import { hashKey, type KeySecret, writeKey } from '#core/keys/key'
 import {
   blockKey,
   createKey,
@@ -26,14 +20,14 @@ import {
   setLimits,
   setManagedBy,
   unblockKey,
-} from '#cabinet/keys/key-store'
-import { credit } from '#cabinet/ledger/credit'
-import { nanoRub } from '#cabinet/ledger/money'
-import { readOrMakeOrganization } from '#cabinet/organizations/funded-organization'
-import { createOrganization } from '#cabinet/organizations/organization-store'
-import { shardOf } from '#cabinet/redis/shard'
+} from '#core/keys/key-store'
+import { credit } from '#core/ledger/credit'
+import { nanoRub } from '#core/ledger/money'
+import { readOrMakeOrganization } from '#core/organizations/funded-organization'
+import { createOrganization } from '#core/organizations/organization-store'
+import { shardOf } from '#core/redis/shard'
 import { writeFenced } from '#operator/runtime/fenced-database'
-import { storedRoute } from '../support/catalogue.ts'
+import { storedRoute } from '../support/catalog.ts'
 import { createCustomer, pepper } from '../support/customer.ts'
 import { databaseOfThisFile, urlAs } from '../support/postgres.ts'
 import { inTestScope } from '../support/scope.ts'
@@ -70,7 +64,7 @@ async function lastId(): Promise<bigint> {
   return rows[0]?.last ?? 0n
 }
 
-/** What a command is tried on: a customer, and names and a secret that nobody has. */
+/** Data for trying a command: a customer, unused names and an unused secret. */
 type Fixture = {
   readonly organizationId: string
   readonly keyId: string
@@ -81,7 +75,7 @@ type Fixture = {
 type Command<Prepared = unknown> = {
   /** The rows that it leaves. */
   readonly leaves: readonly string[]
-  /** The rows that the same again leaves; none unless said. */
+  /** Audit rows of a repeated call; by default none. */
   readonly again?: readonly string[]
   prepare?(client: ScopedClient, fixture: Fixture): Promise<Prepared>
   run(client: ScopedClient, fixture: Fixture, prepared: Prepared): Promise<unknown>
@@ -241,8 +235,14 @@ test.each(Object.entries(commands))(
 describe('a change and its rows', () => {
   /** Everything that commands may change. */
   const tables = [
-    ...['organizations', 'org_account', 'balance_ledger', 'api_keys', 'api_key_credentials'],
-    ...['model_providers', 'model_routes', 'model_prices'],
+    'organizations',
+    'org_account',
+    'balance_ledger',
+    'api_keys',
+    'api_key_credentials',
+    'model_providers',
+    'model_routes',
+    'model_prices',
   ]
 
   async function fingerprint(): Promise<string> {
@@ -298,7 +298,7 @@ describe('a change and its rows', () => {
 const insertOf = (column: string) => `insert into audit_log (${column}) values (null)`
 
 describe('the audit log', () => {
-  test('is changed, shortened and emptied by nobody, not even its owner', async () => {
+  test('cannot be changed, shortened or emptied, not even by its owner', async () => {
     await createCustomer(pool)
     for (const sql of ["update audit_log set action = 'a.b'", 'delete from audit_log', 'truncate audit_log'])
       await expect(pool.query(sql), sql).rejects.toMatchObject({ code: '23001' })
@@ -436,7 +436,7 @@ describe('a scope', () => {
     expect(actionsOf(await rowsSince(id))).toEqual(['key.block'])
   })
 
-  test('tells Postgres its organization until its transaction ends', async () => {
+  test('sets its organization in Postgres until its transaction ends', async () => {
     const { organizationId } = await makeFixture()
     const told = async (client: Pick<ScopedClient, 'query'>) => {
       const { rows } = await client.query<{ told: string }>(
@@ -461,7 +461,10 @@ describe('a scope', () => {
   ])('refuses %s that says nothing for the audit log, and takes it back', async (_what, sql) => {
     const { organizationId, fresh } = await makeFixture()
     await inTestScope(pool, async (client) => {
-      await client.unaudited('update organizations set name = $1 where id = $2', [fresh, organizationId])
+      await client.withoutAudit('part of the test', 'update organizations set name = $1 where id = $2', [
+        fresh,
+        organizationId,
+      ])
       await putProvider(client, providerOf(`${fresh}-there`))
     })
     const before = await pool.query('select * from model_providers order by name')

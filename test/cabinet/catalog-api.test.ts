@@ -1,8 +1,8 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { expect, test, vi } from 'vitest'
-import { putPrice } from '#cabinet/catalogue/catalogue-store'
-import { nanoRub } from '#cabinet/ledger/money'
-import { createModel, createProvider, type ModelFields } from '../support/catalogue.ts'
+import { putPrice } from '#core/catalog/catalog-store'
+import { nanoRub } from '#core/ledger/money'
+import { createModel, createProvider, type ModelFields } from '../support/catalog.ts'
 import { databaseOfThisFile } from '../support/postgres.ts'
 import { inTestScope } from '../support/scope.ts'
 import { webOfThisFile } from '../support/web.ts'
@@ -32,24 +32,34 @@ const untilListed = (model: string) =>
     return found
   }, 5_000)
 
-test('a model is listed with its price in force, in roubles per 1M tokens', async () => {
+test('a model is listed with its price in force, in rubles per 1M tokens', async () => {
   const model = await newModel({
-    ...{
-      displayName: 'Model M',
-      description: 'For tests',
-      contextLength: 128_000,
-      inputNano: 15_500n,
-      outputNano: 60_001n,
-    },
+    displayName: 'Model M',
+    description: 'For tests',
+    contextLength: 128_000,
+    inputNano: 15_500n,
+    outputNano: 60_001n,
   })
   expect(await untilListed(model)).toEqual({
-    ...{ id: model, name: 'Model M', provider: 'shop', type: 'chat', description: 'For tests' },
-    ...{ context_length: 128_000, max_output_tokens: 16_384, input_modalities: ['text'], free: false },
+    id: model,
+    name: 'Model M',
+    provider: 'shop',
+    type: 'chat',
+    description: 'For tests',
+    context_length: 128_000,
+    max_output_tokens: 16_384,
+    input_modalities: ['text'],
+    free: false,
     pricing: {
-      ...{ input: '15.5', cached_input: null, cache_write: null, output: '60.001', reasoning: null },
+      input: '15.5',
+      cached_input: null,
+      cache_write: null,
+      output: '60.001',
+      reasoning: null,
       per_request: '0',
     },
-    ...{ next_pricing: null, next_pricing_from: null },
+    next_pricing: null,
+    next_pricing_from: null,
   })
 })
 
@@ -90,8 +100,12 @@ test('an estimate costs what the same tokens are billed', async () => {
   const model = await newModel({ inputNano: 15_501n, outputNano: 60_003n })
   await inTestScope(pool, (client) =>
     putPrice(client, model, {
-      ...{ input: nanoRub(15_501n), cachedInput: nanoRub(7n), cacheWrite: null, output: nanoRub(60_003n) },
-      ...{ reasoning: nanoRub(90_000n), perRequest: nanoRub(1n) },
+      input: nanoRub(15_501n),
+      cachedInput: nanoRub(7n),
+      cacheWrite: null,
+      output: nanoRub(60_003n),
+      reasoning: nanoRub(90_000n),
+      perRequest: nanoRub(1n),
     }),
   )
   await untilListed(model)

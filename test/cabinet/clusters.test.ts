@@ -1,16 +1,16 @@
 import { randomUUID } from 'node:crypto'
 import type { Pool } from 'pg'
 import { afterAll, describe, expect, test, vi } from 'vitest'
-import { type Fence, Superseded, takeEpoch } from '#cabinet/audit/cluster-epoch'
-import type { ScopedClient } from '#cabinet/audit/scope'
-import { listCabinetRoutes } from '#cabinet/catalogue/cabinet-routes'
+import { type Fence, Superseded, takeEpoch } from '#core/audit/cluster-epoch'
+import type { ScopedClient } from '#core/audit/scope'
+import { listCabinetRoutes } from '#core/catalog/cabinet-routes'
 import {
   putPrice,
   putProvider,
-  readCatalogueRevision,
+  readCatalogRevision,
   removeProvider,
   removeRoute,
-} from '#cabinet/catalogue/catalogue-store'
+} from '#core/catalog/catalog-store'
 import {
   type ClusterResource,
   findOwner,
@@ -18,12 +18,13 @@ import {
   listResources,
   putResource,
   removeResource,
-} from '#cabinet/clusters/cluster-resources'
-import { readReplicas } from '#cabinet/clusters/replicas'
-import { createPool } from '#cabinet/db/pool'
-import { readChangedKeyIds } from '#cabinet/keys/changed-keys'
-import { hashKey } from '#cabinet/keys/key'
-import { listCabinetKeys, readKeyState } from '#cabinet/keys/key-state'
+} from '#core/clusters/cluster-resources'
+import { observeNamespace } from '#core/clusters/namespace-observations'
+import { readReplicas } from '#core/clusters/replicas'
+import { createPool } from '#core/db/pool'
+import { readChangedKeyIds } from '#core/keys/changed-keys'
+import { hashKey } from '#core/keys/key'
+import { listCabinetKeys, readKeyState } from '#core/keys/key-state'
 import {
   blockKey,
   finishDelivery,
@@ -34,9 +35,9 @@ import {
   setLimits,
   setManagedBy,
   unblockKey,
-} from '#cabinet/keys/key-store'
-import { nanoRub } from '#cabinet/ledger/money'
-import { createOrganization } from '#cabinet/organizations/organization-store'
+} from '#core/keys/key-store'
+import { nanoRub } from '#core/ledger/money'
+import { createOrganization } from '#core/organizations/organization-store'
 import { pepper } from '../support/customer.ts'
 import { databaseOfThisFile, urlAs } from '../support/postgres.ts'
 import { inTestScope } from '../support/scope.ts'
@@ -212,8 +213,10 @@ describe('the role of an operator', () => {
     const clusterId = randomUUID()
     const fence = { clusterId, epoch: await takeEpoch(asOperator, clusterId, 'one') }
     const keyId = await inFence(asOperator, fence, async (client) => {
-      const id = await insertKey(client, { organizationId, name: 'ci', managedBy: 'kubernetes' })
+      const id = randomUUID()
+      await observeNamespace(client, fence, 'team', organizationId)
       await putResource(client, routeIn(clusterId, { kind: 'ApiKey', subject: id }))
+      await insertKey(client, { id, organizationId, name: 'ci', managedBy: 'kubernetes' })
       const text = await mintUndelivered(client, id, pepper)
       await finishDelivery(client, id, hashKey(text, pepper), 60)
       await setLimits(client, id, { rpm: 7 })
@@ -233,10 +236,10 @@ describe('the role of an operator', () => {
         auth: { type: 'None' },
         headers: [],
       })
-      await putPrice(client, resource.subject, freePrice)
+      await putResource(client, { ...resource, revision: await readCatalogRevision(client) })
+      await putPrice(client, resource.subject, price)
       await removeRoute(client, resource.subject)
       await removeProvider(client, keyId)
-      await putResource(client, { ...resource, revision: await readCatalogueRevision(client) })
       await removeResource(client, resource)
     })
     expect(await readKeyState(asOperator, keyId)).toMatchObject({ revoked: true, managedBy: 'cabinet' })
@@ -249,8 +252,8 @@ describe('the role of an operator', () => {
   })
 })
 
-const freePrice = {
-  input: nanoRub(0n),
+const price = {
+  input: nanoRub(1n),
   cachedInput: null,
   cacheWrite: null,
   output: nanoRub(0n),

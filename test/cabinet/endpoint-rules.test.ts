@@ -2,10 +2,10 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { beforeAll, describe, expect, test } from 'vitest'
 import type { Access, Right } from '#cabinet/api/access'
 import type { Contract } from '#cabinet/api/contract'
-import { postBatch } from '#cabinet/ledger/post-batch'
 import { legalDocuments } from '#cabinet/people/internal/legal-documents'
 import { sealTotpSecret } from '#cabinet/people/internal/totp-seal'
-import { createModel, createProvider } from '../support/catalogue.ts'
+import { postBatch } from '#core/ledger/post-batch'
+import { createModel, createProvider } from '../support/catalog.ts'
 import { createCustomer, entryOf } from '../support/customer.ts'
 import { rowsOfOrganization } from '../support/organization-rows.ts'
 import { databaseOfThisFile } from '../support/postgres.ts'
@@ -23,16 +23,29 @@ const { pool } = database
 const { app, contracts } = wholeCabinetOfThisFile(database)
 
 const callers = [
-  ...['nobody', 'half signed in', 'unconfirmed', 'owner elsewhere', 'developer', 'accountant', 'owner'],
-  ...['administrator without TOTP', 'administrator of an hour ago', 'administrator'],
+  'nobody',
+  'half signed in',
+  'unconfirmed',
+  'owner elsewhere',
+  'developer',
+  'accountant',
+  'owner',
+  'administrator without TOTP',
+  'administrator of an hour ago',
+  'administrator',
 ] as const
 type CallerName = (typeof callers)[number]
 
-/** The rights of each role, as the README of the cabinet tells them to people. */
+/** The permissions of each role, as documented in the README of the cabinet. */
 const rightsOf: Readonly<Record<'owner' | 'developer' | 'accountant', readonly Right[]>> = {
   owner: [
-    ...(['keys.read', 'keys.write', 'usage.read', 'billing.read', 'billing.write'] as const),
-    ...(['organization.read', 'organization.write'] as const),
+    'keys.read',
+    'keys.write',
+    'usage.read',
+    'billing.read',
+    'billing.write',
+    'organization.read',
+    'organization.write',
   ],
   developer: ['keys.read', 'keys.write', 'usage.read', 'organization.read'],
   accountant: ['keys.read', 'usage.read', 'billing.read', 'billing.write', 'organization.read'],
@@ -54,7 +67,7 @@ function refusalOf(access: Access, caller: CallerName): string | undefined {
   return access.confirmed && caller === 'unconfirmed' ? '403 email_not_verified' : undefined
 }
 
-/** Somebody who calls, and the things that the call is about. */
+/** A caller, and the objects of the call. */
 type Scene = {
   readonly cookie: string | undefined
   readonly keyId: string
@@ -98,7 +111,7 @@ const examples: Readonly<Record<string, Example>> = {
   readConfig: { answer: '200' },
   readEvents: { answer: '200' },
   register: {
-    answer: '202',
+    answer: '428 proof_of_work_required',
     body: () => ({ ...email(), password, accept_offer: true, accept_pdn: true }),
   },
   verifyEmail: { answer: '422 invalid_token', body: () => ({ token: 'nobody has this one' }) },
@@ -139,7 +152,7 @@ const examples: Readonly<Record<string, Example>> = {
       version: String(document?.version),
       locale: String(document?.locale),
     }),
-    unless: { 'owner elsewhere': '200' }, // they are nobody's
+    unless: { 'owner elsewhere': '200' }, // no one owns them
   },
   listPricedModels: { answer: '200' },
   estimateCost: { answer: '200', body: () => ({ model, input_tokens: 1 }) },
@@ -206,13 +219,13 @@ const examples: Readonly<Record<string, Example>> = {
   getRequest: { answer: '200', params: ({ requestId: request_id }) => ({ request_id }) },
 }
 
-/** Its ETag, as the database has it: whoever may not read it could have guessed it. */
+/** Its ETag from the database: a caller without access could have guessed it. */
 async function keyVersion({ keyId }: Scene): Promise<string> {
   const { rows } = await pool.query('select version from api_keys where id = $1', [keyId])
   return `"${rows[0]?.version}-guessed"`
 }
 
-/** Nobody but its members may read it: whoever is let in asks for his own. */
+/** Only its members may read it: accepted callers ask for their own. */
 async function organizationVersion({ cookie }: Scene): Promise<string> {
   const { headers } = await app.inject({ url: '/api/v1/organization', headers: { cookie: cookie ?? '' } })
   return String(headers.etag ?? '"unknown"')
@@ -310,7 +323,7 @@ async function ask({ method, url, idempotencyKey, ifMatch }: Contract, example: 
   return { told, text: response.body }
 }
 
-/** What an answer says of an organization. */
+/** The parts of a response that identify an organization. */
 function findTraces(of: Owned, text: string): readonly string[] {
   const traces = [of.mark, of.keyId, of.requestId, of.paymentId, of.organizationId]
   return traces.filter((trace) => text.includes(trace))
@@ -336,10 +349,10 @@ describe.each(contracts.map((contract) => [contract.operation, contract] as cons
       return refusal ?? example.unless?.[caller] ?? (isForeign ? '404 not_found' : example.answer)
     }
 
-    /** What somebody does with things of his own may change them: they are then for nobody else in this test. */
+    /** Calls may change the caller's objects, so no other caller in this test uses them. */
     const mayChange = contract.method !== 'GET' && contract.access.to !== 'anyone'
 
-    test('lets in whom its access says, and whoever is refused changes nothing', async () => {
+    test('accepts only the callers of its access, and rejected callers change nothing', async () => {
       const common = await filledOrganization()
       const own = await Promise.all(
         callers.map(async (caller) => {
@@ -370,15 +383,13 @@ test.each(named.map((contract) => [contract.operation, contract] as const))(
     const victim = await filledOrganization()
     const scene = await sceneOf(isForAdministrators ? 'administrator' : 'owner elsewhere', victim)
     const ids = (id: string) => ({
-      ...{
-        keyId: id,
-        requestId: id,
-        paymentId: id,
-        differenceId: id,
-        sessionId: id,
-        userId: id,
-        organizationId: id,
-      },
+      keyId: id,
+      requestId: id,
+      paymentId: id,
+      differenceId: id,
+      sessionId: id,
+      userId: id,
+      organizationId: id,
     })
     const told = async (of: Scene) => {
       const ifMatch = example.ifMatch === undefined ? {} : { ifMatch: async () => '"1-x"' }
@@ -393,7 +404,7 @@ test.each(named.map((contract) => [contract.operation, contract] as const))(
   },
 )
 
-test('an address of administration that does not exist is told to administrators alone', async () => {
+test('only administrators learn that an administration path does not exist', async () => {
   const contract = {
     method: 'POST',
     url: '/api/v1/admin/nothing/here',

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { z } from 'zod'
-import { epochName, type Shard, shardCount, shardName, shardOf } from '#cabinet/redis/shard'
+import { epochName, type Shard, shardCount, shardName, shardOf } from '#core/redis/shard'
 import type { Process } from '../support/processes.ts'
 import { readMetric } from '../support/read-metric.ts'
 import { viewOfThisFile } from '../support/redis-view.ts'
@@ -94,7 +94,7 @@ test('a worker that freezes while it loads is replaced within 8 s, and harms not
 })
 
 test('a Redis that lost everything is loaded and opened also while Postgres can only be read', async () => {
-  const { organizationId } = await stack.createCustomer() // nobody has noted that Redis has its key
+  const { organizationId } = await stack.createCustomer() // nothing records that Redis has its key
   const shard = shardOf(organizationId)
   const client = await pool.connect()
   const { rows } = await client.query('select current_database() as name')

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { proofHeader } from '#cabinet/api/proof-of-work'
 import {
   aPassword,
   cabinetOfThisFile,
@@ -8,11 +9,12 @@ import {
   signUp,
 } from '../support/cabinet.ts'
 import { evenTryCount } from '../support/environment.ts'
+import { proofFor } from '../support/proof.ts'
 
 const cabinet = await cabinetOfThisFile()
 const { pool } = cabinet
 
-/** Addresses that somebody has, every other one confirmed. Each is asked for once, so that no pause between letters applies. */
+/** Registered addresses, every other one confirmed. Each is used once, so that no pause between emails applies. */
 async function knownAddresses(): Promise<readonly string[]> {
   const { email, userId } = await signUp(cabinet)
   const emails = Array.from({ length: evenTryCount }, newEmail)
@@ -27,11 +29,21 @@ async function knownAddresses(): Promise<readonly string[]> {
   return emails
 }
 
-type Ask = { readonly path: string; readonly atOnce: number; readonly body: (email: string) => object }
+type Ask = {
+  readonly path: string
+  readonly atOnce: number
+  readonly isProven?: true
+  readonly body: (email: string) => object
+}
 
 /** Where an answer waits for its time, many can wait at once; of registrations as few as can be hashed in that time. */
 const asks: Readonly<Record<string, Ask>> = {
-  registration: { path: '/auth/register', atOnce: 4, body: (email) => registration({ email }) },
+  registration: {
+    path: '/auth/register',
+    atOnce: 4,
+    isProven: true,
+    body: (email) => registration({ email }),
+  },
   'a sign-in': {
     path: '/auth/login',
     atOnce: 1,
@@ -43,7 +55,7 @@ const asks: Readonly<Record<string, Ask>> = {
 
 test.each(Object.entries(asks))(
   '%s is answered with the same bytes, and in the same time, whether or not an address is known',
-  async (name, { path, atOnce, body }) => {
+  async (name, { path, atOnce, body, isProven }) => {
     const known = await knownAddresses()
     const waiting = known.flatMap((email) => [
       { isKnown: true, email },
@@ -53,8 +65,12 @@ test.each(Object.entries(asks))(
     const times = { known: [] as number[], unknown: [] as number[] }
     const askAll = async () => {
       for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+        const visitor = cabinet.visitor()
+        const asked = body(next.email)
+        // Solving takes the page's time, not the server's.
+        const proof = isProven ? { [proofHeader]: await proofFor(visitor, path, asked) } : {}
         const from = performance.now()
-        const answer = await cabinet.visitor().call('POST', path, body(next.email), sameRequestId)
+        const answer = await visitor.call('POST', path, asked, { ...sameRequestId, ...proof })
         times[next.isKnown ? 'known' : 'unknown'].push(performance.now() - from)
         const { date: _, ...headers } = Object.fromEntries(answer.headers)
         answers.add(JSON.stringify({ status: answer.status, headers, text: answer.text }))

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { Client } from 'pg'
 import { beforeAll, expect, onTestFinished, test, vi } from 'vitest'
-import * as keys from '#cabinet/keys/key-store'
-import { credit } from '#cabinet/ledger/credit'
-import { nanoRub } from '#cabinet/ledger/money'
-import { postBatch } from '#cabinet/ledger/post-batch'
+import * as keys from '#core/keys/key-store'
+import { credit } from '#core/ledger/credit'
+import { nanoRub } from '#core/ledger/money'
+import { postBatch } from '#core/ledger/post-batch'
 import { createCustomer, entryOf, pepper } from '../support/customer.ts'
 import { databaseOfThisFile } from '../support/postgres.ts'
 import { inTestScope } from '../support/scope.ts'
@@ -18,7 +18,7 @@ const web = await webOfThisFile(database)
 
 beforeAll(() => waitForListener())
 
-/** Until the process hears hints: before that it says `resync` once more. */
+/** Until the process receives hints: before that it sends another `resync`. */
 async function waitForListener(): Promise<void> {
   await vi.waitFor(async () => {
     const { rows } = await pool.query<{ count: number }>(
@@ -32,7 +32,7 @@ async function waitForListener(): Promise<void> {
 /** A stream of events as a browser reads it. */
 type Stream = {
   readonly response: Response
-  /** All that was told so far, as `name id`, without that the stream is there. */
+  /** All events so far, as `name id`, without the events that keep the stream alive. */
   readonly told: string[]
   /** Whether the server has ended it. */
   readonly isOver: () => boolean
@@ -66,7 +66,7 @@ async function open(cookie: string, url = web.url): Promise<Stream> {
   return { response, told, isOver: () => isOver, leave: () => leaving.abort() }
 }
 
-/** One of somebody who has been told that nothing is missed from now on. */
+/** The stream of a user who has received `resync`, so that nothing is missed from now on. */
 async function openCurrent(cookie: string, url?: string): Promise<Stream> {
   const stream = await open(cookie, url)
   await vi.waitFor(() => expect(stream.told).toEqual(['resync']))
@@ -74,14 +74,14 @@ async function openCurrent(cookie: string, url?: string): Promise<Stream> {
   return stream
 }
 
-/** A customer with somebody who is signed in. */
+/** A customer with a signed-in user. */
 async function createReader() {
   const customer = await createCustomer(pool, { balanceNano: 1_000_000_000_000n })
   const { organizationId } = customer
   return { ...customer, ...(await signedIn(pool, { organizationId })) }
 }
 
-test('it is a stream that nobody keeps and no proxy collects', async () => {
+test('the stream is neither cached nor buffered by proxies', async () => {
   const { cookie } = await createReader()
   const { response } = await open(cookie)
   const shown = ['content-type', 'cache-control', 'x-accel-buffering'].map((name) =>
@@ -92,7 +92,7 @@ test('it is a stream that nobody keeps and no proxy collects', async () => {
   expect([head.status, (await fetch(`${web.url}/api/v1/events`)).status]).toEqual([404, 401])
 })
 
-test('what is booked, and which key or payment changed, is told to its organization alone', async () => {
+test('postings and changed keys or payments are sent only to their organization', async () => {
   const [mine, other] = [await createReader(), await createReader()]
   const [stream, second, foreign] = await Promise.all(
     [mine, mine, other].map(({ cookie }) => openCurrent(cookie)),
@@ -130,7 +130,7 @@ test('what is booked, and which key or payment changed, is told to its organizat
   await vi.waitFor(() => expect(foreign?.told).toEqual(['balance']))
 })
 
-test('more keys than a page would read one by one are told as one thing', async () => {
+test('more keys than a page would read one by one are sent as one event', async () => {
   const mine = await createReader()
   const stream = await openCurrent(mine.cookie)
   const draft = { organizationId: mine.organizationId, name: 'one of many', managedBy: 'cabinet' } as const
@@ -140,7 +140,7 @@ test('more keys than a page would read one by one are told as one thing', async 
   await vi.waitFor(() => expect(stream.told).toEqual(['resync']))
 })
 
-test('booking charges notifies nobody', async () => {
+test('posting charges sends no notification', async () => {
   const mine = await createReader()
   const heard: string[] = []
   const client = new Client({ connectionString: database.url })
@@ -155,7 +155,7 @@ test('booking charges notifies nobody', async () => {
   expect(heard.filter((payload) => !payload.startsWith('keys'))).toEqual([])
 })
 
-test('one person has eight streams; a ninth is told to wait, and has the place of one that was left', async () => {
+test('a user has at most eight streams; a ninth must wait for a free place', async () => {
   const { cookie, organizationId } = await createReader()
   const streams = await Promise.all(Array.from({ length: 8 }, () => openCurrent(cookie)))
   const ninth = await open(cookie)
@@ -198,7 +198,7 @@ test('a stream ends with its session: signed out, revoked, blocked, or no longer
   }
 })
 
-test('while Postgres is away a stream stays, and afterwards it says that something may have been missed', async () => {
+test('a stream survives an outage of Postgres, and then reports that changes may have been missed', async () => {
   const gate = await gateOfThisTest(Number(new URL(database.url).port))
   const url = new URL(database.url)
   url.port = String(gate.port)

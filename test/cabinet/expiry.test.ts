@@ -31,6 +31,16 @@ test('what has expired is removed, in bounded steps, and nothing else', async ()
   expect(rows).toEqual([{ sessions: 4, tokens: 3, keys: 3 }])
 })
 
+test('how many trials a domain had is forgotten after its day', async () => {
+  await pool.query(
+    `insert into trial_domains (day, domain, granted_count)
+     select (now() at time zone 'UTC')::date - age, 'example.org', 3 from generate_series(0, 3) age`,
+  )
+  await expiryJob(worker).run(AbortSignal.any([]))
+  const { rows } = await pool.query('select count(*)::int as count from trial_domains')
+  expect(rows).toEqual([{ count: 2 }])
+})
+
 test('the worker that removes a session cannot read whose it was', async () => {
   await expect(worker.query('select user_id from sessions')).rejects.toMatchObject({ code: '42501' })
 })

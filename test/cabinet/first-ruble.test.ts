@@ -4,8 +4,8 @@ import { promisify } from 'node:util'
 import OpenAI from 'openai'
 import { generateSync } from 'otplib'
 import { beforeAll, expect, test, vi } from 'vitest'
-import { checkInvariants } from '#cabinet/ledger/invariants'
-import { findRub } from '#cabinet/ledger/money'
+import { checkInvariants } from '#core/ledger/invariants'
+import { findRub } from '#core/ledger/money'
 import { aPassword, newEmail, registration, type Visitor, visitorOf } from '../support/cabinet.ts'
 import { inheritedEnvironment } from '../support/environment.ts'
 import type { Process } from '../support/processes.ts'
@@ -27,12 +27,13 @@ beforeAll(async () => {
   gateways.push(...(await Promise.all([stack.startGateway(env), stack.startGateway(env)])))
 })
 
-test('somebody registers, spends each rouble of the trial where everybody sees it, is refused at zero, and served again after a credit', async () => {
+test('a user registers, spends each ruble of the trial, sees it everywhere, is rejected at zero, and is served again after a credit', async () => {
   const owner = await registered()
   const { secret: key, id: keyId } = await makeKey(owner, 'laptop')
   const blocked = await makeKey(owner, 'lost')
   expect(await owner.post(`/keys/${blocked.id}/block`)).toMatchObject({
-    ...{ status: 200, body: { programmed: true } },
+    status: 200,
+    body: { programmed: true },
   })
   expect(await balanceOf(owner)).toBe(30_000_000_000n)
 
@@ -67,7 +68,7 @@ test('somebody registers, spends each rouble of the trial where everybody sees i
   expect(breached).toEqual([])
 }, 90_000)
 
-/** Somebody new, whose address is confirmed by the link in the letter. */
+/** A new user, whose address is confirmed by the link in the email. */
 async function registered(): Promise<Visitor> {
   const visitor = visitorOf(cabinetUrl)
   const email = newEmail()
@@ -149,7 +150,7 @@ async function spendAll(owner: Visitor, key: string): Promise<Asked> {
   return last
 }
 
-/** What one request costs is the same to the nano-rouble wherever its owner may look. */
+/** What one request costs is the same to the nano-ruble wherever its owner may look. */
 async function expectEverywhere(
   owner: Visitor,
   key: string,
@@ -196,7 +197,7 @@ async function findCost(
   return row.cost_rub === undefined ? -nano(row.amount_rub) : nano(row.cost_rub)
 }
 
-/** Rows of CSV; no cell of ours here has a comma. */
+/** Rows of CSV. Our cells here contain no commas. */
 function rowsOf(csv: string): readonly Readonly<Record<string, string>>[] {
   const [head = [], ...lines] = csv
     .replace(/^\u{feff}/u, '')
@@ -206,9 +207,9 @@ function rowsOf(csv: string): readonly Readonly<Record<string, string>>[] {
   return lines.map((cells) => Object.fromEntries(head.map((name, index) => [name, cells[index] ?? ''])))
 }
 
-function nano(roubles: unknown): bigint {
-  const amount = findRub(String(roubles))
-  if (amount === undefined) throw new Error(`no amount of roubles: ${roubles}`)
+function nano(rubles: unknown): bigint {
+  const amount = findRub(String(rubles))
+  if (amount === undefined) throw new Error(`no amount of rubles: ${rubles}`)
   return amount
 }
 
@@ -224,7 +225,7 @@ async function statesOf(owner: Visitor): Promise<Readonly<Record<string, unknown
   )
 }
 
-/** What one request is told, without a second try. */
+/** The response to one request, without a retry. */
 async function ask(gateway: Process, key: string, model: string): Promise<string> {
   const response = await post(gateway, key, { model, messages })
   const answer = (await response.json()) as { readonly error?: { readonly code: string } }
@@ -255,9 +256,10 @@ async function credit(
   const { body: found } = await admin.get(`/admin/organizations?name=${organization.name}`)
   expect(found.data).toMatchObject([{ id: organization.id, balance_rub: '0' }])
   const path = `/admin/organizations/${organization.id}/adjustments`
-  const adjustment = { amount_rub, reason: 'The first rouble of a test' }
+  const adjustment = { amount_rub, reason: 'The first ruble of a test' }
   const credited = await admin.call('POST', path, adjustment, { 'idempotency-key': randomUUID() })
   expect(credited).toMatchObject({
-    ...{ status: 201, body: { amount_rub, balance_rub: amount_rub, programmed: true } },
+    status: 201,
+    body: { amount_rub, balance_rub: amount_rub, programmed: true },
   })
 }

@@ -5,7 +5,7 @@ import { createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { expect, onTestFinished, test } from 'vitest'
-import { listeningPort } from '#cabinet/process/listening-port'
+import { listeningPort } from '#core/process/listening-port'
 import { inheritedEnvironment } from '../support/environment.ts'
 import { folderOfThisTest } from '../support/folder.ts'
 import { secrets } from '../support/processes.ts'
@@ -14,15 +14,15 @@ const entries: readonly (readonly [entry: string, ...args: string[]])[] = [
   ['gateway/main.ts'],
   ['operator/main.ts'],
   ['cabinet/web/main.ts'],
-  ['cabinet/worker/main.ts'],
-  ['cabinet/db/main.ts'],
-  ['cabinet/invariants/main.ts'],
-  ['cabinet/organizations/main.ts', 'acme', '1'],
+  ['worker/main.ts'],
+  ['core/db/main.ts'],
+  ['worker/invariants/main.ts'],
+  ['core/organizations/main.ts', 'acme', '1'],
   ['cabinet/people/main.ts', 'admin@example.com'],
   ['standalone/main.ts'],
 ]
 
-/** Postgres, Redis and Kubernetes at once: it takes connections and never says a word, so that who asks goes on waiting. */
+/** Postgres, Redis and Kubernetes at once: accepts connections and never responds, so that clients keep waiting. */
 async function startSilence() {
   const sockets = new Set<Socket>()
   const server = createServer((socket) => void sockets.add(socket.on('error', () => {}))).listen(
@@ -49,8 +49,14 @@ test.each(entries)('SIGUSR1 opens no inspector of %s', async (...command) => {
     JSON.stringify({ clusters: [cluster], contexts: [context], users, 'current-context': 'c' }),
   )
   const ports = [
-    ...['GATEWAY_PORT', 'GATEWAY_ADMIN_PORT', 'CABINET_PORT', 'CABINET_ADMIN_PORT', 'TILL_PORT'],
-    ...['WORKER_ADMIN_PORT', 'OPERATOR_PROBES_PORT', 'OPERATOR_METRICS_PORT'],
+    'GATEWAY_PORT',
+    'GATEWAY_ADMIN_PORT',
+    'CABINET_PORT',
+    'CABINET_ADMIN_PORT',
+    'TILL_PORT',
+    'WORKER_ADMIN_PORT',
+    'OPERATOR_PROBES_PORT',
+    'OPERATOR_METRICS_PORT',
   ]
   const child = spawn(process.execPath, ['--inspect-port=0', ...command], {
     env: {
@@ -59,7 +65,7 @@ test.each(entries)('SIGUSR1 opens no inspector of %s', async (...command) => {
       ...Object.fromEntries(ports.map((name) => [name, '0'])),
       DATABASE_URL: `postgres://u:p@127.0.0.1:${silence.port}/d`,
       REDIS_URL: `redis://127.0.0.1:${silence.port}`,
-      ...{ APP_URL: 'http://localhost:3000', GATEWAY_BASE_URL: 'http://localhost:8080/v1' },
+      APP_URL: 'http://localhost:3000',
       KUBECONFIG: kubeconfig,
       OPERATOR_NAMESPACE: 'n',
       GATEWAY_BASE_URL: 'http://gateway.example/v1',

@@ -4,15 +4,15 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import type { Pool } from 'pg'
 import { expect, test, vi } from 'vitest'
-import { putPrice } from '#cabinet/catalogue/catalogue-store'
-import { inTransaction } from '#cabinet/db/transaction'
-import { auditBooksIfDue } from '#cabinet/ledger/internal/audit-books'
-import { lookAtBooks } from '#cabinet/ledger/internal/look-at-books'
-import { checkInvariants } from '#cabinet/ledger/invariants'
-import { nanoRub } from '#cabinet/ledger/money'
-import { postBatch } from '#cabinet/ledger/post-batch'
-import { costOf } from '#cabinet/ledger/price'
-import { type Customer, createCustomer, entryOf, recordOf, uuidV7 } from '../support/customer.ts'
+import { putPrice } from '#core/catalog/catalog-store'
+import { inTransaction } from '#core/db/transaction'
+import { auditBooksIfDue } from '#core/ledger/internal/audit-books'
+import { lookAtBooks } from '#core/ledger/internal/look-at-books'
+import { checkInvariants } from '#core/ledger/invariants'
+import { nanoRub } from '#core/ledger/money'
+import { postBatch } from '#core/ledger/post-batch'
+import { costOf } from '#core/ledger/price'
+import { type Customer, createCustomer, entryOf, recordOf, takenBack, uuidV7 } from '../support/customer.ts'
 import { createDatabase, type TestDatabase } from '../support/postgres.ts'
 import { inTestScope } from '../support/scope.ts'
 
@@ -44,7 +44,7 @@ async function soundDatabase(): Promise<TestDatabase> {
       record: recordOf({ outcome: 'swept', usageSource: 'none' }),
     }),
     entryOf(customer, 0n),
-    { ...wrong, chargeKind: 'corrected', costNano: 0n },
+    takenBack(wrong),
   ])
   await payAndRefund(pool, customer.organizationId)
   return database
@@ -84,11 +84,11 @@ test('a sound database breaks no promise', async () => {
     expect(report).toMatchObject({ breachCount: 0, sample: null })
 })
 
-test('the command names each promise, says how long it took, and ends with 1 when one is broken', async () => {
+test('the command lists each invariant and its duration, and exits with 1 if one is violated', async () => {
   await using database = await soundDatabase()
   const run = promisify(execFile)
   const check = () =>
-    run(process.execPath, [join(import.meta.dirname, '../../cabinet/invariants/main.ts')], {
+    run(process.execPath, [join(import.meta.dirname, '../../worker/invariants/main.ts')], {
       env: { DATABASE_URL: database.url },
     })
   const { stdout } = await check()
@@ -106,10 +106,10 @@ const insertCharge = (id: string) => `
   select organization_id, seq + 1000, 'charge', ${id}, 5, -1, balance_after - 1, ts, api_key_id, day
     from balance_ledger where kind = 'charge' order by seq limit 1`
 
-/** The one forgery that says nothing of what it breaks: every request that was ever billed by a price. */
+/** The only forgery that does not reveal what it violates: every request that was ever charged by a price. */
 const priceChange = 'update model_prices set cached_input = cached_input + 1'
 
-/** What somebody with all rights may have done, and a promise that it breaks. */
+/** What an attacker with all permissions may have done, and an invariant that it violates. */
 const forgeries: readonly [breaks: string, sql: string][] = [
   ['balance_is_sum_of_ledger', 'update org_account set balance = balance + 1'],
   ['ledger_has_no_gap', 'delete from balance_ledger where seq = 2'],
@@ -164,8 +164,16 @@ async function brokenAltogether(pool: Pool): Promise<string[]> {
 }
 
 const kept = [
-  ...['requests', 'balance_ledger', 'org_account', 'key_daily_spend', 'usage_hourly', 'ledger_hourly'],
-  ...['payments', 'refunds', 'bonuses', 'model_prices'],
+  'requests',
+  'balance_ledger',
+  'org_account',
+  'key_daily_spend',
+  'usage_hourly',
+  'ledger_hourly',
+  'payments',
+  'refunds',
+  'bonuses',
+  'model_prices',
 ]
 const keep = kept.map((table) => `create table kept_${table} as table ${table}`).join(';')
 const mend = kept
@@ -204,7 +212,7 @@ const slips: readonly [breaks: string, sql: string][] = [
   ['usage_is_sum_of_requests', 'update usage_hourly set output = output + 1'],
 ]
 
-/** A sweep bills what its hold says, whatever the price. */
+/** A sweep charges according to its hold, regardless of the price. */
 function unpriced(customer: Customer, costNano: bigint) {
   return entryOf(customer, costNano, { record: recordOf({ outcome: 'swept' }) })
 }
@@ -237,7 +245,7 @@ function keyOf(breaks: string, { organizationId, keyId }: Customer): string {
     : ` where organization_id = '${organizationId}'`
 }
 
-test('what booking does is looked at once and never counted anew, corrections apart', async () => {
+test('postings are checked once and never counted again, except corrections', async () => {
   await using database = await soundDatabase()
   const { pool } = database
   const customer = await createCustomer(pool, { balanceNano: 1n })

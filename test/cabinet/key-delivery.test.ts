@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import { listCabinetRoutes } from '#cabinet/catalogue/cabinet-routes'
-import { putPrice, putRoute } from '#cabinet/catalogue/catalogue-store'
-import { putResource } from '#cabinet/clusters/cluster-resources'
-import { readChangedKeyIds } from '#cabinet/keys/changed-keys'
-import { findKey, hashKey, type KeySecret } from '#cabinet/keys/key'
-import { listCabinetKeys, readKeyState, readKeyStates, type SecretState } from '#cabinet/keys/key-state'
+import { listCabinetRoutes } from '#core/catalog/cabinet-routes'
+import { putPrice, putRoute } from '#core/catalog/catalog-store'
+import { putResource } from '#core/clusters/cluster-resources'
+import { readChangedKeyIds } from '#core/keys/changed-keys'
+import { findKey, hashKey, type KeySecret } from '#core/keys/key'
+import { listCabinetKeys, readKeyState, readKeyStates, type SecretState } from '#core/keys/key-state'
 import {
   blockKey,
   finishDelivery,
@@ -15,10 +15,10 @@ import {
   rotateKey,
   setLimits,
   setManagedBy,
-} from '#cabinet/keys/key-store'
-import { nanoRub } from '#cabinet/ledger/money'
-import { createOrganization } from '#cabinet/organizations/organization-store'
-import { storedRoute } from '../support/catalogue.ts'
+} from '#core/keys/key-store'
+import { nanoRub } from '#core/ledger/money'
+import { createOrganization } from '#core/organizations/organization-store'
+import { storedRoute } from '../support/catalog.ts'
 import { createCustomer, pepper } from '../support/customer.ts'
 import { createDatabase, databaseOfThisFile } from '../support/postgres.ts'
 import { inTestScope } from '../support/scope.ts'
@@ -254,15 +254,16 @@ test('routes that no object of a cluster owns are listed with their price in for
   await inTestScope(db, (client) => putRoute(client, storedRoute('a/owned'), 'free'))
   await inTestScope(db, (client) =>
     putResource(client, {
-      ...{
-        clusterId: 'one',
-        kind: 'ModelRoute',
-        namespace: 'models',
-        name: 'owned',
-        uid: 'u',
-        generation: 1,
-      },
-      ...{ subject: 'a/owned', revision: 1n, rotationTrigger: null, rotatedAt: null },
+      clusterId: 'one',
+      kind: 'ModelRoute',
+      namespace: 'models',
+      name: 'owned',
+      uid: 'u',
+      generation: 1,
+      subject: 'a/owned',
+      revision: 1n,
+      rotationTrigger: null,
+      rotatedAt: null,
     }),
   )
   const listed = await listCabinetRoutes(db, { limit: 10 })

@@ -1,14 +1,14 @@
 import { randomInt, randomUUID } from 'node:crypto'
 import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
-import { inReadScope } from '#cabinet/audit/scope'
-import { findKeyOwners, putResource } from '#cabinet/clusters/cluster-resources'
-import { countKeysOf, listKeysOf, readKeyOf, readKeyState, readKeyStates } from '#cabinet/keys/key-state'
-import { blockKey, createKey, holdKeyOf, insertKey, revokeKey } from '#cabinet/keys/key-store'
-import { createProgrammedKeys } from '#cabinet/keys/programmed-keys'
-import type { EffectiveLimit, ShownKey } from '#cabinet/keys-api/key-contracts'
-import { credit } from '#cabinet/ledger/credit'
-import { readSpentToday } from '#cabinet/ledger/key-day'
-import { nanoRub } from '#cabinet/ledger/money'
+import type { EffectiveLimit, ShownKey } from '#cabinet/keys/key-contracts'
+import { inReadScope } from '#core/audit/scope'
+import { findKeyOwners, putResource } from '#core/clusters/cluster-resources'
+import { countKeysOf, listKeysOf, readKeyOf, readKeyState, readKeyStates } from '#core/keys/key-state'
+import { blockKey, createKey, holdKeyOf, insertKey, revokeKey } from '#core/keys/key-store'
+import { createProgrammedKeys } from '#core/keys/programmed-keys'
+import { credit } from '#core/ledger/credit'
+import { readSpentToday } from '#core/ledger/key-day'
+import { nanoRub } from '#core/ledger/money'
 import { pepper } from '../support/customer.ts'
 import { poolAs } from '../support/postgres.ts'
 import type { Process } from '../support/processes.ts'
@@ -51,13 +51,13 @@ type Sent = {
   readonly raw?: string
 }
 
-/** Somebody who calls the cabinet with a session. */
+/** A signed-in caller of the cabinet. */
 async function caller(fields: Parameters<typeof signedIn>[1] & { readonly balanceNano?: bigint } = {}) {
   const { balanceNano = 100_000_000_000n, ...who } = fields
   const person = await signedIn(pool, who)
   if (balanceNano !== 0n && who.organizationId === undefined) await give(person.organizationId, balanceNano)
 
-  // Everybody calls from an address of their own, or they would share one throttle.
+  // Each caller has its own address, because callers at one address share a throttle.
   const address = Array.from({ length: 4 }, () => randomInt(1, 255)).join('.')
 
   async function call(method: string, path: string, { body, raw, headers }: Sent = {}) {
@@ -126,17 +126,28 @@ describe('a new key', () => {
   test('is answered once with its secret, and that works at the next request', async () => {
     const { make, call, userId } = await caller()
     const fields = {
-      ...{ rpm: 10, tpm: 1000000, daily_budget_rub: '250.50', allowed_models: ['test/*', model] },
-      ...{ expires_at: '2090-01-01T03:00:00+03:00', read_balance: true },
+      rpm: 10,
+      tpm: 1000000,
+      daily_budget_rub: '250.50',
+      allowed_models: ['test/*', model],
+      expires_at: '2090-01-01T03:00:00+03:00',
+      read_balance: true,
     }
     const { status, body } = await make({ name: ' agents ', ...fields })
     expect(status).toBe(201)
     const { key, secret } = body
     expect(await statusAt(String(secret))).toBe(200)
     expect(key).toMatchObject({
-      ...{ name: 'agents', status: 'active', blocked_by: [], managed_by: 'cabinet', kubernetes: null },
-      ...{ ...fields, daily_budget_rub: '250.5', expires_at: '2090-01-01T00:00:00.000Z' },
-      ...{ secret_hint: `${String(secret).slice(0, 15)}…${String(secret).slice(-4)}`, secrets_in_grace: [] },
+      name: 'agents',
+      status: 'active',
+      blocked_by: [],
+      managed_by: 'cabinet',
+      kubernetes: null,
+      ...fields,
+      daily_budget_rub: '250.5',
+      expires_at: '2090-01-01T00:00:00.000Z',
+      secret_hint: `${String(secret).slice(0, 15)}…${String(secret).slice(-4)}`,
+      secrets_in_grace: [],
     })
     const { rows } = await pool.query(
       "select actor_kind, actor_id, request_id is not null as traced from audit_log where subject_id = $1 and action = 'key.create'",
@@ -245,7 +256,7 @@ function changes(id: string): readonly (readonly [method: string, path: string])
 }
 
 describe('a key of the playground', () => {
-  test('works at once, for an hour of the server’s clock and 50 roubles, and takes no other key’s place', async () => {
+  test('works at once, for an hour of the server’s clock and 50 rubles, and takes no other key’s place', async () => {
     const { call, once, made, organizationId } = await caller()
     const { id } = await made()
     const headers = once()
@@ -423,7 +434,7 @@ describe('a change', () => {
     expect(await statusAt(String(rotated.body.secret))).toBe(401)
   })
 
-  test('is answered as soon as the worker says so, not at the next look of 100 ms', async () => {
+  test('responds as soon as the worker reports it, not at the next check after 100 ms', async () => {
     const { made, call } = await caller()
     const { id } = await made()
     const times: number[] = []
@@ -464,6 +475,26 @@ describe('a change', () => {
       timeout: 20_000,
     })
   })
+
+  test.each(['/keys', '/playground-keys'])(
+    'at POST %s is 202 after 2 s while the data plane cannot have the new key, whose secret works later',
+    async (path) => {
+      const { call, once } = await caller()
+      const body = path === '/keys' ? { name: 'ci' } : undefined
+      const headers = once()
+      const make = () => call('POST', path, { ...(body && { body }), headers })
+      worker.freeze()
+      onTestFinished(() => worker.thaw())
+      const made = await make()
+      expect(made).toMatchObject({ status: 202, body: { programmed: false } })
+      worker.thaw()
+      await vi.waitFor(
+        async () => expect(await make()).toMatchObject({ status: 201, body: { programmed: true } }),
+        { timeout: 20_000 },
+      )
+      expect(await statusAt(String(made.body.secret))).toBe(200)
+    },
+  )
 
   test('of a key of a cluster is 409 and names its ApiKey, but its owner may block it', async () => {
     const { call, once, organizationId } = await caller()
@@ -509,7 +540,7 @@ describe('a rotation', () => {
 })
 
 describe('the balance', () => {
-  test('at zero shows every key blocked, a credit shows them active, and a block by hand stays', async () => {
+  test('at zero shows every key as blocked, after a credit as active, and a manual block stays', async () => {
     const { made, call, read, organizationId } = await caller({ balanceNano: 0n })
     const [{ id }, { id: blocked }] = [await made(), await made()]
     await call('POST', `/keys/${blocked}/block`)
@@ -533,7 +564,7 @@ describe('effective limits', () => {
     }
   }
 
-  test('tell what is used and left, and which would refuse, in the gateway’s own words', async () => {
+  test('show what is used and left, and which would reject, with the gateway’s own codes', async () => {
     const { made, call } = await caller()
     const { id, secret } = await made({ rpm: 2, daily_budget_rub: '5', allowed_models: [model] })
     const fresh = await limitsOf(call, id)
@@ -575,7 +606,7 @@ describe('effective limits', () => {
     expect((await call('GET', '/refusals?limit=1')).body.data).toEqual(all.body.data.slice(0, 1))
   })
 
-  test('of a key that is blocked, expired or without money still tell everything else', async () => {
+  test('of a key that is blocked, expired or without money still show all other limits', async () => {
     const { made, call, organizationId } = await caller()
     const { id } = await made({ expires_at: '2020-01-01T00:00:00Z' })
     await call('POST', `/keys/${id}/block`)
@@ -622,12 +653,21 @@ test('no store function finds a key of another organization than its transaction
   const { organizationId: other } = await caller()
   const cabinet = poolAs('model_gateway_cabinet', stack.database)
   await pool.query('insert into key_daily_spend (key_id, day, amount, version) values ($1, $2, 5, 1)', [
-    ...[id, new Date(Date.now() + 3 * 3_600_000).toISOString().slice(0, 10)],
+    id,
+    new Date(Date.now() + 3 * 3_600_000).toISOString().slice(0, 10),
   ])
   await inTestScope(pool, (client) =>
     putResource(client, {
-      ...{ clusterId: randomUUID(), kind: 'ApiKey', namespace: 'team', name: 'agent', subject: id },
-      ...{ uid: 'u', generation: 1, revision: null, rotationTrigger: null, rotatedAt: null },
+      clusterId: randomUUID(),
+      kind: 'ApiKey',
+      namespace: 'team',
+      name: 'agent',
+      subject: id,
+      uid: 'u',
+      generation: 1,
+      revision: null,
+      rotationTrigger: null,
+      rotatedAt: null,
     }),
   )
   const readAll = (named: string) =>

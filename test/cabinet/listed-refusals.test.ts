@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, expect, onTestFinished, test } from 'vitest'
-import type { Candidate } from '#cabinet/admission/admission'
-import { readRefusals } from '#cabinet/admission/listed-refusals'
-import { connectRedis } from '#cabinet/redis/redis-connection'
-import { refusedName } from '#cabinet/redis/shard'
+import type { Candidate } from '#core/admission/admission'
+import { readRefusals } from '#core/admission/listed-refusals'
+import { connectRedis } from '#core/redis/redis-connection'
+import { refusedName } from '#core/redis/shard'
 import { refusalFor } from '#gateway/wire/errors'
 import { redisOfThisFile } from '../support/redis.ts'
 import { redisUrlOf } from '../support/redis-logins.ts'
@@ -64,7 +64,11 @@ test.each(cases)(
     expect(others).toEqual([])
     const wait = 'retryAfterMs' in answer ? entry.atMs + answer.retryAfterMs : null
     expect(entry).toEqual({
-      ...{ reason, requestId, keyId: shard.keyId, model: 'demo/echo', atMs: expect.closeTo(Date.now(), -5) },
+      reason,
+      requestId,
+      keyId: shard.keyId,
+      model: 'demo/echo',
+      atMs: expect.closeTo(Date.now(), -5),
       limit: told.limit ?? null,
       used: told.used ?? null,
       resetsAtMs: told.resetsAt === undefined ? wait : Date.parse(told.resetsAt),

@@ -1,8 +1,8 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { credit } from '#cabinet/ledger/credit'
-import { nanoRub } from '#cabinet/ledger/money'
-import { postBatch } from '#cabinet/ledger/post-batch'
+import { credit } from '#core/ledger/credit'
+import { nanoRub } from '#core/ledger/money'
+import { postBatch } from '#core/ledger/post-batch'
 import { type Customer, entryOf } from '../support/customer.ts'
 import { readMetric } from '../support/read-metric.ts'
 import { inTestScope } from '../support/scope.ts'
@@ -90,7 +90,7 @@ test('owners with a confirmed address hear of a balance below the threshold once
   for (const other of others) expect(smtp.letters(other)).toEqual([])
 })
 
-test('without a threshold nobody is written to, and a lower one makes ready for the next fall', async () => {
+test('without a threshold no email is sent, and a lower threshold resets the warning', async () => {
   const customer = await stack.createCustomer({ balanceNano: 10n * rub })
   const owner = await join(customer)
   const worker = await startWorker()
@@ -114,7 +114,7 @@ test('without a threshold nobody is written to, and a lower one makes ready for 
   const witness = await join(other)
   await setThreshold(other, 20n * rub)
   await topUp(other, 1n)
-  await untilLetters(witness, 1) // whoever else was to be written to was, by then
+  await untilLetters(witness, 1) // all other emails have been written by then
   expect(smtp.letters(owner)).toHaveLength(2)
   expect(await readMetric(worker, 'job_errors_total{job="low_balance"}')).toBe(0)
 })

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
-import { enqueueLetter, type Letter } from '#cabinet/mail/outbox'
+import { enqueueLetter, type Letter, mayStrangersWrite } from '#cabinet/mail/outbox'
 import { poolAs } from '../support/postgres.ts'
 import type { Process } from '../support/processes.ts'
 import { readMetric } from '../support/read-metric.ts'
@@ -124,6 +124,63 @@ describe('a letter', () => {
       await expect(write({ recipient })).rejects.toMatchObject({ code: '23514' })
   })
 
+  test('is one of at most five that a mailbox gets in an hour, under whatever address: the sixth one waits, and is sent', async () => {
+    const name = `reader.${randomBytes(6).toString('hex')}`
+    const spellings = ['@gmail.com', '+a@gmail.com', '+b@googlemail.com', '@googlemail.com', '+c@gmail.com']
+    const recipients = [...spellings, '+d@gmail.com', '+e@gmail.com'].map((end, n) =>
+      n % 2 === 0 ? `${name}${end}` : `${name.replace('.', '')}${end}`,
+    )
+    for (const recipient of recipients) await write({ recipient })
+    const worker = await startWorker()
+    const now = recipients.slice(0, 5)
+    await Promise.all(now.map((recipient) => untilRow(recipient, { sent: true })))
+    const { rows } = await pool.query<{ dueInS: number; tryInS: number }>(
+      `select extract(epoch from due_at - clock_timestamp())::float8 as "dueInS",
+              extract(epoch from next_attempt_at - clock_timestamp())::float8 as "tryInS"
+         from email_outbox where recipient = any($1) and sent_at is null`,
+      [recipients],
+    )
+    expect(rows).toHaveLength(2)
+    for (const { dueInS, tryInS } of rows) {
+      expect(tryInS).toBeCloseTo(dueInS, 2)
+      expect(dueInS).toBeGreaterThan(3_500)
+      expect(dueInS).toBeLessThan(3_601)
+    }
+    // What waits for its time is not late.
+    await vi.waitFor(async () => {
+      expect(await readMetric(worker, 'letters_waiting')).toBe(0)
+      expect(await readMetric(worker, 'letters_waiting_age_seconds')).toBe(0)
+    })
+    await pool.query(
+      "update email_outbox set due_at = due_at - interval '1 hour', next_attempt_at = next_attempt_at - interval '1 hour' where recipient = any($1)",
+      [recipients],
+    )
+    await Promise.all(recipients.map((recipient) => untilRow(recipient, { sent: true })))
+    expect(recipients.map((recipient) => smtp.letters(recipient).length)).toEqual(recipients.map(() => 1))
+  })
+
+  test('that strangers may ask for is none of the fifth in an hour, however many ask at once', async () => {
+    const [recipient, link] = [anAddress(), 'https://app.example.com/reset#token=x']
+    const ask = () =>
+      inTestScope(cabinet, async (client) => {
+        const mayWrite = await mayStrangersWrite(client, recipient)
+        if (mayWrite)
+          await enqueueLetter(client, { kind: 'reset_password', vars: { link }, recipient, locale: 'en' })
+        return mayWrite
+      })
+    const answers = await Promise.all(Array.from({ length: 12 }, ask))
+    expect(answers.filter(Boolean)).toHaveLength(4)
+    await write({ recipient })
+    const { rows } = await pool.query(
+      'select due_at <= clock_timestamp() as due from email_outbox where recipient = $1',
+      [recipient],
+    )
+    expect(rows).toEqual(Array.from({ length: 5 }, () => ({ due: true })))
+    await pool.query("update email_outbox set gave_up_at = now(), vars = '{}' where recipient = $1", [
+      recipient,
+    ])
+  })
+
   test('of a kind that only a newer version knows waits for it; one that cannot be read is given up', async () => {
     const [newer, unreadable] = [anAddress(), anAddress()]
     for (const [kind, recipient] of [
@@ -154,7 +211,7 @@ describe('a mail server', () => {
     await endPause(...recipients)
     await Promise.all(recipients.map((recipient) => untilRow(recipient, { sent: true, vars: {} })))
     expect(recipients.map((recipient) => smtp.letters(recipient).length)).toEqual(recipients.map(() => 1))
-    expect(lines.filter((line) => line.includes('the mail server failed'))).toHaveLength(1)
+    expect(lines.filter((line) => line.includes('mail server failed; emails'))).toHaveLength(1)
     const sent = await Promise.all(
       workers.map((each) => readMetric(each, 'letters_sent_total{kind="reset_password"}')),
     )
@@ -255,7 +312,7 @@ describe('a worker', () => {
     })
     const rows = await pool.query('select last_error from email_outbox')
     const metrics = await (await fetch(`${worker.adminUrl}/metrics`)).text()
-    expect(lines.join('\n')).toContain('a letter was sent')
+    expect(lines.join('\n')).toContain('email sent')
     const said = [...lines, metrics, JSON.stringify(rows.rows)].join('\n')
     for (const { recipient, token } of letters) {
       expect(said).not.toContain(recipient.split('@')[0])

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { folderOfThisFile } from '../support/folder.ts'
-import { metricReadmes, readMetricNames, readMetricTable } from '../support/metric-tables.ts'
+import { metricSections, readMetricNames, readMetricTable } from '../support/metric-tables.ts'
 import { startReceiver } from '../support/money-in.ts'
 import { kubeconfigOfNobody } from '../support/operator.ts'
 import { urlAs } from '../support/postgres.ts'
@@ -13,30 +13,35 @@ const stack = await stackOfThisFile()
 const kubeconfig = join(folderOfThisFile('metrics'), 'kubeconfig')
 writeFileSync(kubeconfig, kubeconfigOfNobody)
 
-const starts: Readonly<Record<(typeof metricReadmes)[number], () => Promise<Process>>> = {
-  'gateway/README.md': () => stack.startGateway(),
-  'cabinet/worker/README.md': () => stack.startWorker(),
-  'cabinet/web/README.md': () => stack.startWeb(),
-  'cabinet/webhook/README.md': () => startReceiver(stack.database),
-  'operator/README.md': () =>
+const starts: Readonly<Record<(typeof metricSections)[number], () => Promise<Process>>> = {
+  Gateway: () => stack.startGateway(),
+  Worker: () => stack.startWorker(),
+  Cabinet: () => stack.startWeb(),
+  'Webhook receiver': () => startReceiver(stack.database),
+  Operator: () =>
     startProcess('operator/main.ts', {
-      ...{ ...secrets, KUBECONFIG: kubeconfig, OPERATOR_CLUSTER_ID: 'any', OPERATOR_NAMESPACE: 'any' },
+      ...secrets,
+      KUBECONFIG: kubeconfig,
+      OPERATOR_CLUSTER_ID: 'any',
+      OPERATOR_NAMESPACE: 'any',
       DATABASE_URL: urlAs('model_gateway_operator', stack.database.url),
       GATEWAY_BASE_URL: 'http://gateway.example/v1',
-      ...{ OPERATOR_PROBES_PORT: '0', OPERATOR_METRICS_PORT: '0', OPERATOR_HOST: '127.0.0.1' },
+      OPERATOR_PROBES_PORT: '0',
+      OPERATOR_METRICS_PORT: '0',
+      OPERATOR_HOST: '127.0.0.1',
     }),
 }
 
-/** Those that every Node process has; READMEs name only some of them. */
+/** Those that every Node process has; the page names only some of them. */
 const isOfNode = (name: string) => /^(?:nodejs|process)_/.test(name)
 
-test.each(metricReadmes)(
-  'the table of %s has every metric of the real process, and no other',
-  async (readme) => {
-    const process = await starts[readme]()
+test.each(metricSections)(
+  'the table of metrics of %s has every metric of the real process, and no other',
+  async (section) => {
+    const process = await starts[section]()
     onTestFinished(() => process.kill())
     const measured = await readMetricNames(process)
-    const described = readMetricTable(readme).flatMap(({ names }) => names)
+    const described = readMetricTable(section).flatMap(({ names }) => names)
     expect(described.filter((name) => !isOfNode(name)).toSorted()).toEqual(
       measured.filter((name) => !isOfNode(name)).toSorted(),
     )

@@ -5,18 +5,19 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import type { Pool } from 'pg'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import { MigrationMismatch, migrate } from '#cabinet/db/migrate'
-import { createPool } from '#cabinet/db/pool'
-import { postBatch } from '#cabinet/ledger/post-batch'
+import { MigrationMismatch, migrate } from '#core/db/migrate'
+import { createPool } from '#core/db/pool'
+import { postBatch } from '#core/ledger/post-batch'
 import type { PostgresServer } from '#standalone/postgres'
 import { createCustomer, entryOf } from '../support/customer.ts'
+import { describeFunctions, readFunctionFiles } from '../support/function-definitions.ts'
 import { createOlderDatabase } from '../support/older-database.ts'
 import { createDatabase, type TestDatabase } from '../support/postgres.ts'
 import { describeSchema, readDescription } from '../support/schema-description.ts'
 import { startSystemPostgres } from '../support/system-postgres.ts'
 
 const root = join(import.meta.dirname, '..', '..')
-const allNames = readdirSync(join(root, 'cabinet/db/migrations')).sort()
+const allNames = readdirSync(join(root, 'core/db/migrations')).sort()
 
 const emptyDatabase = () => createDatabase({ template: 'template0' })
 
@@ -51,7 +52,7 @@ test('a database that a newer version has migrated is left as it is, and the new
   expect(await appliedIn(database)).toEqual([...allNames, ...newer])
 })
 
-test('a migration of somebody else between ours is refused', async () => {
+test('a foreign migration between ours is rejected', async () => {
   await using database = await createDatabase()
   await addRow(database, '0010-of-another-branch.sql')
   const refused = migrate(database.pool)
@@ -61,7 +62,7 @@ test('a migration of somebody else between ours is refused', async () => {
   )
 })
 
-test('a newer migration without all of ours is refused, and none of ours is applied after it', async () => {
+test('a newer migration without all of ours is rejected, and none of ours is applied after it', async () => {
   await using database = await createOlderDatabase(allNames.length - 1)
   await addRow(database, '9999-from-the-future.sql')
   const before = await appliedIn(database)
@@ -80,11 +81,11 @@ test('a migration that was changed after it was applied is refused', async () =>
   await expect(migrate(database.pool)).rejects.toThrow('was changed after it was applied')
 })
 
-test('the command migrates what DATABASE_URL names, and says what is wrong with one that is none', async () => {
+test('the command migrates the database at DATABASE_URL, and reports what is wrong with an invalid URL', async () => {
   await using database = await emptyDatabase()
   const run = promisify(execFile)
   const migrateBy = (url: string) =>
-    run(process.execPath, [join(root, 'cabinet/db/main.ts')], { env: { DATABASE_URL: url } })
+    run(process.execPath, [join(root, 'core/db/main.ts')], { env: { DATABASE_URL: url } })
   expect((await migrateBy(database.url)).stdout).toContain(allNames[0])
   expect((await migrateBy(database.url)).stdout).toBe('The schema is up to date.\n')
   await addRow(database, '9999-from-the-future.sql')
@@ -97,7 +98,7 @@ test('the command migrates what DATABASE_URL names, and says what is wrong with 
   })
 })
 
-test('partitions reach from last month to the months asked for, whoever asks and however often', async () => {
+test('partitions reach from last month to the requested months, for any role and any number of calls', async () => {
   await using database = await createDatabase()
   await Promise.all(Array.from({ length: 8 }, () => database.pool.query('select ensure_partitions(5)')))
   const { rows } = await database.pool.query<{ parent: string; count: bigint }>(
@@ -195,17 +196,56 @@ test.each([
   },
 )
 
-test('the schema is the one that cabinet/db/schema.txt describes', async () => {
+test('clusters go on with the routes they have made, and with organizations that they have keys for', async () => {
+  await using database = await createOlderDatabase(allNames.findIndex((name) => name.startsWith('0028-')))
+  const { pool } = database
+  const [here, left, cabinets] = await Promise.all([1, 2, 3].map(() => createCustomer(pool)))
+  if (here === undefined || left === undefined || cabinets === undefined) throw new Error('three were made')
+  await pool.query(
+    `insert into cluster_resources (cluster_id, kind, namespace, name, uid, generation, subject)
+     values ('one', 'ApiKey', 'team', 'key', 'k', 1, $1), ('one', 'ModelRoute', 'team', 'route', 'r', 1, 'a/ours')`,
+    [here.keyId],
+  )
+  await pool.query(
+    "insert into orphaned_keys (key_id, cluster_id, namespace, name) values ($1, 'two', 'gone', 'key')",
+    [left.keyId],
+  )
+  await pool.query(
+    `insert into model_routes (model, document, free)
+     select model, jsonb_build_object('model', model), true from unnest(array['a/ours', 'a/cabinets']) model`,
+  )
+  await migrate(pool)
+  const { rows: seen } = await pool.query(
+    'select cluster_id, namespace, organization_id from namespace_observations order by 1',
+  )
+  expect(seen).toEqual([
+    { cluster_id: 'one', namespace: 'team', organization_id: here.organizationId },
+    { cluster_id: 'two', namespace: 'gone', organization_id: left.organizationId },
+  ])
+  const { rows: routes } = await pool.query('select model, cluster_id from model_routes order by 1')
+  expect(routes).toEqual([
+    { model: 'a/cabinets', cluster_id: null },
+    { model: 'a/ours', cluster_id: 'one' },
+  ])
+})
+
+test('the schema is the one that core/db/schema.txt describes', async () => {
   await using database = await createDatabase()
   const description = await describeSchema(database.pool)
   expect(description).toBe(await readDescription(description))
+})
+
+test('the functions are those that core/db/functions shows', async () => {
+  await using database = await createDatabase()
+  const functions = await describeFunctions(database.pool)
+  expect(functions).toEqual(await readFunctionFiles(functions))
 })
 
 describe('on the system’s own Postgres', () => {
   let postgres: PostgresServer
   beforeAll(async () => {
     postgres = await startSystemPostgres()
-  }, 360_000) // it may have to be installed first
+  }, 360_000) // may need to be installed first
   afterAll(() => postgres?.[Symbol.asyncDispose]())
 
   test('a user who may not make roles migrates without them', async () => {
@@ -237,7 +277,7 @@ describe('on the system’s own Postgres', () => {
     expect((await migrated).applied).toEqual(allNames)
   })
 
-  test('twenty databases migrate at once, to the schema that cabinet/db/schema.txt describes', async () => {
+  test('twenty databases migrate at once, to the schema that core/db/schema.txt describes', async () => {
     const databases = await Promise.all(
       Array.from({ length: 20 }, () => createDatabase({ template: 'template0', clusterUrl: postgres.url })),
     )
@@ -247,6 +287,8 @@ describe('on the system’s own Postgres', () => {
     if (database === undefined) throw new Error('no database')
     const description = await describeSchema(database.pool)
     expect(description).toBe(await readDescription(description))
+    const functions = await describeFunctions(database.pool)
+    expect(functions).toEqual(await readFunctionFiles(functions))
     await Promise.all(databases.map((each) => each[Symbol.asyncDispose]()))
   })
 })

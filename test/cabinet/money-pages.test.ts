@@ -1,23 +1,31 @@
 import { randomUUID } from 'node:crypto'
 import { Redis } from 'ioredis'
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest'
-import { readOrganizationSums, waitForBalance } from '#cabinet/admission/organization-sums'
-import { inReadScope } from '#cabinet/audit/scope'
-import { createPool } from '#cabinet/db/pool'
-import { createKey, revokeKey } from '#cabinet/keys/key-store'
-import { readLastUsedHours } from '#cabinet/ledger/key-use'
-import { ledgerEndpoints } from '#cabinet/ledger/ledger-endpoints'
-import { findRub, formatRub, nanoRub } from '#cabinet/ledger/money'
-import { overviewEndpoints } from '#cabinet/ledger/overview-endpoints'
-import { postBatch } from '#cabinet/ledger/post-batch'
-import { requestEndpoints } from '#cabinet/ledger/request-endpoints'
-import { usageEndpoints } from '#cabinet/ledger/usage-endpoints'
+import { readLastUsedHours } from '#cabinet/billing/key-use'
+import { ledgerEndpoints } from '#cabinet/billing/ledger-endpoints'
+import { overviewEndpoints } from '#cabinet/billing/overview-endpoints'
+import { requestEndpoints } from '#cabinet/billing/request-endpoints'
+import { usageEndpoints } from '#cabinet/billing/usage-endpoints'
 import { organizationEndpoints } from '#cabinet/organizations/organization-endpoints'
-import { connectRedis } from '#cabinet/redis/redis-connection'
-import { epochName, organizationSumsName, shardOf } from '#cabinet/redis/shard'
 import { buildApp } from '#cabinet/web/internal/app'
 import { createWebMetrics } from '#cabinet/web/internal/metrics'
-import { type Customer, createCustomer, entryOf, pepper, recordOf, uuidV7 } from '../support/customer.ts'
+import { readOrganizationSums, waitForBalance } from '#core/admission/organization-sums'
+import { inReadScope } from '#core/audit/scope'
+import { createPool } from '#core/db/pool'
+import { createKey, revokeKey } from '#core/keys/key-store'
+import { findRub, formatRub, nanoRub } from '#core/ledger/money'
+import { postBatch } from '#core/ledger/post-batch'
+import { connectRedis } from '#core/redis/redis-connection'
+import { epochName, organizationSumsName, shardOf } from '#core/redis/shard'
+import {
+  type Customer,
+  createCustomer,
+  entryOf,
+  pepper,
+  recordOf,
+  takenBack,
+  uuidV7,
+} from '../support/customer.ts'
 import { unthrottled } from '../support/no-throttles.ts'
 import { databaseOfThisFile, urlAs } from '../support/postgres.ts'
 import { redisOfThisFile } from '../support/redis.ts'
@@ -31,13 +39,17 @@ const redis = await redisOfThisFile()
 type Sums = Awaited<ReturnType<typeof readOrganizationSums>>
 const liveSums = new Map<string, Sums>()
 
-/** The cabinet as its role sees the database; Redis says what `liveSums` has. */
+/** The cabinet with its database role. Redis returns `liveSums`. */
 const asCabinet = createPool({
   databaseUrl: urlAs('model_gateway_cabinet', url),
   applicationName: 'cabinet of the test',
 })
 const app = buildApp({
-  ...{ pool: asCabinet, keyPepper: pepper, metrics: createWebMetrics(), now: () => 0, routes: [] },
+  pool: asCabinet,
+  keyPepper: pepper,
+  metrics: createWebMetrics(),
+  now: () => 0,
+  routes: [],
   endpoints: [
     ...organizationEndpoints({ pool: asCabinet }),
     ...ledgerEndpoints({ pool: asCabinet, readLiveSums: async (id) => liveSums.get(id) }),
@@ -45,10 +57,13 @@ const app = buildApp({
     ...requestEndpoints({ pool: asCabinet }),
     ...overviewEndpoints({ pool: asCabinet }),
   ],
-  ...{ trustedProxies: [], appOrigin: 'http://localhost' },
+  trustedProxies: [],
+  appOrigin: 'http://localhost',
   ...unthrottled,
   log: {
-    ...{ debug: () => undefined, info: () => undefined, warn: () => undefined },
+    debug: () => undefined,
+    info: () => undefined,
+    warn: () => undefined,
     error: (facts: object) => process.stderr.write(`${JSON.stringify(facts)}\n`),
   },
 })
@@ -66,9 +81,12 @@ type Call = {
 
 async function call(cookie: string, path: string, { query = {}, method, body, ifMatch }: Call = {}) {
   const response = await app.inject({
-    ...{ method: method ?? 'GET', url: `/api/v1${path}`, query },
+    method: method ?? 'GET',
+    url: `/api/v1${path}`,
+    query,
     headers: {
-      ...{ cookie, 'sec-fetch-site': 'same-origin' },
+      cookie,
+      'sec-fetch-site': 'same-origin',
       ...(ifMatch === undefined ? {} : { 'if-match': ifMatch }),
     },
     ...(body === undefined ? {} : { payload: body }),
@@ -84,7 +102,7 @@ async function call(cookie: string, path: string, { query = {}, method, body, if
 
 type Row = Readonly<Record<string, unknown>>
 
-/** Cells by their heads; none of our cells has a comma or a line break of its own, unless a test says so. */
+/** Cells by column name. Our cells contain no commas or line breaks, unless a test adds them. */
 function parseCsv(text: string): readonly Readonly<Record<string, string>>[] {
   const [head = [], ...lines] = text
     .replace(/^\u{feff}/u, '')
@@ -131,7 +149,7 @@ const entryAt = (customer: Customer, atMs: number, costNano: bigint, record = {}
     record: recordOf({ tokens: { input: 10 }, ...record }),
   })
 
-/** A customer of whom somebody is signed in. */
+/** A customer with a signed-in user. */
 async function customerWith(
   role: 'owner' | 'developer' | 'accountant' = 'owner',
   balanceNano = 5_000_000_000n,
@@ -150,7 +168,8 @@ describe('the overview', () => {
     async (timeZone) => {
       const customer = await customerWith()
       await pool.query('update organizations set time_zone = $2 where id = $1', [
-        ...[customer.organizationId, timeZone],
+        customer.organizationId,
+        timeZone,
       ])
       const empty = (await call(customer.cookie, '/overview')).body
       expect(empty).toMatchObject({ time_zone: timeZone, has_key: true, first_request_at: null })
@@ -220,7 +239,7 @@ test('a key was last used in the hour of its latest request of any model, also o
 describe('usage', () => {
   const month = { from: '2026-11-01', to: '2026-12-01' }
 
-  test('of each day of Moscow equals the ledger to the nano-rouble, around midnight and after corrections', async () => {
+  test('of each day of Moscow equals the ledger to the nano-ruble, around midnight and after corrections', async () => {
     const customer = await customerWith()
     const evening = entryAt(customer, at('2026-11-10T23:30:00+03:00'), 1_000_000_001n)
     const night = entryAt(customer, at('2026-11-11T00:30:00+03:00'), 20_000_000_002n, {
@@ -230,11 +249,9 @@ describe('usage', () => {
       ...entryAt(customer, at('2026-11-10T23:59:59.999+03:00'), 7n),
       chargeKind: 'released' as const,
     }
-    await postBatch(pool, [evening, night, released])
-    await postBatch(pool, [
-      { ...released, chargeKind: 'settled', costNano: 300n },
-      { ...night, chargeKind: 'corrected', costNano: 2n },
-    ])
+    const later = entryAt(customer, at('2026-11-11T00:40:00+03:00'), 2n, { modelRan: 'demo/slow' })
+    await postBatch(pool, [evening, night, released, later])
+    await postBatch(pool, [{ ...released, chargeKind: 'settled', costNano: 300n }, takenBack(night)])
     const day = async (from: string, to: string) =>
       (await call(customer.cookie, '/usage', { query: { from, to } })).body
 
@@ -377,17 +394,17 @@ describe('the ledger', () => {
       tokens: null,
     })
     expect(rows.at(-2)).toMatchObject({
-      ...{ kind: 'charge', amount_rub: '-0.000000001', balance_after_rub: '4.999999999' },
-      ...{
-        api_key_id: customer.keyId,
-        api_key_name: 'test',
-        model: 'demo/echo',
-        tokens: { input: 100, output: 20 },
-      },
+      kind: 'charge',
+      amount_rub: '-0.000000001',
+      balance_after_rub: '4.999999999',
+      api_key_id: customer.keyId,
+      api_key_name: 'test',
+      model: 'demo/echo',
+      tokens: { input: 100, output: 20 },
     })
   })
 
-  test('can be had by kind and by span', async () => {
+  test('can be filtered by kind and by time span', async () => {
     const customer = await customerWith()
     const inside = entryAt(customer, at('2026-11-10T00:00:00+03:00'), 3n)
     await postBatch(pool, [
@@ -395,11 +412,11 @@ describe('the ledger', () => {
       entryAt(customer, at('2026-11-09T23:59:59.999+03:00'), 4n),
       entryAt(customer, at('2026-11-11T00:00:00+03:00'), 5n),
     ])
-    await postBatch(pool, [{ ...inside, chargeKind: 'corrected', costNano: 1n }])
+    await postBatch(pool, [takenBack(inside)])
     const kinds = async (query: Readonly<Record<string, string>>) =>
       (await walk(customer.cookie, '/ledger', query)).map(({ kind, amount_rub }) => [kind, amount_rub])
     expect(await kinds({ from: '2026-11-10', to: '2026-11-11' })).toEqual([
-      ['adjust', '0.000000002'],
+      ['adjust', '0.000000003'],
       ['charge', '-0.000000003'],
     ])
     expect(await kinds({ kind: 'adjustment' })).toEqual([['adjustment', '5']])
@@ -546,7 +563,7 @@ describe('requests', () => {
     expect(parseCsv((await call(customer.cookie, '/requests.csv')).text)).toHaveLength(25_000)
   })
 
-  test('have the receipt that a key reads, too; what is no request of theirs is 404', async () => {
+  test('have the same receipt that a key reads; requests of others are 404', async () => {
     const customer = await customerWith()
     const entry = entryOf(customer, 12_345n)
     await postBatch(pool, [entry])
@@ -581,17 +598,16 @@ describe('a list', () => {
     const write = (position: unknown) => Buffer.from(JSON.stringify(position)).toString('base64url')
     const own = path === '/ledger' ? 'ledger_seq' : 'request_id'
     for (const cursor of [
-      ...[
-        '',
-        'x',
-        '%00',
-        'bnVsbA',
-        write({}),
-        write({ seq: 1 }),
-        write({ [own]: 1 }),
-        write({ [own]: '-1' }),
-      ],
-      ...[write({ [own]: "1' or true" }), write({ [own]: '9'.repeat(40) })],
+      '',
+      'x',
+      '%00',
+      'bnVsbA',
+      write({}),
+      write({ seq: 1 }),
+      write({ [own]: 1 }),
+      write({ [own]: '-1' }),
+      write({ [own]: "1' or true" }),
+      write({ [own]: '9'.repeat(40) }),
       write(path === '/ledger' ? { request_id: uuidV7() } : { ledger_seq: '1' }),
       write({ [own]: path === '/ledger' ? '1' : uuidV7(), more: 1 }),
     ]) {
@@ -605,14 +621,16 @@ describe('a list', () => {
     async (path) => {
       const { cookie } = await signedIn(pool)
       for (const query of [
-        ...[
-          { from: '2026-11-02', to: '2026-11-01' },
-          { from: '' },
-          { to: '9999-99-99' },
-          { limit: '0' },
-          { limit: '201' },
-        ],
-        ...[{ colour: 'red' }, { kind: 'theft' }, { key_id: 'x' }, { outcome: 'x' }, { model: '\0' }],
+        { from: '2026-11-02', to: '2026-11-01' },
+        { from: '' },
+        { to: '9999-99-99' },
+        { limit: '0' },
+        { limit: '201' },
+        { colour: 'red' },
+        { kind: 'theft' },
+        { key_id: 'x' },
+        { outcome: 'x' },
+        { model: '\0' },
       ])
         expect((await call(cookie, path, { query: query as Record<string, string> })).status).toBe(422)
     },
@@ -629,23 +647,17 @@ describe('a list', () => {
     ])
     const span = { from: '2026-01-01', to: '2027-01-01' }
     for (const [path, query] of [
-      ...[
-        ['/ledger', {}],
-        ['/ledger.csv', {}],
-        ['/requests', {}],
-        ['/requests.csv', {}],
-        ['/bonuses', {}],
-      ],
-      ...[
-        ['/requests', { key_id: theirs.keyId }],
-        ['/usage', span],
-        ['/usage.csv', span],
-        ['/organization', {}],
-      ],
-      ...[
-        ['/balance', {}],
-        ['/usage', { ...span, group_by: 'key' }],
-      ],
+      ['/ledger', {}],
+      ['/ledger.csv', {}],
+      ['/requests', {}],
+      ['/requests.csv', {}],
+      ['/bonuses', {}],
+      ['/requests', { key_id: theirs.keyId }],
+      ['/usage', span],
+      ['/usage.csv', span],
+      ['/organization', {}],
+      ['/balance', {}],
+      ['/usage', { ...span, group_by: 'key' }],
     ] as const) {
       const { status, text } = await call(mine.cookie, path as string, {
         query: query as Record<string, string>,
@@ -662,13 +674,18 @@ test('money is for owner and accountant, requests and usage for developers too',
   const span = { from: '2026-11-01', to: '2026-11-02' }
   const statuses = async (memberRole: 'owner' | 'developer' | 'accountant') => {
     const { cookie } = await signedIn(pool, { memberRole, organizationId })
-    const money = ['/balance', '/ledger', '/ledger.csv', '/bonuses'].map((path) => call(cookie, path))
-    const use = ['/usage', '/usage.csv'].map((path) => call(cookie, path, { query: span }))
-    const rest = ['/requests', '/requests.csv', '/organization'].map((path) => call(cookie, path))
-    const change = call(cookie, '/organization', { method: 'PATCH', body: {}, ifMatch: '"x"' })
     const seen = async (calls: readonly ReturnType<typeof call>[]) =>
       [...new Set((await Promise.all(calls)).map(({ status }) => status))].join()
-    return [await seen(money), await seen([...use, ...rest]), await seen([change])]
+    const money = ['/balance', '/ledger', '/ledger.csv', '/bonuses']
+    const ofMoney = await seen(money.map((path) => call(cookie, path)))
+    const use = ['/usage', '/usage.csv'].map((path) => call(cookie, path, { query: span }))
+    const rest = ['/requests', '/requests.csv', '/organization'].map((path) => call(cookie, path))
+    const ofUse = await seen([...use, ...rest])
+    return [
+      ofMoney,
+      ofUse,
+      await seen([call(cookie, '/organization', { method: 'PATCH', body: {}, ifMatch: '"x"' })]),
+    ]
   }
   expect(await statuses('owner')).toEqual(['200', '200', '412'])
   expect(await statuses('accountant')).toEqual(['200', '200', '403'])
@@ -677,7 +694,7 @@ test('money is for owner and accountant, requests and usage for developers too',
 })
 
 describe('the balance', () => {
-  test('is that of the ledger beside what Redis says is pending, held and left', async () => {
+  test('is that of the ledger, with the pending, held and available amounts of Redis', async () => {
     const { organizationId, cookie } = await customerWith()
     liveSums.set(organizationId, {
       posted: nanoRub(5_000_000_000n),
@@ -689,16 +706,24 @@ describe('the balance', () => {
       organizationId,
     ])
     expect((await call(cookie, '/balance')).body).toEqual({
-      ...{ balance_rub: '5', live: true, pending_rub: '0.000000007', held_rub: '1' },
-      ...{ available_rub: '3.999999993', low_balance_threshold_rub: '1.5' },
+      balance_rub: '5',
+      live: true,
+      pending_rub: '0.000000007',
+      held_rub: '1',
+      available_rub: '3.999999993',
+      low_balance_threshold_rub: '1.5',
     })
   })
 
-  test('is there while Redis is away, and says that the rest is unknown', async () => {
+  test('is available while Redis is not, and reports that the rest is unknown', async () => {
     const { cookie } = await customerWith()
     expect((await call(cookie, '/balance')).body).toEqual({
-      ...{ balance_rub: '5', live: false, pending_rub: null, held_rub: null },
-      ...{ available_rub: null, low_balance_threshold_rub: null },
+      balance_rub: '5',
+      live: false,
+      pending_rub: null,
+      held_rub: null,
+      available_rub: null,
+      low_balance_threshold_rub: null,
     })
   })
 })
@@ -744,12 +769,10 @@ describe('the organization', () => {
     const { organizationId, cookie } = await signedIn(pool)
     const { body, etag } = await call(cookie, '/organization')
     expect(body).toEqual({
-      ...{
-        id: organizationId,
-        name: expect.stringMatching(/^org-/),
-        display_name: null,
-        time_zone: 'Europe/Moscow',
-      },
+      id: organizationId,
+      name: expect.stringMatching(/^org-/),
+      display_name: null,
+      time_zone: 'Europe/Moscow',
       kubectl_label_command: `kubectl label namespace <NAMESPACE> modelgateway.dev/organization=${body.name}`,
       low_balance_threshold_rub: null,
     })
@@ -781,12 +804,14 @@ describe('the organization', () => {
     )
     expect(rows).toEqual([
       {
-        ...{ actor_kind: 'person', actor_id: userId },
+        actor_kind: 'person',
+        actor_id: userId,
         before: { displayName: null, lowBalanceThresholdNano: null },
         after: { displayName: 'Ромашка', lowBalanceThresholdNano: '100500000000' },
       },
       {
-        ...{ actor_kind: 'person', actor_id: userId },
+        actor_kind: 'person',
+        actor_id: userId,
         before: { displayName: 'Ромашка', timeZone: 'Europe/Moscow' },
         after: { displayName: null, timeZone: 'Asia/Omsk' },
       },
@@ -794,20 +819,22 @@ describe('the organization', () => {
   })
 
   test.each([
-    ...[
-      { time_zone: 'Asia/Kolkata' },
-      { time_zone: 'Mars/Phobos' },
-      { time_zone: 'MSK-3' },
-      { time_zone: null },
-    ],
-    ...[{ display_name: '' }, { display_name: ' ' }, { display_name: 'a\nb' }, { display_name: '\0' }],
-    ...[{ display_name: 'x'.repeat(101) }, { display_name: 7 }, { display_name: '\ud800' }],
-    ...[
-      { low_balance_threshold_rub: '-1' },
-      { low_balance_threshold_rub: 100 },
-      { low_balance_threshold_rub: '1e9' },
-    ],
-    ...[{ low_balance_threshold_rub: '1000000000.1' }, { low_balance_threshold_rub: '0.0000000001' }],
+    { time_zone: 'Asia/Kolkata' },
+    { time_zone: 'Mars/Phobos' },
+    { time_zone: 'MSK-3' },
+    { time_zone: null },
+    { display_name: '' },
+    { display_name: ' ' },
+    { display_name: 'a\nb' },
+    { display_name: '\0' },
+    { display_name: 'x'.repeat(101) },
+    { display_name: 7 },
+    { display_name: '\ud800' },
+    { low_balance_threshold_rub: '-1' },
+    { low_balance_threshold_rub: 100 },
+    { low_balance_threshold_rub: '1e9' },
+    { low_balance_threshold_rub: '1000000000.1' },
+    { low_balance_threshold_rub: '0.0000000001' },
   ])('does not become %j', async (body) => {
     const { cookie } = await signedIn(pool)
     const { etag } = await call(cookie, '/organization')

@@ -1,12 +1,12 @@
 import { beforeAll, expect, test, vi } from 'vitest'
-import { inReadScope } from '#cabinet/audit/scope'
-import { createPool, type Queryable } from '#cabinet/db/pool'
-import { readLedger, readLedgerTotal } from '#cabinet/ledger/internal/ledger-rows'
-import { lookAtBooks } from '#cabinet/ledger/internal/look-at-books'
-import { readOverview } from '#cabinet/ledger/internal/overview-rows'
-import { readRequests } from '#cabinet/ledger/internal/request-rows'
-import { readUsage } from '#cabinet/ledger/internal/usage-rows'
-import { postBatch } from '#cabinet/ledger/post-batch'
+import { readLedger, readLedgerTotal } from '#cabinet/billing/internal/ledger-rows'
+import { readOverview } from '#cabinet/billing/internal/overview-rows'
+import { readRequests } from '#cabinet/billing/internal/request-rows'
+import { readUsage } from '#cabinet/billing/internal/usage-rows'
+import { inReadScope } from '#core/audit/scope'
+import { createPool, type Queryable } from '#core/db/pool'
+import { lookAtBooks } from '#core/ledger/internal/look-at-books'
+import { postBatch } from '#core/ledger/post-batch'
 import { type Customer, createCustomer, entryOf, recordOf, uuidV7 } from '../support/customer.ts'
 import { databaseOfThisFile, poolAs } from '../support/postgres.ts'
 
@@ -120,7 +120,7 @@ async function rowsRead(): Promise<{ readonly whole: number; readonly byIndex: n
   return rows[0]
 }
 
-/** Rows that a look reads, by a session of its own: it says what it has read when it ends. */
+/** Rows read by an audit in its own session, which reports them when it ends. */
 async function lookAndCount() {
   const before = await rowsRead()
   const looking = createPool({ databaseUrl: database.url, applicationName: 'looking', connectionCountMax: 1 })
@@ -139,7 +139,7 @@ async function lookAndCount() {
 /** Each check looks a row up once or twice: the request, its price, its rows in the ledger, the row before it. */
 const readsPerChange = 20
 
-test('a look at the books reads what has changed, and no table whole', async () => {
+test('an incremental audit reads only what has changed, and never a whole table', async () => {
   await lookAtBooks(pool)
   await pool.query('delete from invariant_breaches') // of requests without a price, which it would look at again
   const changed = Array.from({ length: 50 }, () =>

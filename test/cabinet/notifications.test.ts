@@ -1,8 +1,8 @@
 import { expect, test, vi } from 'vitest'
-import { checkInvariants } from '#cabinet/ledger/invariants'
-import { nanoRub } from '#cabinet/ledger/money'
 import { paymentBody } from '#cabinet/payments/internal/call-body'
 import { openShop } from '#cabinet/payments/shop'
+import { checkInvariants } from '#core/ledger/invariants'
+import { nanoRub } from '#core/ledger/money'
 import type { Journal } from '#standalone/yookassa/control-contracts'
 import { compareAll } from '../support/compare-all.ts'
 import {
@@ -15,7 +15,7 @@ import {
 import { poolAs } from '../support/postgres.ts'
 import { callApi, testShop } from '../support/till.ts'
 
-// Two receivers and two workers share whatever the till tells, when this file lets it.
+// Two receivers and two workers share the notifications of the test payment provider while this file allows it.
 const { stack, till, drive, webhooks } = await moneyInOfThisFile({ INVARIANTS_EVERY_MS: '86400000' })
 const { pool } = stack.database
 const workerPool = poolAs('model_gateway_worker', stack.database)
@@ -28,7 +28,7 @@ type Paid = MadePayment & { readonly providerId: string }
 async function makePayments(count: number, capture: boolean): Promise<readonly Paid[]> {
   const callOf = (id: string) => {
     const sale = { id, amount, email: 'payer@example.com', receipt: undefined }
-    // Ours always say that it is taken at once; with two stages there is more to tell.
+    // Our payments are always captured at once. With two stages there are more events.
     return { ...JSON.parse(paymentBody({ ...sale, returnUrl: 'http://localhost:3000/' })), capture }
   }
   const made = await notePayments(stack, count, amount, callOf)
@@ -60,9 +60,10 @@ const untilLookedAt = () =>
     expect(rows).toEqual([{ waiting: 0 }])
   })
 
-test('one notification 1,000 times at once over two receivers and two workers: one credit, one bonus', async () => {
+test('one notification 1,000 times at once over two receivers and two workers: one credit, one bonus, one promised trial', async () => {
   const [payment] = await makePayments(1, true)
   if (payment === undefined) throw new Error('no payment was made')
+  await promiseTrial(payment.organizationId)
   await drive.pay(payment.providerId)
   const { notifications } = await drive.journal()
   const id = notifications.find(({ objectId }) => objectId === payment.providerId)?.id ?? ''
@@ -76,9 +77,21 @@ test('one notification 1,000 times at once over two receivers and two workers: o
   expect(rows).toEqual([{ outcome: 'settled', count: 1_000 }])
   const states = await readPaymentStates(stack, [payment.id])
   expect(states.get(payment.id)).toMatchObject({
-    ...{ status: 'succeeded', entries: ['top_up 1000', 'welcome 150'], bonuses: 1, bonusesTaken: 0 },
+    status: 'succeeded',
+    entries: ['top_up 1000', 'trial 30', 'welcome 150'],
+    bonuses: 1,
+    bonusesTaken: 0,
   })
+  expect((await pool.query('select from promised_trials')).rowCount).toBe(0)
 })
+
+/** As where a trial comes with the first top-up. */
+async function promiseTrial(organizationId: string): Promise<void> {
+  await pool.query(
+    "select promise_trial($1::uuid, sha256($1::uuid::text::bytea), 'example.org', 30000000000)",
+    [organizationId],
+  )
+}
 
 /**
  * The four events of the longest life that a payment can have: paid in two stages, and given back in two parts. There is
@@ -88,7 +101,7 @@ const eventCount = 4
 const places = Array.from({ length: eventCount }, (_, place) => place)
 const orders = permutationsOf(places)
 
-/** What happens at the till, one by one. */
+/** Events at the test payment provider, one by one. */
 const happenings: readonly ((payment: Paid) => Promise<unknown>)[] = [
   ({ providerId }) => drive.pay(providerId),
   // Refused where a worker was there before us.
@@ -97,7 +110,7 @@ const happenings: readonly ((payment: Paid) => Promise<unknown>)[] = [
   ({ providerId }) => drive.refund(providerId),
 ]
 
-/** One order in which the events are told, and what befalls two of them on the way. */
+/** One order of notifications, and what happens to two of them on the way. */
 type Life = { readonly order: readonly number[]; readonly lost: number; readonly doubled: number }
 
 /** Where the lost copy is one of two, each event comes once, whichever it is. */
@@ -110,11 +123,12 @@ function copiesOf({ lost, doubled }: Life, event: number): number {
   return 1 + Number(event === doubled) - Number(event === lost)
 }
 
-test('four events in each order, each one lost, each one doubled: one end state, which is that of the till', async () => {
+test('four events in each order, each lost, each doubled: always the final state of the payment provider', async () => {
   const payments = await makePayments(lives.length, false)
   const played = payments.map((payment, index) => ({ payment, life: lives[index] as Life, happened: 0 }))
   for (const place of places) {
-    // Nothing is told before it happens, and nothing happens before it must: so the workers see each state between.
+    // No notification comes before its event, and no event before it must. So the workers see each intermediate
+    // state.
     await Promise.all(
       played.map(async (one) => {
         const event = one.life.order[place] ?? 0
@@ -169,7 +183,7 @@ async function compare(): Promise<void> {
   await shop.close()
 }
 
-/** What the till's own books make of a payment here. */
+/** The ledger postings that the test payment provider's state implies here. */
 function stateAtTill({ payments, refunds }: Journal, { id, providerId }: Paid): PaymentState {
   const paid = payments.filter(({ metadata }) => metadata.payment_id === id)
   const back = refunds.filter((refund) => refund.payment_id === providerId)
@@ -181,10 +195,13 @@ function stateAtTill({ payments, refunds }: Journal, { id, providerId }: Paid): 
     refunded: rub(paid[0]?.refunded_amount?.value),
     refunds: back.map((refund) => `${refund.id} ${rub(refund.amount.value)} ${refund.status}`).toSorted(),
     entries: [
-      ...['bonus_reversal -150', 'welcome 150', `top_up ${rub(paid[0]?.amount.value)}`],
+      'bonus_reversal -150',
+      'welcome 150',
+      `top_up ${rub(paid[0]?.amount.value)}`,
       ...back.map((refund) => `refund -${rub(refund.amount.value)}`),
     ].toSorted(),
-    ...{ bonuses: 1, bonusesTaken: 1 },
+    bonuses: 1,
+    bonusesTaken: 1,
   }
 }
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { migrate } from '#cabinet/db/migrate'
+import { migrate } from '#core/db/migrate'
 import { startReceiver } from '../support/money-in.ts'
 import { createOlderDatabase, migrationNames } from '../support/older-database.ts'
 import { createDatabase, type TestDatabase, urlAs } from '../support/postgres.ts'
@@ -22,7 +22,7 @@ const starts: Readonly<Record<string, Start>> = {
   receiver: (database, onLine) => startReceiver(database, {}, onLine),
 }
 
-/** Worker, web and receiver on one database; `lines` is what each has said. */
+/** Worker, web process and receiver on one database, with their log `lines`. */
 async function startOn(database: TestDatabase) {
   const started = await Promise.all(
     Object.entries(starts).map(async ([name, start]) => {
@@ -64,14 +64,14 @@ test.each([0, 5, migrationNames.length - 1])(
       ).toBeGreaterThan(0),
     )
   },
-  60_000, // migrating from nothing beside three processes that start
+  60_000, // migrates an empty database while three processes start
 )
 
 test.each([
-  { command: 'organization', entry: 'cabinet/organizations/main.ts', args: ['acme'] },
+  { command: 'organization', entry: 'core/organizations/main.ts', args: ['acme'] },
   { command: 'admin', entry: 'cabinet/people/main.ts', args: ['somebody@example.com'] },
-  { command: 'invariants', entry: 'cabinet/invariants/main.ts', args: [] },
-  { command: 'revoke', entry: 'cabinet/keys/main.ts', args: [randomUUID()] },
+  { command: 'invariants', entry: 'worker/invariants/main.ts', args: [] },
+  { command: 'revoke', entry: 'core/keys/main.ts', args: [randomUUID()] },
 ])(
   'npm run $command names the migration that a database lacks, and what to run',
   async ({ command, entry, args }) => {

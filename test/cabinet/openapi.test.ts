@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
-import { createPool } from '#cabinet/db/pool'
 import { createLiveEvents } from '#cabinet/events/live-events'
-import { createProgrammedKeys } from '#cabinet/keys/programmed-keys'
-import { nanoRub } from '#cabinet/ledger/money'
-import { connectRedis } from '#cabinet/redis/redis-connection'
 import { cabinetEndpoints } from '#cabinet/web/internal/cabinet-endpoints'
+import { createPool } from '#core/db/pool'
+import { createProgrammedKeys } from '#core/keys/programmed-keys'
+import { nanoRub } from '#core/ledger/money'
+import { connectRedis } from '#core/redis/redis-connection'
 import { noThrottles } from '../support/no-throttles.ts'
 import { openApiOf, readOpenApi } from '../support/openapi-document.ts'
 
@@ -15,9 +15,11 @@ function describedEndpoints() {
   redis.close()
   const throttles = noThrottles
   const config = {
-    ...{ keyPepper: 'p'.repeat(32), sealingKeys: [Buffer.alloc(32)] as const },
-    ...{ appUrl: 'https://cabinet.example' },
+    keyPepper: 'p'.repeat(32),
+    sealingKeys: [Buffer.alloc(32)] as const,
+    appUrl: 'https://cabinet.example',
     topUpMax: nanoRub(350_000_000_000_000n),
+    trials: { grant: 'email', dailyMax: nanoRub(3_000_000_000_000n) } as const,
     gatewayBaseUrl: 'https://gateway.example/v1',
   }
   const quiet = () => undefined
@@ -28,13 +30,13 @@ function describedEndpoints() {
 
 const contracts = describedEndpoints().map(({ contract }) => contract)
 
-// `UPDATE_OPENAPI=1` writes the file anew.
+// `UPDATE_OPENAPI=1` rewrites the file.
 test('cabinet/web/openapi.json describes every endpoint as it is', async () => {
   const actual = openApiOf(contracts)
   expect(await readOpenApi(actual)).toEqual(JSON.parse(JSON.stringify(actual)))
 })
 
-test('every operation has a name of its own, and every address is one', () => {
+test('every operation has a unique name, and every path is unique', () => {
   const names = contracts.map(({ operation }) => operation)
   const addresses = contracts.map(({ method, url }) => `${method} ${url.replaceAll(/:[a-z_]+/g, ':')}`)
   expect([new Set(names).size, new Set(addresses).size]).toEqual([names.length, addresses.length])

@@ -3,8 +3,8 @@ import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
-import { readBalance } from '#cabinet/ledger/balance'
-import { findOrganization } from '#cabinet/organizations/organization-store'
+import { readBalance } from '#core/ledger/balance'
+import { findOrganization } from '#core/organizations/organization-store'
 import { inheritedEnvironment } from '../support/environment.ts'
 import { databaseOfThisFile } from '../support/postgres.ts'
 
@@ -14,7 +14,7 @@ const run = promisify(execFile)
 function command(...args: readonly string[]) {
   const root = join(import.meta.dirname, '..', '..')
   const env = { ...inheritedEnvironment, DATABASE_URL: url }
-  return run(process.execPath, ['cabinet/organizations/main.ts', ...args], { cwd: root, env })
+  return run(process.execPath, ['core/organizations/main.ts', ...args], { cwd: root, env })
 }
 
 test('npm run organization makes one with its balance, once, however often it is asked', async () => {
@@ -39,7 +39,7 @@ test('npm run organization says what is wrong with what it was given, and makes 
   const name = `org-${randomUUID()}`
   await expect(command(name, 'lots')).rejects.toMatchObject({
     code: 2,
-    stderr: expect.stringContaining('ROUBLES must be an amount in roubles'),
+    stderr: expect.stringContaining('RUBLES must be an amount in rubles'),
   })
   await expect(command('Acme Inc.')).rejects.toMatchObject({
     stderr: expect.stringContaining('NAME must be'),

@@ -3,13 +3,13 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeEach, expect, onTestFinished, test } from 'vitest'
-import { checkInvariants } from '#cabinet/ledger/invariants'
-import { formatRub, nanoRub } from '#cabinet/ledger/money'
 import { paymentBody, refundBody } from '#cabinet/payments/internal/call-body'
 import { callPayment, callRefund } from '#cabinet/payments/internal/calls'
 import { settleFetched } from '#cabinet/payments/internal/our-payment'
 import { capturePayment, pollPayment } from '#cabinet/payments/internal/polls'
 import { openShop } from '#cabinet/payments/shop'
+import { checkInvariants } from '#core/ledger/invariants'
+import { formatRub, nanoRub } from '#core/ledger/money'
 import { startTill } from '#standalone/yookassa/start-till'
 import { databaseOfThisFile, poolAs } from '../support/postgres.ts'
 import { signedIn } from '../support/signed-in.ts'
@@ -36,7 +36,11 @@ afterAll(async () => {
 function depsWith(fields: { readonly url?: string; readonly secretKey?: string; readonly isTest?: boolean }) {
   const { shopId, secretKey } = testShop
   const shop = openShop({
-    ...{ url: till.apiUrl, shopId, secretKey, isTest: true, receipt: undefined },
+    url: till.apiUrl,
+    shopId,
+    secretKey,
+    isTest: true,
+    receipt: undefined,
     ...fields,
   })
   return { pool: worker, shop, log }
@@ -45,7 +49,7 @@ function depsWith(fields: { readonly url?: string; readonly secretKey?: string; 
 const amount = nanoRub(100_000_000_000n)
 const sale = { amount, email: 'payer@example.com', receipt: undefined }
 
-/** A payment of 100 ₽ whose call nobody has made yet. */
+/** A payment of 100 ₽ whose call has not been made yet. */
 async function notedPayment(words: object = {}) {
   const { organizationId, userId } = await signedIn(pool)
   const id = randomUUID()
@@ -58,7 +62,7 @@ async function notedPayment(words: object = {}) {
   return { id, organizationId }
 }
 
-/** The whole refund of a payment that was paid and booked, whose call nobody has made yet. */
+/** The full refund of a posted payment, whose call has not been made yet. */
 async function notedRefund() {
   const payment = await notedPayment()
   await callPayment(deps, payment.id)
@@ -102,7 +106,7 @@ async function callRefused(table: Table, id: string) {
   await callOf[table](deps, id)
 }
 
-/** Kinds and roubles, oldest first. */
+/** Kinds and rubles, oldest first. */
 async function ledgerOf(organizationId: string): Promise<string[]> {
   const { rows } = await pool.query(
     'select kind, amount from balance_ledger where organization_id = $1 order by seq',
@@ -120,8 +124,10 @@ test.each(tables)(
     expect(await rowOf(table, id)).toMatchObject({ status: 'pending', provider_id: null })
     await callRefused(table, id)
     expect(await rowOf(table, id)).toMatchObject({
-      ...{ status: table === 'payments' ? 'pending' : 'succeeded', provider_id: expect.any(String) },
-      ...{ reason: null, next_call_at: null },
+      status: table === 'payments' ? 'pending' : 'succeeded',
+      provider_id: expect.any(String),
+      reason: null,
+      next_call_at: null,
     })
     expect(await ledgerOf(organizationId)).toEqual(table === 'payments' ? [] : ['top_up 100', 'refund -100'])
   },
@@ -138,7 +144,10 @@ test.each(tables)(
     await callRefused(table, twice.id)
     for (const { id } of [first, twice])
       expect(await rowOf(table, id)).toEqual({
-        ...{ status: 'canceled', provider_id: null, reason: 'invalid_request', next_call_at: null },
+        status: 'canceled',
+        provider_id: null,
+        reason: 'invalid_request',
+        next_call_at: null,
       })
   },
 )
@@ -168,7 +177,7 @@ const differencesOf = async (paymentId: string) =>
   (await pool.query('select kind, ours, theirs from payment_differences where payment_id = $1', [paymentId]))
     .rows
 
-/** What the till has of a payment of ours. */
+/** The test payment provider's state of our payment. */
 async function fetchMade(id: string) {
   const { payments } = await drive.journal()
   const made = payments.find(({ metadata }) => metadata?.payment_id === id)
@@ -181,7 +190,10 @@ test('a payment that is made otherwise than it was asked for comes to nothing, u
   const { id, organizationId } = await notedPayment()
   await callPayment(depsOfALiveShop, id)
   expect(await rowOf('payments', id)).toEqual({
-    ...{ status: 'canceled', provider_id: null, reason: 'not_as_asked', next_call_at: null },
+    status: 'canceled',
+    provider_id: null,
+    reason: 'not_as_asked',
+    next_call_at: null,
   })
   expect(await differencesOf(id)).toEqual([{ kind: 'test', ours: 'false', theirs: 'true' }])
   const { id: providerId } = await fetchMade(id)
@@ -194,7 +206,10 @@ test('a refund whose answer is put aside is not called for again, and is booked 
   const { id, paymentId, organizationId } = await notedRefund()
   await callRefund(depsOfALiveShop, id)
   expect(await rowOf('refunds', id)).toEqual({
-    ...{ status: 'pending', provider_id: null, reason: null, next_call_at: null },
+    status: 'pending',
+    provider_id: null,
+    reason: null,
+    next_call_at: null,
   })
   expect(await differencesOf(paymentId)).toMatchObject([{ kind: 'test' }])
   expect(await ledgerOf(organizationId)).toEqual(['top_up 100'])
@@ -202,7 +217,7 @@ test('a refund whose answer is put aside is not called for again, and is booked 
   expect(await ledgerOf(organizationId)).toEqual(['top_up 100', 'refund -100'])
 })
 
-test('a call of unknown outcome is repeated, whatever was put aside meanwhile', async () => {
+test('a call of unknown outcome is repeated, even if a difference was put aside', async () => {
   const { id } = await notedPayment()
   await drive.misbehave({ on: 'create_payment', answer: 'internal_error', work: 'done' })
   await callPayment(deps, id)
@@ -213,7 +228,7 @@ test('a call of unknown outcome is repeated, whatever was put aside meanwhile', 
   expect(await rowOf('payments', id)).toMatchObject({ provider_id: expect.any(String), next_call_at: null })
 })
 
-test('a payment of two stages that was canceled before it was captured is canceled, though nobody told', async () => {
+test('a two-stage payment canceled before its capture is canceled without a notification', async () => {
   const { id } = await notedPayment({ capture: false })
   await callPayment(deps, id)
   const { provider_id: providerId } = await rowOf('payments', id)
@@ -240,7 +255,7 @@ test('a list that does not end is not known, instead of being cut', async () => 
     await shop.close()
     server.close()
   })
-  expect(await shop.provider.list(new Date(0), new Date())).toMatchObject({ kind: 'unknown' })
+  expect(await shop.provider.list(new Date(0), new Date(), 10_000)).toMatchObject({ kind: 'unknown' })
 })
 
 test('at the end every promise about money holds', async () => {

@@ -1,10 +1,15 @@
 import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { checkInvariants } from '#cabinet/ledger/invariants'
-import { formatRub, nanoRub } from '#cabinet/ledger/money'
-import { type FetchedPayment, type FetchedRefund, listTooLong } from '#cabinet/payments/internal/provider'
+import {
+  type FetchedPayment,
+  type FetchedRefund,
+  listItemsMax,
+  listTooLong,
+} from '#cabinet/payments/internal/provider'
 import { refreshPayment, settlePayment } from '#cabinet/payments/internal/settle-payment'
 import { openShop } from '#cabinet/payments/shop'
+import { checkInvariants } from '#core/ledger/invariants'
+import { formatRub, nanoRub } from '#core/ledger/money'
 import { compareAll } from '../support/compare-all.ts'
 import { databaseOfThisFile, poolAs } from '../support/postgres.ts'
 import { signedIn } from '../support/signed-in.ts'
@@ -19,7 +24,7 @@ const days = 7
 
 type Till = Awaited<ReturnType<typeof tillOfThisTest>>
 
-/** A payment of 2000 ₽ that was paid and booked, at a till of its own. */
+/** A posted payment of 2000 ₽, at its own test payment provider. */
 async function paidPayment() {
   const till = await tillOfThisTest()
   const drive = driveTill(till.url)
@@ -52,23 +57,33 @@ async function notePayment({ id, organizationId, amountRub, providerId }: Noted)
   )
 }
 
-/** A payment that the provider is said to have. */
+/** A payment that the provider claims to have. */
 function claimed({ id, providerId, amountRub }: Omit<Noted, 'organizationId'>): FetchedPayment {
   return {
-    ...{ id: providerId, paymentId: id, status: 'succeeded', amount: rub(amountRub), currency: 'RUB' },
-    ...{ refunded: nanoRub(0n), shopId: testShop.shopId, isTest: true },
-    ...{ confirmationUrl: undefined, cancellationReason: undefined },
+    id: providerId,
+    paymentId: id,
+    status: 'succeeded',
+    amount: rub(amountRub),
+    currency: 'RUB',
+    refunded: nanoRub(0n),
+    shopId: testShop.shopId,
+    isTest: true,
+    isPaid: true,
+    capturedAt: undefined,
+    confirmationUrl: undefined,
+    cancellationReason: undefined,
   }
 }
 
-const rub = (roubles: bigint) => nanoRub(roubles * 1_000_000_000n)
+const rub = (rubles: bigint) => nanoRub(rubles * 1_000_000_000n)
 
 async function makeAtTill(till: Till, paymentId: string): Promise<string> {
   const { body } = await callApi(till, 'POST', '/payments', {
     body: {
       amount: { value: '2000.00', currency: 'RUB' },
       confirmation: { type: 'redirect', return_url: 'http://localhost:3000/' },
-      ...{ metadata: { payment_id: paymentId }, capture: true },
+      metadata: { payment_id: paymentId },
+      capture: true,
     },
   })
   return String(body.id)
@@ -82,7 +97,7 @@ function shopAt({ apiUrl }: Till) {
 const ignore = () => undefined
 const quiet = { debug: ignore, info: ignore, warn: ignore, error: ignore }
 
-/** Kinds and roubles, oldest first. */
+/** Kinds and rubles, oldest first. */
 async function ledgerOf(organizationId: string): Promise<string[]> {
   const { rows } = await pool.query(
     'select kind, amount from balance_ledger where organization_id = $1 order by seq',
@@ -99,7 +114,7 @@ async function differencesOf(paymentId: string) {
   return rows
 }
 
-test('a refund made in the console of a payment of 30 days ago, and never told, is booked by the comparison', async () => {
+test('a console refund of a payment 30 days old, without notification, is posted by the comparison', async () => {
   const { drive, providerId, organizationId, id, compare } = await paidPayment()
   await drive.moveClock({ forwardMs: 30 * dayMs })
   await drive.refund(providerId, '1500.00')
@@ -134,7 +149,7 @@ test('a refund of a payment that was never made here is put aside with its payme
   expect(rows).toEqual([{ kind: 'unknown_payment' }])
 })
 
-test('a refund of ours that the provider does not have is put aside; one of another day of his is not', async () => {
+test('a refund that the provider does not have is put aside; one that it dates on another day is not', async () => {
   const { drive, providerId, organizationId, id, errors, compare } = await paidPayment()
   await drive.refund(providerId, '100.00')
   await compare(Date.now() + 1_000)
@@ -180,7 +195,7 @@ test('a payment to another shop, and one without money, are put aside though the
   ])
 })
 
-test('a payment that was declined and never told is canceled by the comparison', async () => {
+test('a payment declined without notification is canceled by the comparison', async () => {
   const { till, drive, organizationId, compare } = await paidPayment()
   const id = randomUUID()
   const providerId = await makeAtTill(till, id)
@@ -197,8 +212,13 @@ test('a refund that is booked with another amount than was given back is put asi
   await drive.refund(providerId, '500.00')
   const { refunds } = await drive.journal()
   const refund: FetchedRefund = {
-    ...{ id: refunds[0]?.id ?? '', payment: providerId, amount: rub(1n), currency: 'RUB' },
-    ...{ status: 'succeeded', refundId: undefined, cancellationReason: undefined },
+    id: refunds[0]?.id ?? '',
+    payment: providerId,
+    amount: rub(1n),
+    currency: 'RUB',
+    status: 'succeeded',
+    refundId: undefined,
+    cancellationReason: undefined,
   }
   await settlePayment(deps, id, {
     payment: claimed({ id, providerId, amountRub: 2_000n }),
@@ -242,7 +262,7 @@ test('a provider that cannot be asked is no reason to miss anything', async () =
   const { drive, id, compare } = await paidPayment()
   for (const on of ['list_payments', 'list_refunds'] as const) {
     await drive.misbehave({ on, answer: 'internal_error' })
-    await expect(compare(Date.now() + 1_000)).rejects.toThrow('could not be asked')
+    await expect(compare(Date.now() + 1_000)).rejects.toThrow('the provider did not return')
   }
   expect(await differencesOf(id)).toEqual([])
 })
@@ -265,12 +285,12 @@ test('a day with more payments than one list holds is compared in parts, and one
   const fetched: string[] = []
   const longestMs = dayMs / 5
   const spans: number[] = []
-  const list: typeof provider.list = async (from, to) => {
+  const list: typeof provider.list = async (from, to, itemsMax) => {
     const spanMs = to.getTime() - from.getTime()
     spans.push(spanMs)
     return spanMs > longestMs
       ? { kind: 'unknown', why: listTooLong, retryAfterMs: 0 }
-      : provider.list(from, to)
+      : provider.list(from, to, itemsMax)
   }
   const get: typeof provider.get = (asked) => {
     fetched.push(asked)
@@ -283,5 +303,19 @@ test('a day with more payments than one list holds is compared in parts, and one
   expect(fetched).toContain(paidId)
   expect(unpaid.filter(({ providerId }) => fetched.includes(providerId))).toEqual([])
   const { rows } = await pool.query('select status from payments where id = $1', [paid])
+  expect(rows).toEqual([{ status: 'partially_refunded' }])
+})
+
+test('payments that were all made within minutes are compared, though no part of their day holds fewer', async () => {
+  const { deps, id, drive, providerId } = await paidPayment()
+  await drive.refund(providerId, '500.00')
+  const { provider } = deps.shop
+  const list: typeof provider.list = async (from, to, itemsMax) =>
+    itemsMax <= listItemsMax
+      ? { kind: 'unknown', why: listTooLong, retryAfterMs: 0 }
+      : provider.list(from, to, itemsMax)
+  const shop = { ...deps.shop, provider: { ...provider, list } }
+  await compareAll({ ...deps, shop }, 1, new Date(Date.now() + 1_000))
+  const { rows } = await pool.query('select status from payments where id = $1', [id])
   expect(rows).toEqual([{ status: 'partially_refunded' }])
 })

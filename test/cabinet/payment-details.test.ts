@@ -1,5 +1,5 @@
 import { afterAll, beforeEach, expect, onTestFinished, test, vi } from 'vitest'
-import { formatRub, nanoRub } from '#cabinet/ledger/money'
+import { formatRub, nanoRub } from '#core/ledger/money'
 import { startTill } from '#standalone/yookassa/start-till'
 import { listedAddress, startReceiver } from '../support/money-in.ts'
 import { makePayer, type Payer, postAs } from '../support/payer.ts'
@@ -8,7 +8,7 @@ import { driveTill, shopSettingsOf, testShop } from '../support/till.ts'
 import { startTestWeb } from '../support/web.ts'
 import { createCaller } from '../support/webhook-caller.ts'
 
-// A shop that has to hand out receipts, a worker, and a web process; nobody is notified of anything.
+// A shop that must issue receipts, a worker, and a web process. No notifications are sent.
 const stack = await stackOfThisFile()
 const { pool } = stack.database
 const till = await startTill({ ...testShop, receipts: 'required' })
@@ -17,9 +17,14 @@ await drive.set({ notifications: 'lost' })
 const shopEnv = shopSettingsOf(till)
 await stack.startWorker(shopEnv)
 const web = await startTestWeb(stack.database, {
-  ...{ ...shopEnv, TRUSTED_PROXY_CIDRS: '127.0.0.0/8' },
-  ...{ RECEIPT_VAT_CODE: '4', RECEIPT_TAX_SYSTEM_CODE: '2', RECEIPT_PAYMENT_SUBJECT: 'payment' },
-  ...{ RECEIPT_PAYMENT_MODE: 'full_payment', RECEIPT_INTERNET: 'false', RECEIPT_TIMEZONE: '2' },
+  ...shopEnv,
+  TRUSTED_PROXY_CIDRS: '127.0.0.0/8',
+  RECEIPT_VAT_CODE: '4',
+  RECEIPT_TAX_SYSTEM_CODE: '2',
+  RECEIPT_PAYMENT_SUBJECT: 'payment',
+  RECEIPT_PAYMENT_MODE: 'full_payment',
+  RECEIPT_INTERNET: 'false',
+  RECEIPT_TIMEZONE: '2',
 })
 afterAll(async () => {
   await web[Symbol.asyncDispose]()
@@ -97,23 +102,29 @@ async function ledgerOf({ organizationId }: Payer): Promise<string[]> {
   return rows.map(({ kind, amount }) => `${kind} ${formatRub(nanoRub(amount))}`)
 }
 
-/** The refunds of a payment of ours that the till has made. */
+/** The refunds of our payment at the test payment provider. */
 async function refundsAtTill(payment: string) {
   const { providerId } = await rowOf('payments', payment)
   return (await drive.journal()).refunds.filter(({ payment_id }) => payment_id === providerId)
 }
 
-/** What a receipt of 54-FZ says here of one sale, as the settings above say it. */
+/** The 54-FZ receipt of one sale, with the settings above. */
 const receiptFor = ({ userId }: Payer, value: string) => ({
   customer: { email: `${userId}@example.com` },
   items: [
     {
-      ...{ description: 'Пополнение баланса Model Gateway', quantity: 1, measure: 'piece' },
-      ...{ amount: { value, currency: 'RUB' }, vat_code: 4 },
-      ...{ payment_subject: 'payment', payment_mode: 'full_payment' },
+      description: 'Пополнение баланса Model Gateway',
+      quantity: 1,
+      measure: 'piece',
+      amount: { value, currency: 'RUB' },
+      vat_code: 4,
+      payment_subject: 'payment',
+      payment_mode: 'full_payment',
     },
   ],
-  ...{ internet: false, timezone: 2, tax_system_code: 2 },
+  internet: false,
+  timezone: 2,
+  tax_system_code: 2,
 })
 
 test('a shop that needs receipts is sent one with each payment and each part that is given back, also by the worker', async () => {
@@ -154,7 +165,7 @@ test('a payment that is given back whole takes the receipt that it had', async (
   expect(await refundsAtTill(id)).toMatchObject([{ receipt_registration: 'succeeded' }])
 })
 
-test('what nobody notifies of is asked about 1, 2 and 4 minutes after it was made, then every 5 minutes', async () => {
+test('a payment without notification is polled 1, 2 and 4 minutes after its creation, then every 5 minutes', async () => {
   const payer = await makePayer(pool)
   const id = await begin(payer, '100')
   const { createdAt, nextAt, polls } = await pollsOf(id)
@@ -191,7 +202,7 @@ test('after 24 hours a refund is searched for in the list and never posted again
   expect(await refundsAtTill(id)).toHaveLength(2)
 })
 
-test('a payment is asked about 20 times a minute because of who waits for it; then he is told how long to wait', async () => {
+test('a waiting page polls a payment up to 20 times a minute, and then gets a time to wait', async () => {
   const payer = await makePayer(pool)
   const [id, another] = [await begin(payer, '100'), await begin(payer, '100')]
   const asked = async () =>
@@ -220,7 +231,8 @@ async function startRotatingReceiver() {
   })
   const notify = (objectId: string, secret = newer, from = listedAddress) =>
     caller.call({
-      ...{ path: `/webhooks/yookassa?secret=${secret}`, from },
+      path: `/webhooks/yookassa?secret=${secret}`,
+      from,
       body: JSON.stringify({ type: 'notification', event: 'payment.succeeded', object: { id: objectId } }),
     })
   return { older, newer, lines, notify }
@@ -240,15 +252,15 @@ test('while a secret is rotated a notification with the old one and one with the
   }
 })
 
-test('however many notifications are refused within a minute, one line says so', async () => {
+test('all notifications rejected within a minute are logged in one line', async () => {
   const { lines, notify } = await startRotatingReceiver()
   const started = lines.length
   const refused = Array.from({ length: 100 }, (_, index) =>
     index % 2 === 0 ? notify('1', 'c'.repeat(32)) : notify('1', undefined, '127.0.0.3'),
   )
   expect(new Set(await Promise.all(refused))).toEqual(new Set([401, 403]))
-  // Whatever it has to say to those it has said by now.
+  // It has logged everything by now.
   expect(await notify('1')).toBe(200)
   await vi.waitFor(() => expect(lines.length).toBeGreaterThan(started))
-  expect(lines.slice(started)).toEqual([expect.stringContaining('webhook calls were refused')])
+  expect(lines.slice(started)).toEqual([expect.stringContaining('webhook calls rejected')])
 })

@@ -4,10 +4,10 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Registry } from 'prom-client'
 import { afterAll, beforeEach, expect, test, vi } from 'vitest'
-import { formatRub, nanoRub } from '#cabinet/ledger/money'
 import { processNotification } from '#cabinet/payments/internal/inbox'
 import { paymentJobs } from '#cabinet/payments/payment-jobs'
 import { openShop } from '#cabinet/payments/shop'
+import { formatRub, nanoRub } from '#core/ledger/money'
 import { startTill } from '#standalone/yookassa/start-till'
 import { databaseOfThisFile, poolAs, urlAs } from '../support/postgres.ts'
 import { startProcess } from '../support/processes.ts'
@@ -15,7 +15,8 @@ import { signedIn } from '../support/signed-in.ts'
 import { callApi, driveTill, shopSettingsOf, testShop } from '../support/till.ts'
 import { webOfThisFile } from '../support/web.ts'
 
-// A till that notifies a real receiver; between it and us stands somebody who may alter what it says of a payment.
+// A test payment provider that notifies a real receiver, with a proxy in between that can alter payments in its
+// responses.
 const listed = '127.0.0.2'
 const secret = 'secret-of-the-webhook-in-these-tests'
 const database = await databaseOfThisFile()
@@ -23,11 +24,16 @@ const { pool } = database
 const worker = poolAs('model_gateway_worker', database)
 const receiver = await startProcess('cabinet/webhook/main.ts', {
   DATABASE_URL: urlAs('model_gateway_webhook', database.url),
-  ...{ WEBHOOK_SECRET: secret, WEBHOOK_ALLOWED_CIDRS: listed, LOG_LEVEL: 'info' },
-  ...{ WEBHOOK_PORT: '0', WEBHOOK_ADMIN_PORT: '0', WEBHOOK_HOST: '127.0.0.1' },
+  WEBHOOK_SECRET: secret,
+  WEBHOOK_ALLOWED_CIDRS: listed,
+  LOG_LEVEL: 'info',
+  WEBHOOK_PORT: '0',
+  WEBHOOK_ADMIN_PORT: '0',
+  WEBHOOK_HOST: '127.0.0.1',
 })
 const till = await startTill({
-  ...{ ...testShop, notifyFrom: listed },
+  ...testShop,
+  notifyFrom: listed,
   notifyUrl: `${new URL(receiver.baseUrl).origin}/webhooks/yookassa?secret=${secret}`,
 })
 const drive = driveTill(till.url)
@@ -49,7 +55,9 @@ beforeEach(() => {
 
 const ignore = () => undefined
 const log = {
-  ...{ debug: ignore, info: ignore, warn: ignore },
+  debug: ignore,
+  info: ignore,
+  warn: ignore,
   error: (_: object, message: string) => void alarms.push(message),
 }
 
@@ -61,7 +69,7 @@ function shopOf(isTest: boolean) {
 // biome-ignore lint/suspicious/noExplicitAny: a lie has no shape
 type Lie = (payment: any) => object
 
-/** Passes requests on to the till, and tells its answers about payments as it likes. */
+/** Forwards requests to the test payment provider, and alters payments in its responses. */
 async function startLiar() {
   let lie: Lie = (payment) => payment
   const server = createServer(async (request, response) => {
@@ -83,7 +91,7 @@ async function startLiar() {
   }
 }
 
-/** A payment of 100 ₽ that is paid at the till, which has notified us. */
+/** A payment of 100 ₽ paid at the test payment provider, which has sent its notification. */
 async function paidPayment() {
   const { organizationId, userId, cookie } = await signedIn(pool)
   const id = randomUUID()
@@ -101,7 +109,8 @@ async function payAtTill(metadata: Readonly<Record<string, string>>): Promise<st
     body: {
       amount: { value: '100.00', currency: 'RUB' },
       confirmation: { type: 'redirect', return_url: 'http://localhost:3000/' },
-      ...{ metadata, capture: true },
+      metadata,
+      capture: true,
     },
   })
   const providerId = String(body.id)
@@ -132,7 +141,7 @@ async function outcomeOf(providerId: string): Promise<string> {
   return rows[0]?.outcome
 }
 
-/** Kinds and roubles, oldest first. */
+/** Kinds and rubles, oldest first. */
 async function ledgerOf(organizationId: string): Promise<string[]> {
   const { rows } = await pool.query(
     'select kind, amount from balance_ledger where organization_id = $1 order by seq',
@@ -194,7 +203,7 @@ test.each(lies)(
     expect(await differencesOf(providerId)).toMatchObject([
       { kind, expected: expected === 'ours' ? id : expected, found, payment_id: id, resolved_at: null },
     ])
-    expect(alarms).toEqual(['a payment is not at the provider as it is here; nothing was booked'])
+    expect(alarms).toEqual(['payment mismatch with provider; nothing was posted'])
     liar.tell((payment) => payment)
     expect((await web.call('POST', `/payments/${id}/refresh`, { cookie })).body).toMatchObject({
       status: 'succeeded',
@@ -211,14 +220,14 @@ test('a test payment at a live shop books nothing', async () => {
   expect(await ledgerOf(organizationId)).toEqual([])
 })
 
-test('a payment that was never made here is put aside, with one alarm however often it is told', async () => {
+test('a payment that was never made here is put aside, with one alert for all its notifications', async () => {
   const providerId = await payAtTill({ payment_id: randomUUID() })
   await lookAtAll()
   await notifyAgain(providerId)
   await lookAtAll()
   expect(await outcomeOf(providerId)).toBe('unknown_payment')
   expect(await differencesOf(providerId)).toMatchObject([{ kind: 'unknown_payment', payment_id: null }])
-  expect(alarms).toEqual(['the provider has a payment that was never made here'])
+  expect(alarms).toEqual(['provider has a payment that was never made here'])
 })
 
 test('what the provider has nothing of is noted, and nothing more', async () => {
@@ -232,7 +241,7 @@ test('what the provider has nothing of is noted, and nothing more', async () => 
   expect(await differencesOf(objectId)).toEqual([])
 })
 
-/** What the metric says. */
+/** The value of the metric. */
 async function measured(): Promise<number> {
   const registry = new Registry()
   const measure = paymentJobs({ pool: worker, registry, log }, undefined).find(
@@ -265,7 +274,9 @@ test('a difference that is resolved is measured no more, and is no news unless i
   )
   expect(rows).toEqual([
     {
-      ...{ actor_id: adminId, action: 'payment.resolve_difference', organization_id: organizationId },
+      actor_id: adminId,
+      action: 'payment.resolve_difference',
+      organization_id: organizationId,
       reason: 'looked at with the provider',
     },
   ])
@@ -290,7 +301,7 @@ test.each(['0', '9'.repeat(18), '9'.repeat(19), '-1', 'none', randomUUID()])(
   },
 )
 
-test('the inbox says what became of each notification, newest first, and what waits; never a body', async () => {
+test('the inbox lists the outcome of each notification, newest first, and those that wait; never a body', async () => {
   const { providerId } = await paidPayment()
   await lookAtAll()
   const waiting = await payAtTill({ payment_id: randomUUID() })
@@ -299,11 +310,19 @@ test('the inbox says what became of each notification, newest first, and what wa
   expect(ids).toEqual(ids.toSorted((a, b) => b - a))
   expect(all.slice(0, 2)).toEqual([
     {
-      ...{ id: expect.any(String), received_at: expect.any(String), event: 'payment.succeeded' },
-      ...{ object_id: waiting, processed_at: null, outcome: null, tries: 0 },
+      id: expect.any(String),
+      received_at: expect.any(String),
+      event: 'payment.succeeded',
+      object_id: waiting,
+      processed_at: null,
+      outcome: null,
+      tries: 0,
     },
     expect.objectContaining({
-      ...{ object_id: providerId, outcome: 'settled', tries: 1, processed_at: expect.any(String) },
+      object_id: providerId,
+      outcome: 'settled',
+      tries: 1,
+      processed_at: expect.any(String),
     }),
   ])
   expect(await list('/admin/webhooks?state=waiting')).toEqual(all.slice(0, 1))

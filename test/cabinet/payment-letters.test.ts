@@ -21,12 +21,17 @@ const drive = driveTill(till.url)
 const shopEnv = shopSettingsOf(till)
 const receiver = await startProcess('cabinet/webhook/main.ts', {
   DATABASE_URL: urlAs('model_gateway_webhook', stack.database.url),
-  ...{ WEBHOOK_SECRET: secret, WEBHOOK_ALLOWED_CIDRS: listed, WEBHOOK_HOST: '127.0.0.1' },
-  ...{ WEBHOOK_PORT: '0', WEBHOOK_ADMIN_PORT: '0' },
+  WEBHOOK_SECRET: secret,
+  WEBHOOK_ALLOWED_CIDRS: listed,
+  WEBHOOK_HOST: '127.0.0.1',
+  WEBHOOK_PORT: '0',
+  WEBHOOK_ADMIN_PORT: '0',
 })
 await Promise.all([1, 2].map(() => stack.startWorker({ ...shopEnv, ...smtp.env })))
 const web = await startTestWeb(stack.database, {
-  ...{ ...shopEnv, TRUSTED_PROXY_CIDRS: '127.0.0.0/8', TOP_UP_MAX_RUB: '400000' },
+  ...shopEnv,
+  TRUSTED_PROXY_CIDRS: '127.0.0.0/8',
+  TOP_UP_MAX_RUB: '400000',
 })
 afterAll(async () => {
   await receiver.kill()
@@ -37,7 +42,8 @@ afterAll(async () => {
 beforeEach(() =>
   drive.set({
     notifyUrl: `${new URL(receiver.baseUrl).origin}/webhooks/yookassa?secret=${secret}`,
-    ...{ notifications: 'sent', copies: 20 },
+    notifications: 'sent',
+    copies: 20,
   }),
 )
 
@@ -64,7 +70,7 @@ async function begin(payer: Payer, amount: string) {
   return { id: body.id as string, providerId: rows[0]?.provider_id as string }
 }
 
-/** Each told notification was looked at, and each letter was sent: what has not come by now never will. */
+/** All notifications have been processed and all emails sent. Nothing comes after this. */
 async function untilQuiet(): Promise<void> {
   await vi.waitFor(
     async () => {
@@ -101,9 +107,9 @@ test('each owner hears once, in his language, what was credited and given back, 
   const [credited, part, rest] = smtp.letters(addressOf(english)).map(({ text }) => text)
   for (const words of ['₽1,000.00', 'Рога & Co', 'bonus of ₽150.00', 'now ₽1,150.00'])
     expect(credited).toContain(words)
-  for (const words of ['payment of ₽1,000.00', '₽0.01 was', 'bonus of ₽150.00', 'now ₽999.99'])
+  for (const words of ['payment of ₽1,000.00', 'refunded ₽0.01', 'bonus of ₽150.00', 'now ₽999.99'])
     expect(part).toContain(words)
-  for (const words of ['payment of ₽1,000.00', '₽999.99 was', 'now ₽0.00', 'do not work'])
+  for (const words of ['payment of ₽1,000.00', 'refunded ₽999.99', 'now ₽0.00', 'do not work'])
     expect(rest).toContain(words)
   expect(rest).not.toContain('bonus')
   const [inRussian] = smtp.letters(addressOf(russian))
@@ -111,7 +117,7 @@ test('each owner hears once, in his language, what was credited and given back, 
   expect(inRussian?.text).toContain('бонус: 150,00\u00a0₽')
 })
 
-test('whoever comes back from the page is written to by the web process, and no worker writes again', async () => {
+test('the web process emails users who return from the payment page, and no worker emails again', async () => {
   const { english } = await makeOrganization()
   const { id, providerId } = await begin(english, '100')
   await drive.pay(providerId, 'lost')
@@ -123,7 +129,7 @@ test('whoever comes back from the page is written to by the web process, and no 
   expect(smtp.letters(addressOf(english))[0]?.text).not.toContain('bonus')
 })
 
-test('what is seen paid and given back at once is told as both', async () => {
+test('a payment first seen after its refund gets both emails', async () => {
   const { english } = await makeOrganization()
   const { id, providerId } = await begin(english, '1000')
   await drive.set({ notifications: 'lost' })
@@ -146,7 +152,7 @@ test('owners hear once why a payment came to nothing', async () => {
   await untilQuiet()
   for (const owner of [english, russian]) expect(kindsTo(owner)).toEqual(['payment_canceled'])
   for (const other of others) expect(kindsTo(other)).toEqual([])
-  expect(smtp.letters(addressOf(english))[0]?.text).toContain('not enough money')
+  expect(smtp.letters(addressOf(english))[0]?.text).toContain('insufficient funds')
   expect(smtp.letters(addressOf(russian))[0]?.text).toContain('не хватило денег')
 })
 

@@ -7,7 +7,7 @@ import { rowsOfOrganization } from '../support/organization-rows.ts'
 import { makePayer, type Payer } from '../support/payer.ts'
 import { testShop } from '../support/till.ts'
 
-// Web, receivers and workers, each a process of its own that logs all it can.
+// Web, receivers and workers, each in a separate process that logs everything.
 const { stack, drive, webhooks, receivers, workers, shopEnv, lines, hear } = await moneyInOfThisFile({
   LOG_LEVEL: 'trace',
 })
@@ -15,10 +15,10 @@ const { pool } = stack.database
 const web = await stack.startWeb({ ...shopEnv, LOG_LEVEL: 'trace', TRUSTED_PROXY_CIDRS: '127.0.0.0/8' }, hear)
 const origin = new URL(web.baseUrl).origin
 
-/** Whatever anybody was answered, with its headers. */
+/** All responses, with their headers. */
 const answers: string[] = []
 
-/** Calls a receiver as the provider would, from a listed address unless said. */
+/** Calls a receiver like the provider does, by default from a listed address. */
 async function notify(body: unknown, to: string = webhooks[0], from = listedAddress): Promise<number> {
   const dispatcher = new Agent({ localAddress: from })
   try {
@@ -68,7 +68,7 @@ test('a forged notification with the right secret from the listed address moves 
   }
   const refund = { id: randomUUID(), payment_id: providerId, status: 'succeeded', amount: real?.amount }
   expect(await notify({ type: 'notification', event: 'refund.succeeded', object: refund })).toBe(200)
-  // An event that says of a payment that it is a refund.
+  // An event that claims that a payment is a refund.
   expect(
     await notify({ type: 'notification', event: 'refund.succeeded', object: { ...refund, id: providerId } }),
   ).toBe(200)
@@ -124,7 +124,7 @@ async function useEverything(): Promise<string> {
   await pool.query(`grant ${right} to model_gateway_webhook`)
   expect(await notify(hint)).toBe(200)
   await untilOutcomes(hint.object.id, ['not_found'])
-  // Whoever asks the cabinet for it has the secret in an address that it does not know.
+  // A caller that asks the cabinet has the secret in an unknown URL.
   answers.push(
     await (await fetch(`${origin}/webhooks/yookassa?secret=${webhookSecret}`, { method: 'POST' })).text(),
   )
@@ -165,7 +165,7 @@ test('neither the secret nor the key of the shop is in a line, a metric, an answ
     ),
   )
   const rows = await everyRow()
-  // It is looked for where something is: each process has said something, and each table was read.
+  // The search has something to find: each process has logged, and each table was read.
   for (const name of ['cabinet', 'worker', 'webhook'])
     expect(lines.some((line) => line.includes(`"name":"model-gateway-${name}"`))).toBe(true)
   expect(pages.join()).toContain('model_gateway_webhook_calls_total')

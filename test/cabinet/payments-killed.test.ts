@@ -1,30 +1,31 @@
-import { randomInt, randomUUID } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Pool } from 'pg'
 import { afterAll, expect, test, vi } from 'vitest'
-import { checkInvariants } from '#cabinet/ledger/invariants'
+import { checkInvariants } from '#core/ledger/invariants'
 import { startRedis } from '#standalone/redis'
 import { startTill } from '#standalone/yookassa/start-till'
-import { killsAfterEveryStatement } from '../support/environment.ts'
+import { newClientAddress } from '../support/client-address.ts'
+import { isSlowRun } from '../support/environment.ts'
 import { makePayer, type Payer } from '../support/payer.ts'
 import { createDatabase, urlAs } from '../support/postgres.ts'
 import { type Process, secrets, startProcess, untilReady } from '../support/processes.ts'
 import { redisLogins, redisUrlOf } from '../support/redis-logins.ts'
-import { openStepGate } from '../support/step-gate.ts'
+import { isReading, openStepGate } from '../support/step-gate.ts'
 import { driveTill, shopSettingsOf, testShop } from '../support/till.ts'
 import { appUrl, webSettings } from '../support/web-settings.ts'
 
 /**
- * Who makes, hears of, books and gives back a payment is killed (SIGKILL) after the first statement of it or the first
- * call to the provider, whichever comes first, then after the second, and so on: how many there are nobody counts by
- * hand, one run without a kill does. A call is two such moments: the provider has not heard it yet, and it has done it
- * and nobody hears the answer. Then everything goes on, and what it leads to is what it led to without a kill.
+ * Kills (SIGKILL) each process that creates, receives, posts and refunds a payment: after its first statement or
+ * before its first call to the provider, whichever comes first, then after the second, and so on. A run without a kill
+ * counts the steps. A call counts as two: the provider has not received it yet, and it has carried it out but its
+ * response is lost. Then everything continues and must end in the same state as without a kill.
  *
- * In `npm test` those that only read are passed over; `EVERY_STATEMENT=1` kills after them, too.
+ * The slow run kills after statements that only read. The usual run kills after all others.
  *
- * Each flow has a database, a till, a Redis and processes of its own, so that they run side by side.
+ * Each flow has its own database, test payment provider, Redis and processes, so that flows run in parallel.
  */
 const listed = '127.0.0.2'
 const secret = 'secret-of-the-webhook-in-these-tests'
@@ -40,7 +41,7 @@ type World = Awaited<ReturnType<typeof startWorld>>
 
 const entries = {
   web: 'cabinet/web/main.ts',
-  worker: 'cabinet/worker/main.ts',
+  worker: 'worker/main.ts',
   receiver: 'cabinet/webhook/main.ts',
 }
 
@@ -53,21 +54,32 @@ function environmentOf(
   switch (role) {
     case 'web':
       return {
-        ...{ ...common, ...webSettings, ...shop, REDIS_URL: redisUrlOf.cabinet(redisUrl) },
+        ...common,
+        ...webSettings,
+        ...shop,
+        REDIS_URL: redisUrlOf.cabinet(redisUrl),
         DATABASE_URL: urlAs('model_gateway_cabinet', databaseUrl),
         TRUSTED_PROXY_CIDRS: '127.0.0.0/8',
       }
     case 'worker':
       return {
-        ...{ ...common, ...secrets, ...shop, REDIS_URL: redisUrlOf.worker(redisUrl) },
+        ...common,
+        ...secrets,
+        ...shop,
+        REDIS_URL: redisUrlOf.worker(redisUrl),
         DATABASE_URL: urlAs('model_gateway_worker', databaseUrl),
-        ...{ WORKER_ADMIN_PORT: '0', WORKER_HOST: '127.0.0.1' },
+        WORKER_ADMIN_PORT: '0',
+        WORKER_HOST: '127.0.0.1',
       }
     case 'receiver':
       return {
-        ...{ ...common, WEBHOOK_SECRET: secret, WEBHOOK_ALLOWED_CIDRS: listed },
+        ...common,
+        WEBHOOK_SECRET: secret,
+        WEBHOOK_ALLOWED_CIDRS: listed,
         DATABASE_URL: urlAs('model_gateway_webhook', databaseUrl),
-        ...{ WEBHOOK_PORT: '0', WEBHOOK_ADMIN_PORT: '0', WEBHOOK_HOST: '127.0.0.1' },
+        WEBHOOK_PORT: '0',
+        WEBHOOK_ADMIN_PORT: '0',
+        WEBHOOK_HOST: '127.0.0.1',
       }
   }
 }
@@ -102,7 +114,7 @@ async function startWorld(victim: Role, others: readonly Role[]) {
   const drive = driveTill(till.url)
   const { pool } = database
 
-  // Whatever was killed heals by itself: the daily comparison, which every worker begins with, finds nothing.
+  // The system has recovered by itself: the daily comparison, with which every worker begins, finds nothing.
   await drive.misbehave({ on: 'list_payments', answer: 'internal_error', work: 'not_done', times: null })
   await drive.set({ notifications: 'held' })
   await Promise.all([victim, ...others].map(start))
@@ -113,9 +125,12 @@ async function startWorld(victim: Role, others: readonly Role[]) {
     const response = await fetch(`${web.baseUrl.replace(/\/v1$/, '/api/v1')}${path}`, {
       method: 'POST',
       headers: {
-        ...{ 'content-type': 'application/json', 'idempotency-key': key, cookie, origin: appUrl },
-        // From an address of its own, and so with throttles of its own.
-        'x-forwarded-for': [10, randomInt(256), randomInt(256), randomInt(256)].join('.'),
+        'content-type': 'application/json',
+        'idempotency-key': key,
+        cookie,
+        origin: appUrl,
+        // From its own address, and so with its own throttles.
+        'x-forwarded-for': newClientAddress(),
       },
       body: JSON.stringify(body),
     })
@@ -123,7 +138,11 @@ async function startWorld(victim: Role, others: readonly Role[]) {
   }
 
   return {
-    ...{ pool, drive, gate, post, [Symbol.asyncDispose]: () => started.disposeAsync() },
+    pool,
+    drive,
+    gate,
+    post,
+    [Symbol.asyncDispose]: () => started.disposeAsync(),
     async killVictim(): Promise<void> {
       await running.get(victim)?.kill()
       gate.open()
@@ -151,7 +170,7 @@ const makeAdministrator = ({ pool }: World) =>
 
 type Paying = { readonly payer: Payer; readonly id: string; readonly providerId: string }
 
-/** A payment of 1000 ₽ that nobody has paid. */
+/** An unpaid payment of 1000 ₽. */
 async function begin(world: World): Promise<Paying> {
   const payer = await makePayer(world.pool)
   const { status, body } = await world.post(payer, '/payments', { amount_rub: '1000' }, randomUUID())
@@ -201,7 +220,7 @@ async function notificationOf({ drive }: World, objectId: string): Promise<strin
   return notifications.find((one) => one.objectId === objectId)?.id ?? ''
 }
 
-/** Everything that a payer's payments have led to, here and at the till, without ids and times. */
+/** The final state of a payer's payments, here and at the test payment provider, without IDs and times. */
 async function stateOf({ pool, drive }: World, { organizationId }: Payer) {
   const select = async (sql: string) => (await pool.query(sql, [organizationId])).rows
   const payments = await select('select * from payments where organization_id = $1')
@@ -210,14 +229,12 @@ async function stateOf({ pool, drive }: World, { organizationId }: Payer) {
   const thereIds = new Set(there.map(({ id }) => id))
   return {
     payments: payments.map(({ status, amount, refunded, provider_id, call_body, succeeded_at }) => ({
-      ...{
-        status,
-        amount,
-        refunded,
-        isOurs: thereIds.has(provider_id),
-        call_body,
-        isPaid: succeeded_at !== null,
-      },
+      status,
+      amount,
+      refunded,
+      isOurs: thereIds.has(provider_id),
+      call_body,
+      isPaid: succeeded_at !== null,
     })),
     refunds: await select(
       `select amount, status, reason, call_body, provider_id is not null as is_known from refunds where organization_id = $1`,
@@ -252,9 +269,9 @@ type Flow<Subject extends { readonly payer: Payer }> = {
   /** Who else runs. */
   readonly others: readonly Role[]
   prepare(world: World): Promise<Subject>
-  /** Ids that tell the steps of this from others that the victim takes meanwhile; undefined: it takes no others. */
+  /** IDs that distinguish these steps from the victim's other steps; undefined: it has no others. */
   about?(subject: Subject): readonly string[]
-  /** Asks for it. Settles once the victim has answered, or was cut off; a worker answers nobody. */
+  /** Starts the step. Settles once the victim has responded or was disconnected. A worker sends no response. */
   act(world: World, subject: Subject): Promise<unknown>
   /** What everybody does who was interrupted: asks again, or waits for the worker. */
   goOn(world: World, subject: Subject): Promise<void>
@@ -268,7 +285,7 @@ type Asking = {
   readonly key: string
 }
 
-/** A call of somebody who asks again with the same key, and is answered the same. */
+/** A repeated call with the same key, which gets the same response. */
 const asking = {
   victim: 'web',
   others: ['worker'],
@@ -303,7 +320,7 @@ const refunding: Flow<Asking> = {
 const askAgain = (world: World, { payer, id }: Paying) =>
   world.post(payer, `/payments/${id}/refresh`, {}, randomUUID())
 
-/** What was paid and nobody was told of, by the page that asks. */
+/** A payment without notification, posted by the page that polls. */
 const refreshing: Flow<Paying> = {
   victim: 'web',
   others: [],
@@ -390,7 +407,7 @@ const repeatingRefund: Flow<Repeated> = {
   },
 }
 
-/** How it ends, and its steps, where nobody is killed. */
+/** The final state, and the steps, without a kill. */
 async function uninterrupted<Subject extends { readonly payer: Payer }>(world: World, flow: Flow<Subject>) {
   const subject = await flow.prepare(world)
   world.gate.count(flow.about?.(subject))
@@ -407,10 +424,10 @@ async function killEverywhere<Subject extends { readonly payer: Payer }>(flow: F
   const expected = await uninterrupted(world, flow)
   expect(expected.steps.length).toBeLessThan(stepCountMax)
   for (const [index, step] of expected.steps.entries()) {
-    if (!killsAfterEveryStatement && isReading(step)) continue
+    if (isReading(step) !== isSlowRun) continue
     const stepCount = index + 1
     const subject = await flow.prepare(world)
-    world.gate.closeAfter(stepCount, flow.about?.(subject))
+    void world.gate.closeAfter(stepCount, flow.about?.(subject))
     const acted = Promise.resolve(flow.act(world, subject)).catch(() => undefined)
     await vi.waitFor(() => expect(world.gate.taken).toHaveLength(stepCount), waiting)
     const last = world.gate.taken.at(-1)
@@ -424,10 +441,6 @@ async function killEverywhere<Subject extends { readonly payer: Payer }>(flow: F
   expect((await checkInvariants(world.pool)).filter(({ breachCount }) => breachCount > 0)).toEqual([])
   return expected
 }
-
-/** After a statement that only reads there is what was before it: another kill there tells nothing new. */
-const isReading = (step: string) =>
-  /^select\b/.test(step) && !/\b(?:book|grant|reverse|post)_\w+\(/.test(step)
 
 const callsOf = (steps: readonly string[]) => steps.filter((step) => /^(?:GET|POST) /.test(step)).length
 

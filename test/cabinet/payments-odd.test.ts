@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import { Registry } from 'prom-client'
 import { expect, test } from 'vitest'
-import { checkInvariants } from '#cabinet/ledger/invariants'
-import { nanoRub } from '#cabinet/ledger/money'
 import { processNotification } from '#cabinet/payments/internal/inbox'
 import { refreshPayment, settlePayment } from '#cabinet/payments/internal/settle-payment'
 import { paymentJobs } from '#cabinet/payments/payment-jobs'
 import { openShop } from '#cabinet/payments/shop'
+import { checkInvariants } from '#core/ledger/invariants'
+import { nanoRub } from '#core/ledger/money'
 import { compareAll } from '../support/compare-all.ts'
 import { makePayer, postAs } from '../support/payer.ts'
 import { databaseOfThisFile, poolAs } from '../support/postgres.ts'
@@ -26,7 +26,7 @@ type Rewrite = (object: Json, path: string) => Json
 const ignore = () => undefined
 const log = { debug: ignore, info: ignore, warn: ignore, error: ignore }
 
-/** A payment of 2000 ₽ that was begun here, at a till whose answers can be changed at any time. */
+/** A payment of 2000 ₽ created here, at a test payment provider whose responses can be changed at any time. */
 async function begunPayment() {
   const till = await tillOfThisTest()
   const drive = driveTill(till.url)
@@ -42,7 +42,8 @@ async function begunPayment() {
       body: {
         amount: { value: '2000.00', currency: 'RUB' },
         confirmation: { type: 'redirect', return_url: 'http://localhost:3000/' },
-        ...{ metadata: { payment_id: id }, capture: true },
+        metadata: { payment_id: id },
+        capture: true,
       },
     })
     const providerId = String(body.id)
@@ -55,11 +56,16 @@ async function begunPayment() {
   }
   const payment = await begin()
   return {
-    ...{ till, drive, deps, payment, organizationId, begin },
+    till,
+    drive,
+    deps,
+    payment,
+    organizationId,
+    begin,
     answerWith: (changed: Rewrite) => {
       rewrite = changed
     },
-    ...{ refresh: (of = payment) => refreshPayment(deps, of) },
+    refresh: (of = payment) => refreshPayment(deps, of),
     compare: () => compareAll(deps, 1, new Date(Date.now() + 1_000)),
   }
 }
@@ -214,14 +220,14 @@ test('a refund that has the id of another payment’s refund is put aside', asyn
   const fetched = await deps.shop.provider.get(other.providerId)
   if (fetched.kind !== 'answered') throw new Error('the till does not answer')
   const refund = {
-    ...({
-      id: refunds[0]?.id ?? '',
-      payment: other.providerId,
-      status: 'succeeded',
-      currency: 'RUB',
-    } as const),
-    ...{ amount: nanoRub(100_000_000_000n), refundId: undefined, cancellationReason: undefined },
-  }
+    id: refunds[0]?.id ?? '',
+    payment: other.providerId,
+    status: 'succeeded',
+    currency: 'RUB',
+    amount: nanoRub(100_000_000_000n),
+    refundId: undefined,
+    cancellationReason: undefined,
+  } as const
   const settled = await settlePayment(deps, other.id, { payment: fetched.value, refunds: [refund] })
   expect(settled).toEqual({ kind: 'different' })
   expect(await differencesOf(other.id)).toMatchObject([{ kind: 'refund', theirs: 'of another payment' }])
@@ -233,10 +239,10 @@ test('a comparison that failed goes on where it failed', async () => {
   const { provider } = deps.shop
   const begins: number[] = []
   let failsAt = 5
-  const list: typeof provider.list = async (from, to) => {
+  const list: typeof provider.list = async (from, to, itemsMax) => {
     begins.push(from.getTime())
     if (--failsAt === 0) return { kind: 'unknown', why: 'no answer', retryAfterMs: 0 }
-    return provider.list(from, to)
+    return provider.list(from, to, itemsMax)
   }
   const shop = { ...deps.shop, provider: { ...provider, list } }
   const jobs = paymentJobs({ pool: worker, registry: new Registry(), log }, shop)
@@ -244,7 +250,7 @@ test('a comparison that failed goes on where it failed', async () => {
   const runToEnd = async () => {
     while ((await comparison?.run(new AbortController().signal)) === 'more');
   }
-  await expect(runToEnd()).rejects.toThrow('could not be asked')
+  await expect(runToEnd()).rejects.toThrow('did not return its payments')
   await runToEnd()
   // Seven days, the fifth of which was asked for twice.
   expect(begins).toHaveLength(8)

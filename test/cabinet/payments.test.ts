@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeEach, expect, test, vi } from 'vitest'
-import { checkInvariants } from '#cabinet/ledger/invariants'
-import { findRub, formatRub, nanoRub } from '#cabinet/ledger/money'
 import { openShop } from '#cabinet/payments/shop'
+import { checkInvariants } from '#core/ledger/invariants'
+import { findRub, formatRub, nanoRub } from '#core/ledger/money'
 import { startTill } from '#standalone/yookassa/start-till'
 import { compareAll } from '../support/compare-all.ts'
 import { listedAddress, startReceiver, webhookSecret } from '../support/money-in.ts'
@@ -14,8 +14,8 @@ import { stackOfThisFile } from '../support/stack.ts'
 import { callApi, driveTill, shopSettingsOf, testShop } from '../support/till.ts'
 import { startTestWeb } from '../support/web.ts'
 
-// A receiver and two workers, processes each; a web in this process; the provider's stand-in, which notifies from an
-// address of its own.
+// A receiver and two workers as processes, a web server in this process, and the test payment provider, which sends
+// notifications from its own address.
 const listed = listedAddress
 const secret = webhookSecret
 const stack = await stackOfThisFile()
@@ -62,7 +62,7 @@ async function statusOf(id: string): Promise<string> {
   return rows[0]?.status
 }
 
-/** Kinds and roubles, oldest first. */
+/** Kinds and rubles, oldest first. */
 async function ledgerOf({ organizationId }: { readonly organizationId: string }): Promise<string[]> {
   const { rows } = await pool.query(
     'select kind, amount from balance_ledger where organization_id = $1 order by seq',
@@ -100,7 +100,7 @@ test('100 ₽ paid are 100 ₽ on the balance, within a second of the notificati
   })
 })
 
-test('whoever has paid comes back to the page of that very payment', async () => {
+test('after paying, the user returns to the page of that payment', async () => {
   const { id } = await begin(await makePayer(), '100')
   const [payment] = await paymentsAtTill(id)
   expect(payment?.confirmation?.return_url).toMatch(
@@ -108,7 +108,7 @@ test('whoever has paid comes back to the page of that very payment', async () =>
   )
 })
 
-test('an organization has at most 20 payments that nobody has paid; one that was paid makes room', async () => {
+test('an organization has at most 20 unpaid payments; paying one makes room', async () => {
   const payer = await makePayer()
   const { rows } = await pool.query<{ id: string }>(
     `insert into payments (id, organization_id, user_id, amount, next_call_at)
@@ -151,7 +151,7 @@ test('1000 ₽ add 1150 ₽, once per organization; what leaves less than 1000 �
   expect(await statusOf(first.id)).toBe('refunded')
 })
 
-test('what /config tells of the welcome is what the books grant, from that very kopeck', async () => {
+test('the welcome bonus in /config is the bonus that is posted, from the exact kopeck', async () => {
   const { welcome } = (await web.call('GET', '/config')).body.top_up
   const payer = await makePayer()
   const tooLittle = formatRub(nanoRub((findRub(welcome.from_rub) ?? 0n) - 10_000_000n))
@@ -159,7 +159,9 @@ test('what /config tells of the welcome is what the books grant, from that very 
   await untilLedger(payer, [`top_up ${tooLittle}`])
   await drive.pay((await begin(payer, welcome.from_rub)).providerId)
   await untilLedger(payer, [
-    ...[`top_up ${tooLittle}`, `top_up ${welcome.from_rub}`, `welcome ${welcome.bonus_rub}`],
+    `top_up ${tooLittle}`,
+    `top_up ${welcome.from_rub}`,
+    `welcome ${welcome.bonus_rub}`,
   ])
 })
 
@@ -238,7 +240,7 @@ test('after 24 hours a payment is searched for and never posted again', async ()
   expect(await paymentsAtTill(never.id)).toEqual([])
 })
 
-test('a comparison books what nobody told, and puts aside what only one side has', async () => {
+test('a comparison posts payments without notification, and puts aside those that only one side has', async () => {
   const payer = await makePayer()
   const lost = await begin(payer, '200')
   await drive.pay(lost.providerId)
@@ -269,13 +271,14 @@ test('a payment of two stages is captured', async () => {
   expect(providerId).not.toBe(stray)
 })
 
-/** A payment of two stages that nobody made here. */
+/** A two-stage payment that was not made here. */
 async function makeAtTill(metadata: Readonly<Record<string, string>>, capture = false): Promise<string> {
   const { body } = await callApi(till, 'POST', '/payments', {
     body: {
       amount: { value: '100.00', currency: 'RUB' },
       confirmation: { type: 'redirect', return_url: 'http://localhost:3000/' },
-      ...{ metadata, capture },
+      metadata,
+      capture,
     },
   })
   return String(body.id)
@@ -384,19 +387,26 @@ test('a refund behind a 500 is one refund; one that is made later is booked when
 })
 
 test.each([
-  ...[
-    '"99.99"',
-    '"350000.01"',
-    '"100.001"',
-    '"-100"',
-    '"-0"',
-    '"1e400"',
-    '"1e3"',
-    '"100,00"',
-    '""',
-    '" 100"',
-  ],
-  ...['"+100"', '"0x64"', '"NaN"', '"100."', '"१००"', '"99999999999"', '1e400', '100', 'null', '["100"]'],
+  '"99.99"',
+  '"350000.01"',
+  '"100.001"',
+  '"-100"',
+  '"-0"',
+  '"1e400"',
+  '"1e3"',
+  '"100,00"',
+  '""',
+  '" 100"',
+  '"+100"',
+  '"0x64"',
+  '"NaN"',
+  '"100."',
+  '"१००"',
+  '"99999999999"',
+  '1e400',
+  '100',
+  'null',
+  '["100"]',
 ])('%s is no amount to pay: nothing is noted or asked for', async (amount) => {
   const payer = await makePayer()
   const { requests } = await drive.journal()
@@ -442,7 +452,7 @@ test.each([
 })
 
 test('at the end every promise about money holds', async () => {
-  // A test above has made one of ours differ on purpose; nothing of it was booked.
+  // A test above has altered one of our payments on purpose. Nothing of it was posted.
   for (const report of await checkInvariants(pool))
     expect(report).toMatchObject({ breachCount: 0, sample: null })
 })

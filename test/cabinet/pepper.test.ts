@@ -1,9 +1,9 @@
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { createPool } from '#cabinet/db/pool'
-import { requirePepper } from '#cabinet/keys/database-pepper'
-import { PepperMismatch } from '#cabinet/keys/pepper'
 import { readConfig } from '#cabinet/web/config'
 import { startWeb } from '#cabinet/web/start-web'
+import { createPool } from '#core/db/pool'
+import { requirePepper } from '#core/keys/database-pepper'
+import { PepperMismatch } from '#core/keys/pepper'
 import { pepper } from '../support/customer.ts'
 import { createDatabase, databaseOfThisFile, urlAs } from '../support/postgres.ts'
 import { gateOfThisTest } from '../support/tcp-gate.ts'
@@ -69,7 +69,7 @@ test('a cabinet with another pepper that started before Postgres never becomes r
   onTestFinished(() => web.stop())
   const readiness = async () => (await fetch(`http://127.0.0.1:${web.adminPort}/readyz`)).text()
   await vi.waitFor(async () =>
-    expect(await readiness()).toMatch(/^Postgres has not yet said which migrations it has: ./),
+    expect(await readiness()).toMatch(/^Postgres has not returned its list of migrations yet: ./),
   )
   gate.open()
   await vi.waitFor(async () => expect(await readiness()).toMatch(/^KEY_PEPPER is not the one/), {

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { insertKey } from '#cabinet/keys/key-store'
-import type { ChargeKind } from '#cabinet/ledger/charge-kind'
-import { checkInvariants } from '#cabinet/ledger/invariants'
-import { type BatchEntry, postBatch } from '#cabinet/ledger/post-batch'
+import { insertKey } from '#core/keys/key-store'
+import type { ChargeKind } from '#core/ledger/charge-kind'
+import { checkInvariants } from '#core/ledger/invariants'
+import { type BatchEntry, postBatch } from '#core/ledger/post-batch'
 import { type Customer, createCustomer, entryOf, recordOf, uuidV7 } from '../support/customer.ts'
 import { databaseOfThisFile } from '../support/postgres.ts'
 import { inTestScope } from '../support/scope.ts'
@@ -237,19 +237,21 @@ test('a charge counts on the day of its admission, whatever today is', async () 
   expect(keyDays).toContainEqual({ keyId: customer.keyId, day: 20_000, postedNano: 4n, version: 1n })
 })
 
-test('a correction counts on the key and the day that the request was first booked on', async () => {
+test('a later ending of a request that names another key or day is a data error, and changes nothing', async () => {
   const customer = await createCustomer(pool)
   const entry = entryOf(customer, 9n, { chargeKind: 'released', day: 20_000 })
   await postBatch(pool, [entry])
   const keyId = await inTestScope(pool, (client) =>
     insertKey(client, { ...customer, name: 'another', managedBy: 'cabinet' }),
   )
-  await postBatch(pool, [{ ...entry, chargeKind: 'settled', costNano: 4n, day: 20_001, keyId }])
+  const settled = { ...entry, chargeKind: 'settled', costNano: 10n } as const
+  for (const other of [{ keyId }, { day: 20_001 }])
+    await expect(postBatch(pool, [{ ...settled, ...other }])).rejects.toMatchObject({ code: '22023' })
   const { rows } = await pool.query(
     "select key_id, day - date '1970-01-01' as day, amount from key_daily_spend where key_id = any($1)",
     [[customer.keyId, keyId]],
   )
-  expect(rows).toEqual([{ key_id: customer.keyId, day: 20_000, amount: 4n }])
+  expect(rows).toEqual([{ key_id: customer.keyId, day: 20_000, amount: 9n }])
   expect(await breaches()).toEqual([])
 })
 

@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto'
 import type { PoolClient } from 'pg'
 import { beforeAll, expect, onTestFinished, test, vi } from 'vitest'
-import { type Hint, listenForHints } from '#cabinet/db/change-hints'
-import { readKeyState } from '#cabinet/keys/key-state'
-import { blockKey, insertKey, mintUndelivered, rotateKey } from '#cabinet/keys/key-store'
-import { credit } from '#cabinet/ledger/credit'
-import { nanoRub } from '#cabinet/ledger/money'
-import { createOrganization } from '#cabinet/organizations/organization-store'
-import { allShards, epochName, shardName, shardOf, shardPrefix } from '#cabinet/redis/shard'
+import { type Hint, listenForHints } from '#core/db/change-hints'
+import { readKeyState } from '#core/keys/key-state'
+import { blockKey, insertKey, mintUndelivered, rotateKey } from '#core/keys/key-store'
+import { credit } from '#core/ledger/credit'
+import { nanoRub } from '#core/ledger/money'
+import { createOrganization } from '#core/organizations/organization-store'
+import { allShards, epochName, shardName, shardOf, shardPrefix } from '#core/redis/shard'
 import { createCustomer, pepper } from '../support/customer.ts'
 import { urlAs } from '../support/postgres.ts'
 import type { Process } from '../support/processes.ts'
@@ -98,7 +98,7 @@ test('a change is in Redis at once though some transaction is open for long', as
   }
 })
 
-test('whoever waits for a key hears that Redis has it, and nothing else was changed by saying so', async () => {
+test('a caller that waits for a key learns that Redis has it, and the notification changes nothing else', async () => {
   const heard = await hear(['programmed'])
   const { id: organizationId } = await inTestScope(pool, (client) =>
     createOrganization(client, `org-${randomUUID()}`),
@@ -147,7 +147,7 @@ test('what a worker had copied when it was killed is noted by the next one', asy
   const other = await openTransaction()
   worker.freeze()
   await inTestScope(pool, (client) => blockKey(client, customer.keyId, 'owner'))
-  await holdKey(other, customer.keyId) // no note is written meanwhile
+  await holdKey(other, customer.keyId) // nothing is recorded in this time
   worker.thaw()
   await until(async () => expect(await inRedis(customer)).toMatchObject({ blocked_by: 'owner' }))
   await worker.kill()
@@ -157,7 +157,7 @@ test('what a worker had copied when it was killed is noted by the next one', asy
   await untilProjected(customer.keyId)
 })
 
-test('a key that somebody holds for long keeps no other key waiting', async () => {
+test('a key locked for long delays no other key', async () => {
   const [held, other] = [await createCustomer(pool), await createCustomer(pool)]
   await untilProjected(held.keyId)
   const holder = await openTransaction()
@@ -189,7 +189,7 @@ test('a shard that lags behind the others misses no credit', async () => {
   await until(async () => expect(await posted()).toBe(2n))
 })
 
-test('whoever listens hears, after a loss of the connection, that anything may have changed, and goes on', async () => {
+test('after a lost connection, a listener learns that anything may have changed, and continues', async () => {
   const heard = await hear(['changed', 'programmed'])
   await pool.query(
     "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'test-hints'",
@@ -202,7 +202,7 @@ test('whoever listens hears, after a loss of the connection, that anything may h
   })
 })
 
-test('new default limits reach the keys that are there, and only those that have none of their own', async () => {
+test('new default limits reach existing keys, and only keys without their own limits', async () => {
   const [plain, own] = [await createCustomer(pool), await createCustomer(pool, { rpm: 3 })]
   await untilProjected(own.keyId)
   await until(async () => expect(await inRedis(plain)).toMatchObject({ rpm: '600', tpm: '2000000' }))

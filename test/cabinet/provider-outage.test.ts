@@ -17,7 +17,7 @@ beforeEach(() => drive.behave())
 
 const reason = 'asked for by the customer'
 
-/** Somebody who pays, an administrator, and a web process for both. */
+/** A user who pays, an administrator, and a web process for both. */
 async function makePeople() {
   const web = await startTestWeb(stack.database, shopEnv)
   onTestFinished(() => web[Symbol.asyncDispose]())
@@ -57,7 +57,7 @@ async function stateOf(id: string) {
   return (await readPaymentStates(stack, [id])).get(id)
 }
 
-/** What the till has made for a payment or refund of ours, and what it answered to whoever asked it to. */
+/** What the test payment provider created for our payment or refund, and how it responded. */
 async function madeFor(id: string) {
   const { payments, refunds, requests } = await drive.journal()
   return {
@@ -81,7 +81,7 @@ async function knownId(table: 'payments' | 'refunds', id: string): Promise<strin
   return rows[0]?.provider_id
 }
 
-/** A minute passes, here and at the till. */
+/** A minute passes, here and at the test payment provider. */
 async function passMinute(): Promise<void> {
   await drive.moveClock({ forwardMs: 60_000 })
   const earlier = (column: string) => `${column} = ${column} - interval '1 minute'`
@@ -90,11 +90,11 @@ async function passMinute(): Promise<void> {
   await pool.query(wakeWorkers)
 }
 
-/** What workers have said of a call whose outcome they do not know. */
+/** What workers have logged about a call of unknown outcome. */
 const unknownOutcomes = (id: string) =>
-  lines.filter((line) => line.includes('the outcome of a call is unknown') && line.includes(id)).length
+  lines.filter((line) => line.includes('outcome of a call is unknown') && line.includes(id)).length
 
-test('a provider that does what it is told and answers 500 for an hour has one payment and one refund, and so have we', async () => {
+test('a provider that carries out requests but returns 500 for an hour has one payment and one refund, as we do', async () => {
   const { begin, topUp, giveBack } = await makePeople()
   const earlier = await topUp('300')
   for (const on of ['create_payment', 'create_refund'] as const)
@@ -125,14 +125,15 @@ test('a provider that does what it is told and answers 500 for an hour has one p
   ])
   expect(rows).toEqual([{ reason: 'expired_on_confirmation' }])
   expect(await stateOf(earlier)).toMatchObject({
-    ...{ status: 'refunded', entries: ['refund -300', 'top_up 200', 'top_up 300'] },
+    status: 'refunded',
+    entries: ['refund -300', 'top_up 200', 'top_up 300'],
   })
 })
 
 test('calls that were carried out and never answered make one payment and one refund', async () => {
   const { begin, refresh, topUp, giveBack } = await makePeople()
   const earlier = await topUp('300')
-  // A hundred times sooner than in production: the till never says anything.
+  // A hundred times sooner than in production, because the test payment provider sends no notifications.
   const { timeout } = AbortSignal
   const spy = vi.spyOn(AbortSignal, 'timeout').mockImplementation((ms) => timeout.call(AbortSignal, ms / 100))
   onTestFinished(() => spy.mockRestore())

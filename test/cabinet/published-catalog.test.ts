@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest'
-import { routesName, routesRevisionName } from '#cabinet/catalogue/catalogue-names'
-import { readCatalogueRevision } from '#cabinet/catalogue/catalogue-store'
+import { routesName, routesRevisionName } from '#core/catalog/catalog-names'
+import { readCatalogRevision } from '#core/catalog/catalog-store'
 import { urlAs } from '../support/postgres.ts'
 import { type Process, secrets } from '../support/processes.ts'
 import { viewOfThisFile } from '../support/redis-view.ts'
@@ -29,14 +29,14 @@ async function revisionAfter(revision: bigint): Promise<bigint> {
   })
 }
 
-test('documents that Redis has lost, or has other ones of, are published again and followed; a sound catalogue is left alone', async () => {
+test('documents that Redis has lost, or has other ones of, are published again and followed; a sound catalog is left alone', async () => {
   const [lost, other] = [await stack.createModel(), await stack.createModel()]
   const { key } = await stack.createCustomer()
   let worker = await startWorker()
   let gateway = await stack.startGateway()
   await untilServed(gateway, key, lost)
   await Promise.all([worker.kill(), gateway.kill()])
-  const revision = await readCatalogueRevision(pool)
+  const revision = await readCatalogRevision(pool)
 
   await view.ask((redis) => redis.hdel(routesName, `route:${lost}`))
   gateway = await stack.startGateway()
@@ -44,12 +44,12 @@ test('documents that Redis has lost, or has other ones of, are published again a
   expect(await statusOf(gateway, key, lost)).toBe(404)
   worker = await startWorker()
   await untilServed(gateway, key, lost)
-  expect(await readCatalogueRevision(pool)).toBe(revision + 1n)
+  expect(await readCatalogRevision(pool)).toBe(revision + 1n)
 
   await worker.kill()
   worker = await startWorker()
   await vi.waitFor(async () => expect(await readiness(worker)).toBe(200))
-  expect(await readCatalogueRevision(pool)).toBe(revision + 1n)
+  expect(await readCatalogRevision(pool)).toBe(revision + 1n)
   await Promise.all([worker.kill(), gateway.kill()])
 })
 
@@ -63,7 +63,7 @@ test('a new signing key is in force once the worker has it, without an edit, and
   const both = await stack.startGateway({ ROUTES_SIGNING_KEY: `${secrets.ROUTES_SIGNING_KEY},${next}` })
   await untilServed(both, key, model)
   await worker.kill()
-  const before = await readCatalogueRevision(pool)
+  const before = await readCatalogRevision(pool)
 
   const rotated = { ROUTES_SIGNING_KEY: next }
   const early = await stack.startGateway(rotated)

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, expect, test, vi } from 'vitest'
-import { formatRub, nanoRub } from '#cabinet/ledger/money'
+import { formatRub, nanoRub } from '#core/ledger/money'
 import { findFreePort } from '#standalone/port'
 import { startTill } from '#standalone/yookassa/start-till'
 import { makePayer } from '../support/payer.ts'
@@ -31,12 +31,15 @@ afterAll(async () => {
 function startReceiver() {
   return startProcess('cabinet/webhook/main.ts', {
     DATABASE_URL: urlAs('model_gateway_webhook', stack.database.url),
-    ...{ WEBHOOK_SECRET: secret, WEBHOOK_ALLOWED_CIDRS: '127.0.0.0/8' },
-    ...{ WEBHOOK_PORT: String(receiverPort), WEBHOOK_ADMIN_PORT: '0', WEBHOOK_HOST: '127.0.0.1' },
+    WEBHOOK_SECRET: secret,
+    WEBHOOK_ALLOWED_CIDRS: '127.0.0.0/8',
+    WEBHOOK_PORT: String(receiverPort),
+    WEBHOOK_ADMIN_PORT: '0',
+    WEBHOOK_HOST: '127.0.0.1',
   })
 }
 
-/** Somebody with a payment that is not paid yet. */
+/** A user with an unpaid payment. */
 async function beginPayment(amount: string) {
   const { organizationId, cookie } = await makePayer(pool)
   const response = await fetch(`${new URL(web.baseUrl).origin}/api/v1/payments`, {
@@ -65,7 +68,7 @@ const untilNotification = (objectId: string, expected: object) =>
     expect(notifications.filter((one) => one.objectId === objectId)).toMatchObject([expected])
   })
 
-test('while the receiver is away for an hour the poller credits, and what the till repeats then adds nothing', async () => {
+test('while the receiver is unavailable for an hour, the poller credits, and later notifications add nothing', async () => {
   const { id, organizationId, providerId } = await beginPayment('1000')
   await receiver.stop()
   await drive.pay(providerId)

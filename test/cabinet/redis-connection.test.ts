@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto'
 import { inspect } from 'node:util'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { createAdmission } from '#cabinet/admission/admission'
-import type { KeyHash } from '#cabinet/keys/key'
-import { connectRedis, RedisUnavailable } from '#cabinet/redis/redis-connection'
-import type { LibraryFunction, Script } from '#cabinet/redis/script-call'
-import { allShards } from '#cabinet/redis/shard'
+import { createAdmission } from '#core/admission/admission'
+import type { KeyHash } from '#core/keys/key'
+import { connectRedis, RedisUnavailable } from '#core/redis/redis-connection'
+import type { LibraryFunction, Script } from '#core/redis/script-call'
+import { allShards } from '#core/redis/shard'
 import { startRedis } from '#standalone/redis'
 
 async function startBoth(timeoutMs?: number) {
@@ -53,7 +53,7 @@ test('a process that is held up for longer than the time-out hears Redis all the
     turn = setImmediate(holdUp)
   }
   onTestFinished(() => clearImmediate(turn))
-  const busy = "for n = 1, 1e6 do math.sqrt(n) end return 'done'" // some 10 ms: no answer within the turn that sends it
+  const busy = "for n = 1, 2e5 do math.sqrt(n) end return 'done'" // some ms: no answer within the turn that sends it
   const askTwice = () => Promise.all([1, 2].map(() => connection.ask((client) => client.eval(busy, 0))))
   holdUp()
   for (let round = 0; round < 5; round++) expect(await askTwice()).toEqual(['done', 'done'])
@@ -61,7 +61,7 @@ test('a process that is held up for longer than the time-out hears Redis all the
   redis.freeze()
   const startedMs = performance.now()
   await expect(askTwice()).rejects.toThrow(RedisUnavailable)
-  expect(performance.now() - startedMs).toBeLessThan(1_000) // twice 100 ms, each seen at the end of a turn
+  expect(performance.now() - startedMs).toBeLessThan(3_000) // twice 100 ms, each seen at the end of a turn; others use the processors, too
 })
 
 test('a Redis that is gone is an outage at once; another run has another id and another number', async () => {
@@ -103,7 +103,7 @@ test('a script that Redis has forgotten is sent again, read-only ones too', asyn
   }
 })
 
-test('a script that nobody has loaded yet answers everybody, however many run it at the same time', async () => {
+test('a script that is not loaded yet responds to all concurrent callers', async () => {
   const { connection } = await startBoth(2_000)
   for (const script of [functionOf('return 7', 'yes'), textOf('return 7')]) {
     const answers = await Promise.all(
@@ -120,7 +120,7 @@ test('an error inside a script is a bug and no outage', async () => {
   await expect(call).rejects.not.toThrow(RedisUnavailable)
 })
 
-test('a script is told every text and number as it is, and its answer comes as texts', async () => {
+test('a script gets every text and number unchanged, and its response arrives as texts', async () => {
   const { connection } = await startBoth(2_000)
   const args = ['', 'a b\r\n$5\r\n', 'рубль 🌍', 'x'.repeat(1024 * 1024), 0, -7, 2 ** 40]
   const body = 'return { KEYS, ARGV, #KEYS }'
@@ -155,7 +155,7 @@ test('an answer that cannot be read is a bug and no outage, and the next one is 
   expect(await connection.run(script, ['k'], [], Number)).toBe(7)
 })
 
-test('whoever watches the scripts hears how each one ended, and nothing of what it was told', async () => {
+test('an observer of scripts learns how each one ended, but not its arguments', async () => {
   const redis = await startRedis({ appendonly: 'no' })
   onTestFinished(() => redis[Symbol.asyncDispose]())
   const heard: string[] = []
@@ -182,7 +182,7 @@ function asItCame(reply: unknown): unknown {
 
 let scriptsMade = 0
 
-/** A function of its own library. */
+/** A function of its library. */
 function functionOf(body: string, writes: LibraryFunction['writes']): Script {
   const name = `test_${++scriptsMade}`
   const flags = writes === 'no' ? "'no-writes'" : ''

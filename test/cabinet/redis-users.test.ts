@@ -1,19 +1,19 @@
 import { randomUUID } from 'node:crypto'
 import { Redis } from 'ioredis'
 import { expect, onTestFinished, test } from 'vitest'
-import { createAdmission } from '#cabinet/admission/admission'
-import { createPosting } from '#cabinet/admission/internal/posting'
-import { createCatalogueCopy } from '#cabinet/catalogue/internal/published-catalogue'
-import type { KeyHash } from '#cabinet/keys/key'
-import { connectRedis, type RedisConnection } from '#cabinet/redis/redis-connection'
-import { allShards, type Shard } from '#cabinet/redis/shard'
+import { createAdmission } from '#core/admission/admission'
+import { createPosting } from '#core/admission/posting'
+import { createCatalogCopy } from '#core/catalog/internal/published-catalog'
+import type { KeyHash } from '#core/keys/key'
+import { connectRedis, type RedisConnection } from '#core/redis/redis-connection'
+import { allShards, type Shard } from '#core/redis/shard'
 import { redisOfThisFile } from '../support/redis.ts'
 import { readRefusals, redisUrlOf } from '../support/redis-logins.ts'
 
 // That each user can do its job is proven by every other test: their processes have these users (stack.ts).
 const server = await redisOfThisFile()
 
-/** A connection of a user, which says what Redis answers, errors too. */
+/** A user's connection, which returns Redis's replies, including errors. */
 function connect(url: string) {
   const redis = new Redis(url)
   onTestFinished(() => redis.disconnect())
@@ -132,7 +132,7 @@ test('a gateway that replaces every function of every library has no code run by
   expect(await owner.get('mg:pepper')).toBeNull()
 })
 
-test('nobody is let in as a user without its password', async () => {
+test('no one can sign in as a user without its password', async () => {
   const url = new URL(redisUrlOf.gateway(server.url))
   url.password = 'a guess'
   const redis = new Redis(url.href, { lazyConnect: true, retryStrategy: () => null })
@@ -167,7 +167,7 @@ async function runScriptsOfWorker(worker: RedisConnection): Promise<void> {
   const booked = { entries: [], balances: [{ ...organization, version: 0n }], keyDays: [] }
   expect((await posting.apply(shard, booked)).refused).toHaveLength(1)
   const revision = BigInt(Date.now())
-  expect(await createCatalogueCopy(worker).publishCatalogue(revision, new Map())).toBe('published')
+  expect(await createCatalogCopy(worker).publishCatalog(revision, new Map())).toBe('published')
 }
 
 async function listLibraries(owner: Redis) {

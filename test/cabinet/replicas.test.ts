@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { beforeAll, expect, onTestFinished, test, vi } from 'vitest'
-import { gatewaysName } from '#cabinet/catalogue/catalogue-names'
-import { readCatalogueRevision } from '#cabinet/catalogue/catalogue-store'
-import { type GatewayReport, writeReport } from '#cabinet/catalogue/gateway-report'
-import { type Replica, readReplicas } from '#cabinet/clusters/replicas'
-import { type Hint, listenForHints } from '#cabinet/db/change-hints'
+import { gatewaysName } from '#core/catalog/catalog-names'
+import { readCatalogRevision } from '#core/catalog/catalog-store'
+import { type GatewayReport, writeReport } from '#core/catalog/gateway-report'
+import { type Replica, readReplicas } from '#core/clusters/replicas'
+import { type Hint, listenForHints } from '#core/db/change-hints'
 import { urlAs } from '../support/postgres.ts'
 import type { Process } from '../support/processes.ts'
 import { viewOfThisFile } from '../support/redis-view.ts'
@@ -30,7 +30,7 @@ async function findReplica(id: string): Promise<Replica | undefined> {
   return (await readReplicas(pool)).find((replica) => replica.id === id)
 }
 
-/** A gateway that says what it is told to, four times a second, until its test is over. */
+/** A gateway that reports the given values four times a second, until its test ends. */
 function pretendGateway(report: GatewayReport) {
   const id = `pretended-${randomUUID()}`
   let says = report
@@ -68,7 +68,7 @@ async function hearProgrammed(): Promise<Hint[]> {
   return heard
 }
 
-test('what a gateway says of itself is in Postgres at once, and announced when it changed and only then', async () => {
+test('what a gateway reports is in Postgres immediately, and announced only if it changed', async () => {
   const heard = await hearProgrammed()
   const gateway = pretendGateway({ revision: 5n, unhealthy: {}, answering: [] })
   await until(async () =>
@@ -135,7 +135,7 @@ test('a real gateway is known to serve a route well within a second of its commi
   for (let round = 0; round < 20; round++) {
     const startMs = performance.now()
     await stack.createModel()
-    const revision = await readCatalogueRevision(pool)
+    const revision = await readCatalogRevision(pool)
     await until(async () => expect((await findReplica(id))?.revision ?? 0n).toBeGreaterThanOrEqual(revision))
     times.push(performance.now() - startMs)
   }

@@ -1,17 +1,17 @@
 import { randomUUID } from 'node:crypto'
 import type { Pool } from 'pg'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { createPosting } from '#cabinet/admission/internal/posting'
-import { endIfUnknown } from '#cabinet/admission/internal/unknown-key'
-import { routesRevisionName } from '#cabinet/catalogue/catalogue-names'
-import { putPrice, readCatalogueRevision } from '#cabinet/catalogue/catalogue-store'
-import { readKeyState } from '#cabinet/keys/key-state'
-import { blockKey, unblockKey } from '#cabinet/keys/key-store'
-import { readBalance } from '#cabinet/ledger/balance'
-import { credit } from '#cabinet/ledger/credit'
-import { nanoRub } from '#cabinet/ledger/money'
-import { connectRedis } from '#cabinet/redis/redis-connection'
-import { allShards, shardName, shardOf, shardPrefix } from '#cabinet/redis/shard'
+import { createPosting } from '#core/admission/posting'
+import { routesRevisionName } from '#core/catalog/catalog-names'
+import { putPrice, readCatalogRevision } from '#core/catalog/catalog-store'
+import { readKeyState } from '#core/keys/key-state'
+import { blockKey, unblockKey } from '#core/keys/key-store'
+import { readBalance } from '#core/ledger/balance'
+import { credit } from '#core/ledger/credit'
+import { nanoRub } from '#core/ledger/money'
+import { connectRedis } from '#core/redis/redis-connection'
+import { allShards, shardName, shardOf, shardPrefix } from '#core/redis/shard'
+import { endIfUnknown } from '#worker/settlement/internal/unknown-key'
 import type { Customer } from '../support/customer.ts'
 import { createDatabase, type TestDatabase, urlAs } from '../support/postgres.ts'
 import type { Process } from '../support/processes.ts'
@@ -44,12 +44,16 @@ async function backUp(): Promise<TestDatabase> {
 const setPrice = ({ pool }: TestDatabase, model: string, perRequest: bigint) =>
   inTestScope(pool, (client) =>
     putPrice(client, model, {
-      ...{ input: nanoRub(0n), cachedInput: null, cacheWrite: null, output: nanoRub(0n), reasoning: null },
+      input: nanoRub(0n),
+      cachedInput: null,
+      cacheWrite: null,
+      output: nanoRub(0n),
+      reasoning: null,
       perRequest: nanoRub(perRequest),
     }),
   )
 
-/** What one call of a model costs, in roubles, or why there is none. */
+/** What one call of a model costs, in rubles, or why there is none. */
 async function costOf(gateway: Process, key: string, model: string): Promise<string> {
   const answer = await post(gateway, key, { model, messages: [{ role: 'user', content: 'hi' }] })
   await answer.text()
@@ -62,7 +66,7 @@ async function publishedRevision(): Promise<bigint> {
 
 const nanoInRub = 1_000_000_000n
 
-/** What Redis has of a customer's money, in roubles, and of its key. */
+/** What Redis has of a customer's money, in rubles, and of its key. */
 async function inRedis({ organizationId, keyId }: Customer) {
   const nameOf = (rest: string) => `${shardPrefix(shardOf(organizationId))}${rest}`
   const { posted, pending } = await view.money(organizationId)
@@ -86,7 +90,7 @@ async function inPostgres({ pool }: TestDatabase, { organizationId, keyId }: Cus
 /** Moscow day. */
 const today = () => Math.floor((Date.now() + 3 * 3_600_000) / 86_400_000)
 
-/** A customer with 100 roubles and a model at one rouble a request, called once. */
+/** A customer with 100 rubles and a model at one ruble a request, called once. */
 async function startSpending() {
   const model = await stack.createModel()
   await setPrice(stack.database, model, 1_000_000_000n)
@@ -106,7 +110,7 @@ const topUp = ({ pool }: TestDatabase, { organizationId }: Customer, rub: bigint
     credit(client, { organizationId, kind: 'top_up', refId: randomUUID(), amount: nanoRub(rub * nanoInRub) }),
   )
 
-test.each(['has its old catalogue', 'has lost everything'] as const)(
+test.each(['has its old catalog', 'has lost everything'] as const)(
   'after a restore of Postgres its prices are charged, later ones too, where Redis %s',
   async (what) => {
     const model = await stack.createModel()
@@ -118,7 +122,7 @@ test.each(['has its old catalogue', 'has lost everything'] as const)(
     const restored = await backUp()
     worker = await startWorker()
     for (const lost of [1n, 2n, 3n, 4n]) await setPrice(stack.database, model, lost)
-    const lostRevision = await readCatalogueRevision(pool)
+    const lostRevision = await readCatalogRevision(pool)
     await until(async () => expect(await publishedRevision()).toBe(lostRevision))
     await worker.stop()
     if (what === 'has lost everything') await view.ask((redis) => redis.flushall())
@@ -126,10 +130,10 @@ test.each(['has its old catalogue', 'has lost everything'] as const)(
     await setPrice(restored, model, 1_000_000_000n)
     const workers = [await startWorker(restored), await startWorker(restored)]
     await until(async () => expect(await costOf(gateway, key, model)).toBe('1'))
-    expect(await readCatalogueRevision(restored.pool)).toBe(lostRevision + 1n)
+    expect(await readCatalogRevision(restored.pool)).toBe(lostRevision + 1n)
     await setPrice(restored, model, 2_000_000_000n)
     await until(async () => expect(await costOf(gateway, key, model)).toBe('2'))
-    expect(await readCatalogueRevision(restored.pool)).toBe(lostRevision + 2n)
+    expect(await readCatalogRevision(restored.pool)).toBe(lostRevision + 2n)
     await Promise.all([gateway, ...workers].map((process) => process.kill()))
   },
 )

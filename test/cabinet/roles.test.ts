@@ -1,12 +1,21 @@
 import { randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import { inReadScope, inScope } from '#cabinet/audit/scope'
-import type { Queryable } from '#cabinet/db/pool'
-import { auditBooksIfDue } from '#cabinet/ledger/internal/audit-books'
-import { lookAtBooks } from '#cabinet/ledger/internal/look-at-books'
-import { postBatch } from '#cabinet/ledger/post-batch'
-import { createCustomer, entryOf } from '../support/customer.ts'
+import { takeEpoch } from '#core/audit/cluster-epoch'
+import { inReadScope, inScope, type ScopedClient } from '#core/audit/scope'
+import { putPrice, putRoute, removeRoute } from '#core/catalog/catalog-store'
+import { type ClusterResource, putResource, removeResource } from '#core/clusters/cluster-resources'
+import { observeNamespace } from '#core/clusters/namespace-observations'
+import type { Queryable } from '#core/db/pool'
+import { insertKey, mintUndelivered, setManagedBy } from '#core/keys/key-store'
+import { auditBooksIfDue } from '#core/ledger/internal/audit-books'
+import { lookAtBooks } from '#core/ledger/internal/look-at-books'
+import { nanoRub } from '#core/ledger/money'
+import { type BatchEntry, postBatch } from '#core/ledger/post-batch'
+import { noTokens } from '#core/ledger/price'
+import { storedRoute } from '../support/catalog.ts'
+import { createCustomer, entryOf, pepper, recordOf, takenBack } from '../support/customer.ts'
 import { databaseOfThisFile, poolAs } from '../support/postgres.ts'
+import { inTestScope } from '../support/scope.ts'
 
 // That each role is enough for its job is proven by every other test: their processes have these roles (stack.ts).
 const database = await databaseOfThisFile()
@@ -49,6 +58,22 @@ const refusedToAll = [
   'insert into webhook_inbox (processed_at) values (now())',
   'delete from payment_differences',
   "update payment_differences set theirs = 'none'",
+  'update payment_evidence set paid = true',
+  'delete from payment_evidence',
+  'truncate payment_evidence',
+  'insert into payment_evidence (read_at) values (now())',
+  "insert into payment_evidence (read_by) values ('somebody')",
+  'insert into namespace_observations default values',
+  'update namespace_observations set organization_id = null',
+  'delete from namespace_observations',
+  'update model_routes set cluster_id = null',
+  'select from trial_days',
+  'update trial_days set granted = 0',
+  'delete from trial_domains',
+  'select from promised_trials',
+  'insert into promised_trials default values',
+  'update email_outbox set due_at = now()',
+  'insert into email_outbox (mailbox) values (null)',
 ]
 
 const refused = {
@@ -77,9 +102,16 @@ const refused = {
     'insert into cluster_epochs default values',
     'insert into cluster_resources default values',
     "select is_key_pepper('x')",
+    "select grant_trial(gen_random_uuid(), gen_random_uuid(), '', null, null)",
+    "select promise_trial(gen_random_uuid(), '', null, 1)",
+    "select count_letters('x')",
+    'select from namespace_observations',
+    "select observe_namespace('c', 1, 'n', gen_random_uuid())",
   ],
   model_gateway_webhook: [
     'select from webhook_inbox',
+    'select from payment_evidence',
+    'insert into payment_evidence (payment_id) values (null)',
     'select from payments',
     'select from organizations',
     'update payments set polls = 0',
@@ -90,9 +122,18 @@ const refused = {
     'select grant_welcome(gen_random_uuid(), gen_random_uuid())',
     'select book_refund(gen_random_uuid())',
     'select reverse_welcome(gen_random_uuid())',
+    'select grant_promised_trial(gen_random_uuid(), gen_random_uuid())',
+    'select trials_of_today()',
+    "select write_letter('x', 'a@b', 'a@b', 'ru', '{}', null)",
   ],
   model_gateway_operator: [
+    "select grant_trial(gen_random_uuid(), gen_random_uuid(), '', null, null)",
+    'select grant_promised_trial(gen_random_uuid(), gen_random_uuid())',
+    'select trials_of_today()',
+    "select write_letter('x', 'a@b', 'a@b', 'ru', '{}', null)",
     'select from payments',
+    'select from payment_evidence',
+    'insert into payment_evidence (payment_id) values (null)',
     'select from webhook_inbox',
     'update payment_differences set resolved_at = now()',
     'select remove_old_webhooks(1)',
@@ -128,6 +169,7 @@ const refused = {
     'select remove_old_webhooks(1)',
     'update webhook_inbox set processed_at = now()',
     'select from email_outbox',
+    'select trials_of_today()',
     'update email_outbox set sent_at = now()',
     'delete from email_outbox',
     'update organizations set low_balance_noted_at = null',
@@ -151,6 +193,8 @@ const refused = {
     'update model_routes set free = true',
     'delete from model_routes',
     'insert into cluster_resources default values',
+    'select from namespace_observations',
+    "select observe_namespace('c', 1, 'n', gen_random_uuid())",
     'select current_catalogue_revision()',
     "select post_batch('[]')",
     "select reject_charge(0::smallint, '', '', '', '')",
@@ -163,17 +207,21 @@ const refused = {
 describe('row-level security: the cabinet sees, of', () => {
   const pool = poolAs('model_gateway_cabinet', database)
   const owned = [
-    ...[
-      'organizations',
-      'api_keys',
-      'org_account',
-      'balance_ledger',
-      'ledger_hourly',
-      'usage_hourly',
-      'requests',
-      'memberships',
-    ],
-    ...['bonuses', 'audit_log', 'api_key_credentials', 'key_daily_spend', 'payments', 'refunds'],
+    'organizations',
+    'api_keys',
+    'org_account',
+    'balance_ledger',
+    'ledger_hourly',
+    'usage_hourly',
+    'requests',
+    'memberships',
+    'bonuses',
+    'audit_log',
+    'api_key_credentials',
+    'key_daily_spend',
+    'payments',
+    'refunds',
+    'payment_evidence',
   ]
 
   test.each(owned)(
@@ -198,15 +246,19 @@ describe('row-level security: the cabinet sees, of', () => {
     const scope = { actor: { kind: 'job', name: 'test' }, organizationId: one } as const
     const rename = (id: string) =>
       inScope(pool, scope, (client) =>
-        client.unaudited('update organizations set display_name = $2 where id = $1', [id, 'taken']),
+        client.withoutAudit('part of the test', 'update organizations set display_name = $2 where id = $1', [
+          id,
+          'taken',
+        ]),
       )
     expect([(await rename(other)).rowCount, (await rename(one)).rowCount]).toEqual([0, 1])
     const userId = await newUser()
     const added = inScope(pool, scope, (client) =>
-      client.unaudited("insert into memberships (organization_id, user_id, role) values ($1, $2, 'owner')", [
-        other,
-        userId,
-      ]),
+      client.withoutAudit(
+        'part of the test',
+        "insert into memberships (organization_id, user_id, role) values ($1, $2, 'owner')",
+        [other, userId],
+      ),
     )
     await expect(added).rejects.toMatchObject({ code: '42501' })
   })
@@ -223,18 +275,38 @@ describe.each(Object.entries(refused))('%s may not', (role, ofItsOwn) => {
 describe.each(['model_gateway_cabinet', 'model_gateway_worker'])('%s, which settles payments,', (role) => {
   const pool = poolAs(role, database)
   const scope = { actor: { kind: 'job', name: 'test' }, organizationId: null } as const
-  /** In one transaction, as somebody would who has taken the process over. */
+  /** In one transaction, like an attacker who controls the process. */
   const tryAll = (statements: readonly string[], ids: readonly string[]) =>
     inScope(pool, scope, async (client) => {
       for (const sql of statements) {
         const used = ids.filter((_, index) => sql.includes(`$${index + 1}`))
-        await client.unaudited(sql, used)
+        await client.withoutAudit('part of the test', sql, used)
       }
     })
   const refused = { code: '23514' }
-  const pay = `update payments set status = 'succeeded', succeeded_at = now(), provider_id = $1::uuid::text,
-                 next_call_at = null where id = $1`
+  const call = 'update payments set provider_id = $1::uuid::text, next_call_at = null where id = $1'
+  /** The provider's alleged response. */
+  const read = (
+    changes: Partial<Record<'payment_id' | 'provider_id' | 'status' | 'paid' | 'amount', string>> = {},
+  ) => {
+    const said = {
+      payment_id: 'id',
+      provider_id: 'provider_id',
+      status: "'succeeded'",
+      paid: 'true',
+      amount: 'amount',
+    }
+    const columns = Object.entries({ ...said, ...changes })
+    return `insert into payment_evidence (${columns.map(([name]) => name)}, captured_at)
+            select ${columns.map(([, value]) => value)}, now() from payments where id = $1`
+  }
+  const pay = `update payments set status = 'succeeded', succeeded_at = now(),
+                 evidence_id = (select max(id) from payment_evidence where payment_id = $1) where id = $1`
+  /** As the release before this does it. */
+  const payUnproved = `update payments set provider_id = coalesce(provider_id, $1::uuid::text), status = 'succeeded',
+                         succeeded_at = now(), next_call_at = null where id = $1`
   const book = 'select book_top_up($1)'
+  const paid = [call, read(), pay, book]
   const refund = `insert into refunds (id, payment_id, organization_id, provider_id, amount, status)
                   select $2::uuid, id, organization_id, $2::uuid::text, amount, 'succeeded' from payments where id = $1`
   const giveBack = "update payments set status = 'refunded', refunded = amount where id = $1"
@@ -242,16 +314,97 @@ describe.each(['model_gateway_cabinet', 'model_gateway_worker'])('%s, which sett
 
   test('calls no payment paid without its row in the ledger', async () => {
     const ids = [await newPayment(), randomUUID()]
-    await expect(tryAll([pay], ids)).rejects.toMatchObject(refused)
-    await expect(tryAll(['set constraints all immediate', pay, book], ids)).rejects.toMatchObject(refused)
+    await expect(tryAll([call, read(), pay], ids)).rejects.toMatchObject(refused)
+    const early = ['set constraints all immediate', ...paid]
+    await expect(tryAll(early, ids)).rejects.toMatchObject(refused)
     expect(await statusOf(ids)).toBe('pending')
-    await tryAll([pay, book], ids)
+    await tryAll(paid, ids)
     expect(await statusOf(ids)).toBe('succeeded')
+  })
+
+  test('marks no payment as paid without evidence of its provider', async () => {
+    const ids = [await newPayment()]
+    await expect(tryAll([call, pay, book], ids)).rejects.toMatchObject(refused)
+    await expect(tryAll([call, payUnproved, book], ids)).rejects.toMatchObject(refused)
+    await expect(tryAll([payUnproved, book], ids)).rejects.toMatchObject(refused)
+    const refunded = `update payments set status = 'refunded', refunded = amount, succeeded_at = now() where id = $1`
+    await expect(tryAll([call, refunded, book], ids)).rejects.toMatchObject(refused)
+    expect(await statusOf(ids)).toBe('pending')
+  })
+
+  test.each([
+    ['is not paid', { paid: 'false' }],
+    ['has another status', { status: "'waiting_for_capture'" }],
+    ['has another amount', { amount: 'amount + 1' }],
+    ['has another id at the provider', { provider_id: "'another'" }],
+  ])('calls no payment paid by one that %s', async (_, changes) => {
+    const ids = [await newPayment()]
+    await expect(tryAll([call, read(changes), pay, book], ids)).rejects.toMatchObject(refused)
+  })
+
+  test('marks no payment as paid by evidence of another one, or of one that the provider has not created yet', async () => {
+    const [one, other] = [await newPayment(), await newPayment()]
+    await tryAll([call, read()], [other])
+    await tryAll([call], [one])
+    const borrow = `update payments set status = 'succeeded', succeeded_at = now(),
+                      evidence_id = (select id from payment_evidence where payment_id = $2) where id = $1`
+    await expect(tryAll([borrow, book], [one, other])).rejects.toMatchObject(refused)
+    const unmade = await newPayment()
+    const withItsId = pay.replace(
+      'set status',
+      'set provider_id = $1::uuid::text, next_call_at = null, status',
+    )
+    const statements = [read({ provider_id: 'id::text' }), withItsId, book]
+    await expect(tryAll(statements, [unmade])).rejects.toMatchObject(refused)
+  })
+
+  test('keeps by what a payment was paid', async () => {
+    const ids = [await newPayment()]
+    await tryAll(paid, ids)
+    for (const change of ['evidence_id = null', 'succeeded_at = now()', "provider_id = 'another'"])
+      await expect(tryAll([`update payments set ${change} where id = $1`], ids)).rejects.toMatchObject(
+        refused,
+      )
+    const { rows } = await database.pool.query(
+      'select read_by from payment_evidence where payment_id = $1',
+      ids,
+    )
+    expect(rows).toEqual([{ read_by: role }])
+  })
+
+  test('believes a notification where it keeps no evidence, as the release before does not', async () => {
+    const [id] = [await newPayment()]
+    const notify = (changes: {
+      readonly amount?: string
+      readonly paid?: boolean
+      readonly paymentId?: string
+    }) =>
+      database.pool.query(
+        `insert into webhook_inbox (provider, event, object_id, body) values ('yookassa', 'payment.succeeded', $1, $2)`,
+        [
+          id,
+          {
+            object: {
+              id,
+              status: 'succeeded',
+              paid: changes.paid ?? true,
+              amount: { value: changes.amount ?? '100.00', currency: 'RUB' },
+              metadata: { payment_id: changes.paymentId ?? id },
+            },
+          },
+        ],
+      )
+    for (const changes of [{ amount: '10.00' }, { paid: false }, { paymentId: randomUUID() }])
+      await notify(changes)
+    await expect(tryAll([payUnproved, book], [id])).rejects.toMatchObject(refused)
+    await notify({})
+    await tryAll([payUnproved, book], [id])
+    expect(await statusOf([id])).toBe('succeeded')
   })
 
   test('calls nothing refunded without a refund and its row in the ledger', async () => {
     const ids = [await newPayment(), randomUUID()]
-    await tryAll([pay, book], ids)
+    await tryAll(paid, ids)
     for (const statements of [[giveBack], [refund], [refund, giveBack], [refund, bookRefund]])
       await expect(tryAll(statements, ids)).rejects.toMatchObject(refused)
     await tryAll([refund, giveBack, bookRefund], ids)
@@ -268,7 +421,7 @@ describe.each(['model_gateway_cabinet', 'model_gateway_worker'])('%s, which sett
     await tryAll([become('pending')], ids)
     await tryAll([become('waiting_for_capture')], ids)
     await expect(tryAll([become('pending')], ids)).rejects.toMatchObject(refused)
-    await tryAll([pay, book], ids)
+    await tryAll(paid, ids)
     for (const status of ['pending', 'waiting_for_capture', 'canceled'])
       await expect(tryAll([become(status)], ids)).rejects.toMatchObject(refused)
   })
@@ -277,7 +430,7 @@ describe.each(['model_gateway_cabinet', 'model_gateway_worker'])('%s, which sett
     const { organizationId } = await createCustomer(database.pool)
     const id = randomUUID()
     await database.pool.query(
-      'insert into payments (id, organization_id, user_id, amount) values ($1, $2, $3, 100)',
+      'insert into payments (id, organization_id, user_id, amount) values ($1, $2, $3, 100000000000)',
       [id, organizationId, await newUser()],
     )
     return id
@@ -297,14 +450,314 @@ test('a worker books charges, as one who may write no row of the ledger', async 
   expect(balances).toHaveLength(1)
 })
 
-test('a worker may look at the books, and audit all of them', async () => {
+describe('a worker', () => {
+  const tokens = { input: 100, output: 20 }
+  const price = {
+    input: nanoRub(5n),
+    cachedInput: null,
+    cacheWrite: null,
+    output: nanoRub(9n),
+    reasoning: null,
+  }
+  const cost = 100n * 5n + 20n * 9n + 3n
+  const refused = { code: '22023' }
+
+  async function booked(costNano: bigint, fields: Partial<BatchEntry> = {}) {
+    const customer = await createCustomer(database.pool, { balanceNano: 10_000n })
+    const entry = entryOf(customer, costNano, fields)
+    await postBatch(worker, [entry])
+    const state = async () => {
+      const { rows } = await database.pool.query<{ balance: bigint; audits: object[] }>(
+        `select balance, (select coalesce(json_agg(json_build_object('actor', actor_id, 'action', action,
+                                 'before', before ->> 'costNano', 'after', after ->> 'costNano')), '[]')
+                            from audit_log where subject_kind = 'Request' and subject_id = $2) as audits
+           from org_account where organization_id = $1`,
+        [customer.organizationId, entry.requestId],
+      )
+      return rows[0]
+    }
+    return { customer, entry, state }
+  }
+
+  const newPrice = async () => {
+    const model = `a/${randomUUID()}`
+    const { priceId } = await inTestScope(database.pool, (client) =>
+      putPrice(client, model, { ...price, perRequest: nanoRub(3n) }),
+    )
+    return priceId
+  }
+
+  test('takes back a charge whose response no one received, once, and not without a row in the audit log', async () => {
+    const { entry, state } = await booked(700n)
+    await postBatch(worker, [takenBack(entry)])
+    await postBatch(worker, [takenBack(entry), entry])
+    const audits = [{ actor: 'worker', action: 'charge.corrected', before: '700', after: '0' }]
+    expect(await state()).toEqual({ balance: 10_000n, audits })
+  })
+
+  test.each<[string, (entry: BatchEntry) => Partial<BatchEntry>]>([
+    ['by what says nothing of why', ({ record }) => ({ record })],
+    ['in part', () => ({ costNano: 699n })],
+    ['and more than it', () => ({ costNano: 701n })],
+    [
+      'with other tokens',
+      ({ record }) => ({ record: { ...record, outcome: 'unsettled', tokens: noTokens } }),
+    ],
+    ['of another day', ({ day }) => ({ day: day - 1 })],
+  ])('takes back no charge %s', async (_, changes) => {
+    const { entry, state } = await booked(700n)
+    await expect(postBatch(worker, [{ ...takenBack(entry), ...changes(entry) }])).rejects.toMatchObject(
+      refused,
+    )
+    expect(await state()).toEqual({ balance: 9_300n, audits: [] })
+  })
+
+  test('takes back no stream of which content was delivered, nor what was booked more than a week ago', async () => {
+    const streamed = await booked(700n, { record: recordOf({ stream: true, firstContentMs: 5, tokens }) })
+    await expect(postBatch(worker, [takenBack(streamed.entry)])).rejects.toMatchObject(refused)
+    const silent = await booked(700n, { record: recordOf({ stream: true, firstContentMs: null, tokens }) })
+    await database.pool.query("update requests set updated_at = now() - interval '8 days' where id = $1", [
+      silent.entry.requestId,
+    ])
+    await expect(postBatch(worker, [takenBack(silent.entry)])).rejects.toMatchObject(refused)
+    await database.pool.query('update requests set updated_at = now() where id = $1', [
+      silent.entry.requestId,
+    ])
+    await postBatch(worker, [takenBack(silent.entry)])
+    expect(await streamed.state()).toEqual({ balance: 9_300n, audits: [] })
+    expect(await silent.state()).toMatchObject({ balance: 10_000n, audits: [{ before: '700' }] })
+  })
+
+  test('knows no kind of charge above a correction', async () => {
+    const { entry, state } = await booked(700n)
+    for (const rank of [3, 9])
+      await expect(
+        worker.query('select * from post_batch($1)', [
+          JSON.stringify([
+            {
+              request_id: entry.requestId,
+              rank,
+              organization_id: entry.organizationId,
+              key_id: entry.keyId,
+              day: entry.day,
+              cost: '0',
+              record: entry.record,
+            },
+          ]),
+        ]),
+      ).rejects.toMatchObject(refused)
+    expect(await state()).toEqual({ balance: 9_300n, audits: [] })
+  })
+
+  test('settles after a sweep: a higher amount as given, a lower one only at the cost of the tokens, with an audit log row', async () => {
+    const record = recordOf({ priceId: await newPrice(), tokens })
+    const swept = recordOf({ outcome: 'swept', stream: true, usageSource: 'estimated' })
+    const release = { chargeKind: 'released', record: swept } as const
+    const less = await booked(9_000n, release)
+    const settle = (entry: BatchEntry, costNano: bigint, settled: BatchEntry['record']) =>
+      postBatch(worker, [{ ...entry, chargeKind: 'settled', costNano, record: settled }])
+    for (const [wrong, settled] of [
+      [0n, record],
+      [cost - 1n, record],
+      [0n, recordOf({ tokens: noTokens })],
+      [cost, recordOf({ priceId: randomUUID(), tokens })],
+    ] as const)
+      await expect(settle(less.entry, wrong, settled)).rejects.toMatchObject(refused)
+    await settle(less.entry, cost, record)
+    const audits = [{ actor: 'worker', action: 'charge.corrected', before: '9000', after: String(cost) }]
+    expect(await less.state()).toEqual({ balance: 10_000n - cost, audits })
+    const more = await booked(5n, release)
+    await settle(more.entry, cost, record)
+    expect(await more.state()).toEqual({ balance: 10_000n - cost, audits: [] })
+  })
+
+  test('settles for the key that was charged, and for no other one of the same organization', async () => {
+    const { customer, entry, state } = await booked(5n, { chargeKind: 'released' })
+    const { organizationId } = customer
+    const keyId = await inTestScope(database.pool, (client) =>
+      insertKey(client, { organizationId, name: 'another', managedBy: 'cabinet' }),
+    )
+    const other = { ...entry, chargeKind: 'settled', costNano: 9n, keyId } as const
+    await expect(postBatch(worker, [other])).rejects.toMatchObject(refused)
+    expect(await state()).toMatchObject({ balance: 9_995n })
+  })
+})
+
+describe('an operator', () => {
+  const operator = poolAs('model_gateway_operator', database)
+  const refused = { code: '23514' }
+  const price = {
+    cachedInput: null,
+    cacheWrite: null,
+    reasoning: null,
+    output: nanoRub(0n),
+    perRequest: nanoRub(0n),
+  }
+  const dear = { ...price, input: nanoRub(5n) }
+  const free = { ...price, input: nanoRub(0n) }
+
+  /** Like the operator that leads a cluster, or an attacker who controls it. */
+  async function leads(clusterId: string = randomUUID()) {
+    const fence = { clusterId, epoch: await takeEpoch(operator, clusterId, 'a test') }
+    const act = <Answer>(work: (client: ScopedClient) => Promise<Answer>) =>
+      inTestScope(operator, work, { fence })
+    const resourceOf = (kind: 'ApiKey' | 'ModelRoute', subject: string): ClusterResource => ({
+      clusterId,
+      kind,
+      namespace: 'team',
+      name: subject.replace('/', '-'),
+      uid: subject,
+      generation: 1,
+      subject,
+      revision: null,
+      rotationTrigger: null,
+      rotatedAt: null,
+    })
+    const claim = (client: ScopedClient, model: string) =>
+      putResource(client, resourceOf('ModelRoute', model))
+    const makeKey = async (client: ScopedClient, organizationId: string) => {
+      const id = randomUUID()
+      await putResource(client, resourceOf('ApiKey', id))
+      await insertKey(client, { id, organizationId, name: 'key', managedBy: 'kubernetes' })
+      await mintUndelivered(client, id, pepper)
+      return id
+    }
+    return { clusterId, fence, act, resourceOf, claim, makeKey }
+  }
+
+  const newModel = () => `a/${randomUUID()}`
+  const cabinetRoute = async () => {
+    const model = newModel()
+    await inTestScope(database.pool, (client) => putRoute(client, storedRoute(model), 'priced'))
+    return model
+  }
+
+  test('prices a route that its cluster owns, and no other', async () => {
+    const { act, claim } = await leads()
+    const [own, other, cabinets] = [newModel(), newModel(), await cabinetRoute()]
+    await act(async (client) => {
+      await claim(client, own)
+      await putPrice(client, own, dear)
+      await putRoute(client, storedRoute(own), 'priced')
+    })
+    await act((client) => putPrice(client, own, { ...dear, output: nanoRub(7n) }))
+    for (const model of [other, cabinets])
+      await expect(act((client) => putPrice(client, model, dear))).rejects.toMatchObject(refused)
+  })
+
+  test('sets no price to 0, except of a route marked as free', async () => {
+    const { act, claim } = await leads()
+    const model = newModel()
+    const priced = act(async (client) => {
+      await claim(client, model)
+      await putPrice(client, model, free)
+    })
+    await expect(priced).rejects.toMatchObject({
+      ...refused,
+      message: expect.stringContaining('set free to true'),
+    })
+    await act(async (client) => {
+      await claim(client, model)
+      await putRoute(client, storedRoute(model), 'free')
+      await putPrice(client, model, free)
+    })
+  })
+
+  test('changes, frees, removes and claims no route that the cabinet or another cluster has made', async () => {
+    const [one, other] = [await leads(), await leads()]
+    const ofOther = newModel()
+    await other.act(async (client) => {
+      await other.claim(client, ofOther)
+      await putRoute(client, storedRoute(ofOther), 'free')
+    })
+    const cabinets = await cabinetRoute()
+    const attacks: readonly ((client: ScopedClient) => Promise<unknown>)[] = [
+      (client) => putRoute(client, storedRoute(cabinets), 'free'),
+      (client) => removeRoute(client, cabinets),
+      (client) => putRoute(client, storedRoute(newModel()), 'free'),
+      (client) => one.claim(client, cabinets),
+      async (client) => {
+        await removeResource(client, other.resourceOf('ModelRoute', ofOther))
+        await one.claim(client, ofOther)
+      },
+    ]
+    for (const attack of attacks) await expect(one.act(attack)).rejects.toMatchObject(refused)
+  })
+
+  test('passes a route on within its cluster, and removes it', async () => {
+    const { act, claim, resourceOf } = await leads()
+    const model = newModel()
+    const first = resourceOf('ModelRoute', model)
+    await act(async (client) => {
+      await claim(client, model)
+      await putRoute(client, storedRoute(model), 'free')
+    })
+    await act(async (client) => {
+      await removeResource(client, first)
+      await putResource(client, { ...first, name: 'heir', uid: 'heir' })
+      await putRoute(client, storedRoute(model, { attempts: 2 }), 'free')
+      await removeRoute(client, model)
+      await removeResource(client, { ...first, name: 'heir' })
+    })
+  })
+
+  test('creates keys for an organization once its cluster has seen a namespace of it, which is audited once', async () => {
+    const { organizationId } = await createCustomer(database.pool)
+    const { act, fence, makeKey } = await leads()
+    await expect(act((client) => makeKey(client, organizationId))).rejects.toMatchObject(refused)
+    await act(async (client) => {
+      await observeNamespace(client, fence, 'team', organizationId)
+      await makeKey(client, organizationId)
+    })
+    await act((client) => observeNamespace(client, fence, 'team', organizationId))
+    const { rows } = await database.pool.query(
+      `select action, subject_id from audit_log where organization_id = $1 and subject_kind = 'Namespace'`,
+      [organizationId],
+    )
+    expect(rows).toEqual([{ action: 'namespace.observe', subject_id: `${fence.clusterId}/team` }])
+    const other = await leads()
+    await expect(other.act((client) => other.makeKey(client, organizationId))).rejects.toMatchObject(refused)
+  })
+
+  test('adds no secret to a key of an organization that it has not seen, and takes none over', async () => {
+    const { organizationId, keyId } = await createCustomer(database.pool)
+    const { act, fence, resourceOf } = await leads()
+    const attacks: readonly ((client: ScopedClient) => Promise<unknown>)[] = [
+      (client) => mintUndelivered(client, keyId, pepper),
+      (client) => setManagedBy(client, keyId, 'kubernetes'),
+    ]
+    for (const attack of attacks) {
+      await expect(act(attack)).rejects.toMatchObject(refused)
+      const claimed = act(async (client) => {
+        await putResource(client, resourceOf('ApiKey', keyId))
+        await attack(client)
+      })
+      await expect(claimed).rejects.toMatchObject(refused)
+    }
+    await act(async (client) => {
+      await observeNamespace(client, fence, 'team', organizationId)
+      await putResource(client, resourceOf('ApiKey', keyId))
+      for (const attack of attacks) await attack(client)
+    })
+  })
+
+  test('notes nothing with an epoch that is over', async () => {
+    const { organizationId } = await createCustomer(database.pool)
+    const { fence } = await leads()
+    await leads(fence.clusterId)
+    const late = inTestScope(operator, (client) => observeNamespace(client, fence, 'team', organizationId))
+    await expect(late).rejects.toMatchObject({ code: '55000' })
+  })
+})
+
+test('a worker may run incremental and full audits of the ledger', async () => {
   expect(await auditBooksIfDue(worker)).toBe(true)
   expect((await lookAtBooks(worker))?.breaches.map(({ name }) => name)).toContain(
     'default_partitions_are_empty',
   )
 })
 
-test('nobody gives a trial to no mailbox: it would be no mailbox’s last', async () => {
+test('no role can grant a trial without a mailbox, because it would count against none', async () => {
   const { organizationId } = await createCustomer(database.pool)
   const given = database.pool.query('select grant_trial(gen_random_uuid(), $1, null)', [organizationId])
   await expect(given).rejects.toMatchObject({ code: '22004' })
@@ -319,6 +772,8 @@ async function filledCustomer(): Promise<string> {
   await database.pool.query(
     `with paid as (insert into payments (id, organization_id, user_id, amount)
                    values (gen_random_uuid(), $1, $2, 1) returning id)
+     , read as (insert into payment_evidence (payment_id, provider_id, status, paid, amount)
+                select id, 'p', 'pending', false, 1 from paid)
      insert into refunds (id, payment_id, organization_id, amount) select gen_random_uuid(), id, $1, 1 from paid`,
     [organizationId, userId],
   )

@@ -27,7 +27,7 @@ async function forgetLastStep(userId: string): Promise<void> {
 
 type WithFactor = SignedUp & { readonly secret: string; readonly recoveryCodes: readonly string[] }
 
-/** Somebody with a second factor, whose last code may be entered again. */
+/** A user with a second factor, whose last code may be entered again. */
 async function signUpWithFactor(of: Cabinet = cabinet): Promise<WithFactor> {
   const person = await signUp(of)
   const { body } = await person.visitor.post('/me/totp/enrol', { password: aPassword })
@@ -207,7 +207,7 @@ describe('a second factor that is on', () => {
     expect([await enter(recoveryCodes[0]), await enter(body.recovery_codes[0])]).toEqual([401, 204])
   })
 
-  test('is turned off with password and code, and a letter tells', async () => {
+  test('is removed with password and code, and an email reports it', async () => {
     const { visitor, email, secret } = await signUpWithFactor()
     const remove = (body: object) => visitor.call('DELETE', '/me/totp', body)
     expect((await remove({ password: 'wrong', code: codeOf(secret) })).body.code).toBe('invalid_credentials')
@@ -252,7 +252,7 @@ test('an account without a second factor has no code to enter again', async () =
     expect((await visitor.call(method, path, body)).body.code).toBe('mfa_required')
 })
 
-test('no secret and no code of a second factor stands in the audit log or in a log line', async () => {
+test('no secret and no code of a second factor is in the audit log or in a log line', async () => {
   const { visitor, secret, recoveryCodes } = await signUpWithFactor()
   await visitor.post('/me/totp/step-up', { code: codeOf(secret) })
   const { rows } = await pool.query<{ row: string }>('select a::text as row from audit_log a')

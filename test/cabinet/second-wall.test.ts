@@ -1,25 +1,25 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import type { Pool, PoolClient } from 'pg'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { inReadScope, inScope, type ScopedClient } from '#cabinet/audit/scope'
-import { findKeyOwners } from '#cabinet/clusters/cluster-resources'
-import type { Queryable } from '#cabinet/db/pool'
-import { findKey } from '#cabinet/keys/key'
-import { countKeysOf, listKeysOf, readKeyNames, readKeyOf } from '#cabinet/keys/key-state'
-import * as keys from '#cabinet/keys/key-store'
-import { readBalance } from '#cabinet/ledger/balance'
-import { credit } from '#cabinet/ledger/credit'
-import { readBalanceRow, readBonuses } from '#cabinet/ledger/internal/balance-row'
-import { readLedger, readLedgerTotal } from '#cabinet/ledger/internal/ledger-rows'
-import { readKeysNearBudget, readOverview } from '#cabinet/ledger/internal/overview-rows'
-import { findSettledRequest } from '#cabinet/ledger/internal/receipt-store'
-import { readRequests } from '#cabinet/ledger/internal/request-rows'
-import { readSpan } from '#cabinet/ledger/internal/span'
-import { readUsage } from '#cabinet/ledger/internal/usage-rows'
-import { readSpentToday } from '#cabinet/ledger/key-day'
-import { nanoRub } from '#cabinet/ledger/money'
-import { postBatch } from '#cabinet/ledger/post-batch'
+import { readBalanceRow, readBonuses } from '#cabinet/billing/internal/balance-row'
+import { readLedger, readLedgerTotal } from '#cabinet/billing/internal/ledger-rows'
+import { readKeysNearBudget, readOverview } from '#cabinet/billing/internal/overview-rows'
+import { findSettledRequest } from '#cabinet/billing/internal/receipt-store'
+import { readRequests } from '#cabinet/billing/internal/request-rows'
+import { readSpan } from '#cabinet/billing/internal/span'
+import { readUsage } from '#cabinet/billing/internal/usage-rows'
 import { changeSettings, readDetails } from '#cabinet/organizations/internal/organization-details'
+import { inReadScope, inScope, type ScopedClient } from '#core/audit/scope'
+import { findKeyOwners } from '#core/clusters/cluster-resources'
+import type { Queryable } from '#core/db/pool'
+import { findKey } from '#core/keys/key'
+import { countKeysOf, listKeysOf, readKeyNames, readKeyOf } from '#core/keys/key-state'
+import * as keys from '#core/keys/key-store'
+import { readBalance } from '#core/ledger/balance'
+import { credit } from '#core/ledger/credit'
+import { readSpentToday } from '#core/ledger/key-day'
+import { nanoRub } from '#core/ledger/money'
+import { postBatch } from '#core/ledger/post-batch'
 import { type Customer, createCustomer, entryOf, pepper } from '../support/customer.ts'
 import { rowsOfOrganization } from '../support/organization-rows.ts'
 import { databaseOfThisFile, poolAs } from '../support/postgres.ts'
@@ -181,7 +181,7 @@ const writings: Readonly<Record<string, Writing>> = {
     credit(client, { organizationId, kind: 'adjustment', refId: randomUUID(), amount: nanoRub(9n) }),
 }
 
-/** Another text of the same form, which nobody has. */
+/** Another value of the same form that does not exist. */
 function mistyped<Secret extends string>(secret: Secret): Secret {
   return secret.replace(/.{8}$/, randomBytes(4).toString('hex')) as Secret
 }

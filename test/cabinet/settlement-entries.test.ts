@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { beforeAll, expect, onTestFinished, test, vi } from 'vitest'
-import { credit } from '#cabinet/ledger/credit'
-import { nanoRub } from '#cabinet/ledger/money'
-import { allShards, chargesName, shardOf } from '#cabinet/redis/shard'
+import { credit } from '#core/ledger/credit'
+import { nanoRub } from '#core/ledger/money'
+import { allShards, chargesName, shardOf } from '#core/redis/shard'
 import { recordOf, uuidV7 } from '../support/customer.ts'
 import { type DirectCustomer, directChargesOfThisFile } from '../support/direct-charges.ts'
 import type { Process } from '../support/processes.ts'
@@ -44,7 +44,7 @@ function entryOf(customer: DirectCustomer): Record<string, string> {
   }
 }
 
-/** Ways in which an entry can be bad, and the SQLSTATE that Postgres calls it by (`null`: nobody asks Postgres). */
+/** Ways in which an entry can be bad, and their Postgres SQLSTATE (`null`: Postgres is not queried). */
 const badEntries: readonly [
   how: string,
   spoil: (entry: Record<string, string>) => Record<string, string>,
@@ -113,7 +113,7 @@ test('trouble in one shard does not keep the charges of others waiting', async (
   expect(healed.get(stuck.requestId)).toMatchObject({ costNano: stuck.costNano, chargeRows: 1 })
 })
 
-test('an account that somebody holds keeps the charges of no other organization waiting', async () => {
+test('a locked account does not delay the charges of other organizations', async () => {
   const [held, other] = [await createDirectCustomer(), await createDirectCustomer()]
   const account = await pool.connect()
   await account.query('set idle_in_transaction_session_timeout = 0')

@@ -1,7 +1,7 @@
 import type { PoolClient } from 'pg'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import { migrate } from '#cabinet/db/migrate'
-import { findRub } from '#cabinet/ledger/money'
+import { migrate } from '#core/db/migrate'
+import { findRub } from '#core/ledger/money'
 import { startEmbeddedPostgres } from '#standalone/postgres'
 import { createDatabase } from '../support/postgres.ts'
 import type { Process } from '../support/processes.ts'
@@ -39,13 +39,13 @@ test('Postgres killed while it books a batch: requests go on, and each is booked
   expect(worker.hasEnded()).toBe(false)
 })
 
-test('Postgres killed after it has booked a batch, before Redis was told: nothing is booked again', async () => {
+test('Postgres killed after posting a batch, before Redis is updated: nothing is posted again', async () => {
   const customer = await servedCustomer()
   const account = await lockAccount(customer)
   const costs = new Map<string, bigint>()
   await Promise.all(Array.from({ length: 5 }, () => complete(customer, costs)))
   await untilPosting()
-  stack.redis.freeze() // so that the worker cannot tell it
+  stack.redis.freeze() // so that the worker cannot update it
   try {
     await account.query('rollback')
     account.release()

@@ -55,7 +55,7 @@ async function lockAccount(organizationId: string): Promise<() => Promise<void>>
   return unlock
 }
 
-/** Makes the commit of whoever books for an organization wait; answers how to let it happen. */
+/** Delays the commit of a worker that posts for an organization. Returns a function that releases it. */
 async function blockCommits(organizationId: string): Promise<() => Promise<void>> {
   const client = await pool.connect()
   await client.query(`
@@ -91,7 +91,7 @@ async function expectEachOnce(customer: DirectCustomer, costs: ReadonlyMap<strin
   for (const [id, costNano] of costs) expect(books.get(id)).toMatchObject({ costNano, chargeRows: 1 })
 }
 
-test('a worker that dies between the commit and what it tells Redis: another one finishes, each charge counts once', async () => {
+test('a worker dies between the commit and the update of Redis: another one finishes, each charge counts once', async () => {
   const customer = await createDirectCustomer()
   const unlock = await lockAccount(customer.organizationId)
   const costs = await chargeAtOnce(customer, 3)

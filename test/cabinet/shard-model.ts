@@ -1,6 +1,6 @@
-import type { Hold } from '#cabinet/admission/admission-reply'
-import { type ChargeKind, outranks } from '#cabinet/ledger/charge-kind'
-import type { PostedBalance, PostedKeyDay } from '#cabinet/ledger/post-batch'
+import type { Hold } from '#core/admission/admission-reply'
+import { type ChargeKind, outranks } from '#core/ledger/charge-kind'
+import type { PostedBalance, PostedKeyDay } from '#core/ledger/post-batch'
 
 /** What the stream must contain of one entry. */
 export type ModelEntry = {
@@ -250,7 +250,7 @@ export class LedgerModel {
     return { keyId: this.#keyId, day, ...(this.#days.get(day) ?? { postedNano: 0n, version: 0n }) }
   }
 
-  /** As `post_batch`. Answers the balance and the key-days of the batch, new or not. */
+  /** Like `post_batch`. Returns the balance and the daily key spend of the batch, new or not. */
   book(entries: readonly ModelEntry[]) {
     for (const { requestId, chargeKind, costNano, day } of entries) {
       const before = this.booked.get(requestId)

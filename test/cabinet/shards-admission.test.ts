@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
-import type { Candidate } from '#cabinet/admission/admission'
-import type { AdmitAnswer } from '#cabinet/admission/admission-reply'
+import type { Candidate } from '#core/admission/admission'
+import type { AdmitAnswer } from '#core/admission/admission-reply'
 import { redisOfThisFile } from '../support/redis.ts'
 import { emptyRecord, fixedCandidate, holdOf, type KeySettings, openShard } from '../support/shards.ts'
 
@@ -131,13 +131,15 @@ test('a look at a refused key tells its day and balance too, whatever refuses it
   for (const [reason, { key, balanceNano = 5_000n }] of refusals) {
     await shard.set({ balanceNano, key: { dailyBudgetNano: 3_000n, ...key } })
     expect(await shard.admission.inspect(shard.shard, shard.secretHash)).toMatchObject({
-      ...{ outcome: 'refused', reason },
+      outcome: 'refused',
+      reason,
       key: { keyId: shard.keyId, day, balance: { ...balance, postedNano: balanceNano } },
     })
   }
   await shard.set({ key: { rpm: 0 } })
   expect(await shard.admission.count(shard.shard, shard.secretHash)).toMatchObject({
-    ...{ outcome: 'refused', reason: 'rpm' },
+    outcome: 'refused',
+    reason: 'rpm',
     key: { day: { limitNano: null, usedNano: 1_000n, heldNano: 20n }, balance: { heldNano: 20n } },
   })
 })
@@ -198,7 +200,7 @@ test.for([
   if (expected === 'admitted') expect((await shard.state()).allowedModels).toEqual(models)
 })
 
-test('an amount beyond every balance is held as 4 million roubles, and nothing overflows', async () => {
+test('an amount beyond every balance is held as 4 million rubles, and nothing overflows', async () => {
   const shard = await open({ balanceNano: 2n ** 62n })
   expect((await shard.hold(2n ** 70n)).holdNano).toBe(4_000_000_000_000_000n)
   expect(reasonOf(await shard.admit())).toBe('balance_reserved')
@@ -372,7 +374,7 @@ test('hold and charge count on the Moscow day of admission, also when it ends in
   expect(await shard.admit()).toMatchObject({ reason: 'daily_budget_exceeded', usedNano: 1_000n })
 })
 
-test('a clock that ran days ahead and comes back finds the budget of its day as it was, to the nano-rouble', async () => {
+test('a clock that ran days ahead and comes back finds the budget of its day as it was, to the nano-ruble', async () => {
   const shard = await open({ key: { dailyBudgetNano: 1_000n } })
   const running = await shard.hold(100n)
   await shard.settle(await shard.hold(1n), 400n)
@@ -399,7 +401,11 @@ test('a clock that ran days ahead and comes back finds the budget of its day as 
 
 describe('what is held is never more than what is available', () => {
   const chat = (output: Candidate['output'], more: Partial<Candidate> = {}): Candidate => ({
-    ...{ model: 'demo/echo', tokens: 10, promptNano: 1_000n, outputTokenNano: 10n, output },
+    model: 'demo/echo',
+    tokens: 10,
+    promptNano: 1_000n,
+    outputTokenNano: 10n,
+    output,
     ...more,
   })
   const open16k = chat({ limit: null, usual: 4_096, longest: 16_000 })

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { expect, onTestFinished, test } from 'vitest'
-import type { Hold } from '#cabinet/admission/admission-reply'
-import type { WaitingCharge } from '#cabinet/admission/internal/waiting-entry'
+import type { Hold } from '#core/admission/admission-reply'
+import type { WaitingCharge } from '#core/admission/waiting-entry'
 import { redisOfThisFile } from '../support/redis.ts'
 import { emptyRecord, holdOf, type OpenShard, openShard } from '../support/shards.ts'
 
@@ -268,7 +268,7 @@ test('an entry that nobody can read is handed on as it is, stops nothing, and ca
   expect(await amounts(shard)).toMatchObject({ pending: 0n })
 })
 
-test('costs beyond 2^53 in sum stay exact to the nano-rouble', async () => {
+test('costs beyond 2^53 in sum stay exact to the nano-ruble', async () => {
   const shard = await open({ balanceNano: 10n ** 18n })
   const most = 4_000_000_000_000_000n
   const holds: Hold[] = []

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { Charge } from '#cabinet/admission/admission'
-import type { Hold, ShardMark } from '#cabinet/admission/admission-reply'
-import { type ChargeKind, outranks } from '#cabinet/ledger/charge-kind'
+import type { Charge } from '#core/admission/admission'
+import type { Hold, ShardMark } from '#core/admission/admission-reply'
+import { type ChargeKind, outranks } from '#core/ledger/charge-kind'
 import { redisOfThisFile } from '../support/redis.ts'
 import { emptyRecord, fixedCandidate, openShard } from '../support/shards.ts'
 import { LedgerModel, ShardModel } from './shard-model.ts'
@@ -174,7 +174,7 @@ async function admit(run: Run, requestId: string, holdNano: bigint, tokens: numb
   const before = run.model.decide(run.nowMs(), request)
   const candidates = [fixedCandidate({ holdNano, tokens })]
   const answer = await run.shard.admit({ requestId, candidates, timeoutMs })
-  const after = run.model.decide(run.nowMs(), request) // the second may have changed meanwhile
+  const after = run.model.decide(run.nowMs(), request) // the second may have changed
   expect([before, after]).toContain(answer.outcome === 'refused' ? answer.reason : 'admitted')
   if (answer.outcome === 'refused') return
   const known = run.requests.find(({ hold }) => hold.requestId === requestId)

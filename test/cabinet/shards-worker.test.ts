@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
-import type { ProjectedRow } from '#cabinet/admission/internal/projected-rows'
-import { digestOf } from '#cabinet/catalogue/catalogue-document'
-import { createCatalogueCopy } from '#cabinet/catalogue/internal/published-catalogue'
-import { recordText } from '#cabinet/ledger/request-record'
+import type { ProjectedRow } from '#core/admission/projected-rows'
+import { digestOf } from '#core/catalog/catalog-document'
+import { createCatalogCopy } from '#core/catalog/internal/published-catalog'
+import { recordText } from '#core/ledger/request-record'
 import { redisOfThisFile } from '../support/redis.ts'
 import { emptyRecord, holdOf, type OpenShard, openShard, plainKey, plainSecret } from '../support/shards.ts'
 
@@ -24,8 +24,11 @@ async function reasonOf(shard: OpenShard): Promise<string> {
 test('an older row never undoes a newer one: a revoked key stays revoked', async () => {
   const shard = await open()
   const row = {
-    ...{ kind: 'secret' as const, hash: shard.secretHash, keyId: shard.keyId },
-    ...{ organizationId: shard.organizationId, validUntilMs: null },
+    kind: 'secret' as const,
+    hash: shard.secretHash,
+    keyId: shard.keyId,
+    organizationId: shard.organizationId,
+    validUntilMs: null,
   }
   const project = (version: bigint, state: 'active' | 'revoked') =>
     shard.posting.project(shard.shard, [{ ...row, version, state }], null)
@@ -185,7 +188,7 @@ test('a hold of the first release is swept, and one that nobody can read keeps n
 
 describe('a request whose lease has ended', () => {
   const timeoutMs = 60_000
-  /** One that was swept after it had delivered 70 nano-roubles. */
+  /** One that was swept after it had delivered 70 nano-rubles. */
   async function swept() {
     const shard = await open({ leaseMs: 1_000 })
     await shard.posting.sweep(shard.shard, 10)
@@ -430,42 +433,42 @@ test('a row takes the place of the newer version that Postgres has lost, and of 
   ])
 })
 
-test('the catalogue becomes exactly what was published, older revisions change nothing, a lost one is written again', async () => {
+test('the catalog becomes exactly what was published, older revisions change nothing, a lost one is written again', async () => {
   const { connection } = await open()
-  const catalogue = createCatalogueCopy(connection)
+  const catalog = createCatalogCopy(connection)
   await connection.redis.del('mg:routes', 'mg:routes:rev')
-  expect(await catalogue.readCatalogue()).toMatchObject({ revision: null, documentCount: 0 })
+  expect(await catalog.readCatalog()).toMatchObject({ revision: null, documentCount: 0 })
   const documents = new Map([
     ['route:a/b', 'one'],
     ['provider:a', 'two'],
   ])
-  expect(await catalogue.publishCatalogue(7n, documents)).toBe('published')
-  expect(await catalogue.publishCatalogue(7n, documents)).toBe('kept')
-  expect(await catalogue.publishCatalogue(6n, new Map())).toBe('kept')
-  expect(await catalogue.publishCatalogue(8n, new Map([['route:a/b', 'new']]))).toBe('published')
+  expect(await catalog.publishCatalog(7n, documents)).toBe('published')
+  expect(await catalog.publishCatalog(7n, documents)).toBe('kept')
+  expect(await catalog.publishCatalog(6n, new Map())).toBe('kept')
+  expect(await catalog.publishCatalog(8n, new Map([['route:a/b', 'new']]))).toBe('published')
   expect(await connection.redis.hgetall('mg:routes')).toEqual({ 'route:a/b': 'new' })
 
   await connection.redis.del('mg:routes')
-  expect(await catalogue.publishCatalogue(8n, documents)).toBe('published')
+  expect(await catalog.publishCatalog(8n, documents)).toBe('published')
   await connection.redis.del('mg:routes:rev')
-  expect(await catalogue.publishCatalogue(8n, documents)).toBe('published')
-  expect(await catalogue.readCatalogue()).toMatchObject({
+  expect(await catalog.publishCatalog(8n, documents)).toBe('published')
+  expect(await catalog.readCatalog()).toMatchObject({
     revision: 8n,
     digest: digestOf(documents),
     documentCount: 2,
   })
-  expect(await catalogue.publishCatalogue(9n, new Map())).toBe('published')
+  expect(await catalog.publishCatalog(9n, new Map())).toBe('published')
   expect(await connection.redis.exists('mg:routes')).toBe(0)
 })
 
 test('a new revision is announced to who listens', async () => {
   const { connection } = await open()
-  const catalogue = createCatalogueCopy(connection)
+  const catalog = createCatalogCopy(connection)
   const listener = connection.redis.duplicate({ enableOfflineQueue: true })
   onTestFinished(() => listener.disconnect())
   await listener.subscribe('mg:routes:rev')
   const heard = new Promise((resolve) => listener.once('message', (_channel, text) => resolve(text)))
-  await catalogue.publishCatalogue(1_000n, new Map([['route:a/b', 'x']]))
+  await catalog.publishCatalog(1_000n, new Map([['route:a/b', 'x']]))
   expect(await heard).toBe('1000')
 })
 

@@ -1,7 +1,7 @@
 import { argon2Sync, randomUUID } from 'node:crypto'
 import { describe, expect, test, vi } from 'vitest'
-import { readBalance } from '#cabinet/ledger/balance'
 import { beginSession } from '#cabinet/people/session-store'
+import { readBalance } from '#core/ledger/balance'
 import {
   aPassword,
   cabinetOfThisFile,
@@ -91,7 +91,8 @@ describe('a sign-in', () => {
     const tag = argon2Sync('argon2id', { message: aPassword, nonce, ...cost })
     const [salt, hash] = [nonce, tag].map((bytes) => bytes.toString('base64').replace(/=+$/, ''))
     await pool.query('update users set password_hash = $2 where id = $1', [
-      ...[userId, `$argon2id$v=19$m=8192,t=1,p=1$${salt}$${hash}`],
+      userId,
+      `$argon2id$v=19$m=8192,t=1,p=1$${salt}$${hash}`,
     ])
     expect((await login(email)).status).toBe(200)
     const { rows } = await pool.query('select password_hash from users where id = $1', [userId])
@@ -271,7 +272,9 @@ describe('agreeing to a newer version', () => {
     expect(Date.parse(me.accepted_offer_at)).toBeGreaterThan(Date.now() - 60_000)
     const listed = (await visitor.get('/me/consents')).body.data as Row[]
     expect(listed.filter(({ kind }) => kind === 'offer').map((each) => each.version)).toEqual([
-      ...[version, '2020-01-01', version],
+      version,
+      '2020-01-01',
+      version,
     ])
   })
 
@@ -281,7 +284,10 @@ describe('agreeing to a newer version', () => {
     for (const body of [
       { kind: 'offer', version: '2020-01-01' },
       { kind: 'offer', version: '2999-01-01' },
-      ...[{ kind: 'other', version }, { kind: 'offer' }, { kind: 'offer', version, withdrawn: true }, {}],
+      { kind: 'other', version },
+      { kind: 'offer' },
+      { kind: 'offer', version, withdrawn: true },
+      {},
     ])
       expect((await visitor.post('/me/consents', body)).body).toMatchObject({ code: 'validation_failed' })
     expect((await visitor.get('/me/consents')).text).toBe(before)
@@ -362,6 +368,34 @@ describe('a forgotten password', () => {
   })
 })
 
+test.each([
+  ['common_password', 'Password1234'],
+  ['repeated_password', ' '.repeat(12)],
+])(
+  '%s: no account begins with such a password, and none is given one by a link or in a session',
+  async (code, bad) => {
+    const { email, visitor } = await signUp(cabinet)
+    await cabinet.visitor().post('/auth/password/forgot', { email })
+    const token = await tokenTo(pool, email, 'reset_password')
+    const answers = [
+      await cabinet.visitor().post('/auth/register', registration({ password: bad })),
+      await cabinet.visitor().post('/auth/password/reset', { token, password: bad }),
+      await visitor.post('/auth/password/change', { current_password: aPassword, new_password: bad }),
+    ]
+    expect(answers.map(({ status, body }) => [status, body.errors[0].path, body.errors[0].code])).toEqual([
+      [422, 'password', code],
+      [422, 'password', code],
+      [422, 'new_password', code],
+    ])
+    expect(answers[0]?.body.errors[0].message).toMatch(/four random words/)
+    const { body } = await cabinet
+      .visitor()
+      .call('POST', '/auth/register', registration({ password: bad }), { 'accept-language': 'ru' })
+    expect(body.errors[0].message).toMatch(/четыре случайных слова/)
+    expect((await login(email)).status).toBe(200)
+  },
+)
+
 describe('a changed password', () => {
   test('needs the old one, ends every other session and every reset link, and a letter tells', async () => {
     const { email, visitor } = await signUp(cabinet)
@@ -435,7 +469,8 @@ test('a password that a reset has replaced meanwhile changes nothing any more', 
     await reset.query('begin')
     await reset.query(`update users set password_hash = '!' where id = $1`, [userId])
     const changing = visitor.post('/auth/password/change', {
-      ...{ current_password: aPassword, new_password: newPassword },
+      current_password: aPassword,
+      new_password: newPassword,
     })
     await vi.waitFor(async () => {
       const { rowCount } = await pool.query(

@@ -1,18 +1,18 @@
 import { randomUUID } from 'node:crypto'
 import { Client } from 'pg'
 import { expect, test, vi } from 'vitest'
-import { type ProviderDocument, routeDocumentSchema } from '#cabinet/catalogue/catalogue-document'
+import { type ProviderDocument, routeDocumentSchema } from '#core/catalog/catalog-document'
 import {
   putPrice,
   putProvider,
   putRoute,
-  readCatalogue,
-  readCatalogueRevision,
+  readCatalog,
+  readCatalogRevision,
   removeProvider,
   removeRoute,
   type StoredRoute,
-} from '#cabinet/catalogue/catalogue-store'
-import { findKey, hashKey } from '#cabinet/keys/key'
+} from '#core/catalog/catalog-store'
+import { findKey, hashKey } from '#core/keys/key'
 import {
   blockKey,
   createKey,
@@ -22,11 +22,11 @@ import {
   rotateKey,
   setLimits,
   unblockKey,
-} from '#cabinet/keys/key-store'
-import { nanoRub } from '#cabinet/ledger/money'
-import { createOrganization, findOrganization } from '#cabinet/organizations/organization-store'
-import { shardOf } from '#cabinet/redis/shard'
-import { storedRoute } from '../support/catalogue.ts'
+} from '#core/keys/key-store'
+import { nanoRub } from '#core/ledger/money'
+import { createOrganization, findOrganization } from '#core/organizations/organization-store'
+import { shardOf } from '#core/redis/shard'
+import { storedRoute } from '../support/catalog.ts'
 import { createCustomer, pepper } from '../support/customer.ts'
 import { createDatabase, databaseOfThisFile } from '../support/postgres.ts'
 import { inTestScope } from '../support/scope.ts'
@@ -194,7 +194,7 @@ function routeOf(model: string): StoredRoute {
   })
 }
 
-test('the catalogue carries each route with the price in force, and leaves out those without one', async () => {
+test('the catalog carries each route with the price in force, and leaves out those without one', async () => {
   await using database = await createDatabase()
   await inTestScope(database.pool, (client) => putProvider(client, provider))
   for (const model of ['a/priced', 'a/unpriced'])
@@ -203,10 +203,10 @@ test('the catalogue carries each route with the price in force, and leaves out t
   await inTestScope(database.pool, (client) => putPrice(client, 'a/priced', { ...price, input: nanoRub(1n) }))
   const { priceId } = await inTestScope(database.pool, (client) => putPrice(client, 'a/priced', price))
 
-  const catalogue = await readCatalogue(database.pool)
-  expect(catalogue.providers).toEqual([provider])
-  expect(catalogue.unpriced).toEqual(['a/unpriced'])
-  const routes = catalogue.routes.map((route) => routeDocumentSchema.parse(route))
+  const catalog = await readCatalog(database.pool)
+  expect(catalog.providers).toEqual([provider])
+  expect(catalog.unpriced).toEqual(['a/unpriced'])
+  const routes = catalog.routes.map((route) => routeDocumentSchema.parse(route))
   expect(routes).toMatchObject([
     { ...routeOf('a/free'), price: null },
     { ...routeOf('a/priced'), price: { id: priceId, ...price } },
@@ -227,11 +227,11 @@ test('the revision grows with every change and stays where nothing changed', asy
     () => inTestScope(db, (client) => removeProvider(client, 'demo')),
   ]
   for (const change of changes) {
-    const before = await readCatalogueRevision(db)
+    const before = await readCatalogRevision(db)
     await change()
-    expect(await readCatalogueRevision(db)).toBe(before + 1n)
+    expect(await readCatalogRevision(db)).toBe(before + 1n)
     await change()
-    expect(await readCatalogueRevision(db)).toBe(before + 1n)
+    expect(await readCatalogRevision(db)).toBe(before + 1n)
   }
 })
 
@@ -244,18 +244,18 @@ test('a price that comes into force by the clock makes a revision of its own', a
      values ($1, 'a/b', true, now() + interval '300 ms', 1, 1, 0)`,
     [randomUUID()],
   )
-  const before = await readCatalogue(db)
+  const before = await readCatalog(db)
   expect(before.unpriced).toEqual(['a/b'])
-  await vi.waitFor(async () => expect(await readCatalogueRevision(db)).toBe(before.revision + 1n))
-  expect((await readCatalogue(db)).unpriced).toEqual([])
-  expect(await readCatalogueRevision(db)).toBe(before.revision + 1n)
+  await vi.waitFor(async () => expect(await readCatalogRevision(db)).toBe(before.revision + 1n))
+  expect((await readCatalog(db)).unpriced).toEqual([])
+  expect(await readCatalogRevision(db)).toBe(before.revision + 1n)
 })
 
 test('a price written now counts now, though an earlier one was written while the clock was ahead, and when that time comes', async () => {
   await using database = await createDatabase()
   const db = database.pool
   await inTestScope(db, (client) => putRoute(client, routeOf('a/b'), 'priced'))
-  const inputInForce = async () => (await readCatalogue(db)).routes.map(({ price }) => price?.input)
+  const inputInForce = async () => (await readCatalog(db)).routes.map(({ price }) => price?.input)
   await db.query(
     `insert into model_prices (id, model, valid_from, input, output, per_request)
      values ($1, 'a/b', now() + interval '200 ms', 7, 7, 0)`,
@@ -278,7 +278,7 @@ test('a scheduled price counts from its time on, whatever was written before it,
   await using database = await createDatabase()
   const db = database.pool
   await inTestScope(db, (client) => putRoute(client, routeOf('a/b'), 'priced'))
-  const inputInForce = async () => (await readCatalogue(db)).routes.map(({ price }) => price?.input)
+  const inputInForce = async () => (await readCatalog(db)).routes.map(({ price }) => price?.input)
   await inTestScope(db, (client) => putPrice(client, 'a/b', { ...price, input: nanoRub(7n) }))
   await db.query(
     `insert into model_prices (id, model, scheduled, valid_from, input, output, per_request)
@@ -306,11 +306,11 @@ test('ten thousand routes are read within two seconds', async () => {
      select gen_random_uuid(), 'm/' || n, n, n, 0 from generate_series(1, 10000) n`,
   )
   const start = performance.now()
-  expect((await readCatalogue(db)).routes).toHaveLength(10_000)
+  expect((await readCatalog(db)).routes).toHaveLength(10_000)
   expect(performance.now() - start).toBeLessThan(2_000)
 })
 
-test('changes of keys, catalogue and credits are announced, and charges are not', async () => {
+test('changes of keys, catalog and credits are announced, and charges are not', async () => {
   const listener = new Client({ connectionString: url })
   await listener.connect()
   const heard: (string | undefined)[] = []

@@ -2,8 +2,9 @@ import { randomUUID } from 'node:crypto'
 import { generateSync } from 'otplib'
 import { describe, expect, test } from 'vitest'
 import { proofHeader } from '#cabinet/api/proof-of-work'
+import { solve } from '#standalone/solve-proof'
 import { aPassword, cabinetOfThisFile, newEmail, registration, signUp } from '../support/cabinet.ts'
-import { postProven, solve } from '../support/proof.ts'
+import { postProven } from '../support/proof.ts'
 import { startTestWeb } from '../support/web.ts'
 import { webSettings } from '../support/web-settings.ts'
 
@@ -13,7 +14,7 @@ const { pool } = cabinet
 const newPassword = 'another battery, another staple'
 const forgotten = () => ({ email: newEmail() })
 
-/** Somebody from whose address so many letters were asked for that a proof is needed. */
+/** A user for whose address so many emails were requested that a proof is required. */
 async function askedForProof(of = cabinet) {
   const visitor = of.visitor()
   for (let n = 0; n < 10; n++)
@@ -55,7 +56,7 @@ describe('above a threshold', () => {
     expect(elsewhere.status).toBe(428)
   })
 
-  test('what is no valid call counts against nobody', async () => {
+  test('an invalid call counts against no one', async () => {
     const visitor = cabinet.visitor()
     const tries = Array.from({ length: 60 }, () => visitor.post('/auth/login', { email: 'x', password: 'x' }))
     expect(new Set((await Promise.all(tries)).map(({ status }) => status))).toEqual(new Set([422]))
@@ -80,7 +81,8 @@ describe('strangers who fail', () => {
     await guess(email, 12)
     expect((await cabinet.visitor().post('/auth/login', { email, password: aPassword })).status).toBe(428)
     const changed = await visitor.post('/auth/password/change', {
-      ...{ current_password: aPassword, new_password: newPassword },
+      current_password: aPassword,
+      new_password: newPassword,
     })
     expect(changed.status).toBe(204)
     expect((await visitor.post('/auth/login', { email, password: newPassword })).status).toBe(200)
@@ -136,7 +138,7 @@ describe('a device that has signed in', () => {
     expect((await visitor.post('/auth/login', { email, password: aPassword })).status).toBe(428)
   })
 
-  test('of somebody else is as good as none', async () => {
+  test('of another user is as good as none', async () => {
     const [{ email }, { visitor }] = [await signUp(cabinet), await signUp(cabinet)]
     await guess(email, 6)
     expect((await visitor.post('/auth/login', { email, password: aPassword })).status).toBe(428)
@@ -164,6 +166,12 @@ describe('a device that has signed in', () => {
   })
 })
 
-test('whoever registers is asked for nothing below the threshold', async () => {
-  expect((await cabinet.visitor().post('/auth/register', registration())).status).toBe(202)
+test('registration always requires a proof of work', async () => {
+  const visitor = cabinet.visitor()
+  const asked = await visitor.call('POST', '/auth/register', registration(), { [proofHeader]: '' })
+  expect([asked.status, asked.body.challenge.parameters.data]).toEqual([
+    428,
+    { operation: 'register', work: 1 },
+  ])
+  expect((await visitor.post('/auth/register', registration())).status).toBe(202)
 })

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { inTransaction } from '#cabinet/db/transaction'
+import { inTransaction } from '#core/db/transaction'
 import { databaseOfThisFile } from '../support/postgres.ts'
 
 const { pool } = await databaseOfThisFile()

@@ -1,8 +1,8 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { buildPagesIfOlder, pagesFolder } from '#cabinet/ui/build-pages'
-import { pageRoutes } from '#cabinet/ui/page-routes'
+import { buildPagesIfOlder, pagesFolder } from '#cabinet/pages/build-pages'
+import { pageRoutes } from '#cabinet/pages/page-routes'
 import { buildApp } from '#cabinet/web/internal/app'
 import { createWebMetrics } from '#cabinet/web/internal/metrics'
 import { unthrottled } from '../support/no-throttles.ts'
@@ -111,8 +111,14 @@ describe('a file of the pages', () => {
 
 test('without built pages the API answers all the same, and a page says what to run', async () => {
   const app = buildApp({
-    ...{ pool: database.pool, keyPepper: 'p', routes: [], endpoints: [], ...unthrottled },
-    ...{ appOrigin: 'http://localhost:3000', trustedProxies: [], metrics: createWebMetrics() },
+    pool: database.pool,
+    keyPepper: 'p',
+    routes: [],
+    endpoints: [],
+    ...unthrottled,
+    appOrigin: 'http://localhost:3000',
+    trustedProxies: [],
+    metrics: createWebMetrics(),
     site: { pages: undefined, gatewayOrigin: 'http://localhost:8080' },
     log: { debug: () => undefined, info: () => undefined } as never,
     now: () => 0,

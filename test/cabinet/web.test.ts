@@ -5,19 +5,19 @@ import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { z } from 'zod'
 import { endpoint } from '#cabinet/api/endpoint'
 import type { Rate } from '#cabinet/api/throttles'
-import { orUnavailable } from '#cabinet/db/availability'
-import { createPool } from '#cabinet/db/pool'
-import { hashKey, writeKey } from '#cabinet/keys/key'
-import { blockKey, createKey, revokeKey, rotateKey, unblockKey } from '#cabinet/keys/key-store'
-import { postBatch } from '#cabinet/ledger/post-batch'
-import { receiptRoute } from '#cabinet/ledger/receipt-route'
+import { receiptRoute } from '#cabinet/billing/receipt-route'
 import { register } from '#cabinet/people/auth-contracts'
-import { shardOf } from '#cabinet/redis/shard'
 import { readConfig } from '#cabinet/web/config'
 import type { WebRoute } from '#cabinet/web/internal/add-route'
 import { buildApp } from '#cabinet/web/internal/app'
 import { createWebMetrics } from '#cabinet/web/internal/metrics'
 import { startWeb, type Web } from '#cabinet/web/start-web'
+import { orUnavailable } from '#core/db/availability'
+import { createPool } from '#core/db/pool'
+import { hashKey, writeKey } from '#core/keys/key'
+import { blockKey, createKey, revokeKey, rotateKey, unblockKey } from '#core/keys/key-store'
+import { postBatch } from '#core/ledger/post-batch'
+import { shardOf } from '#core/redis/shard'
 import { registration } from '../support/cabinet.ts'
 import { createCustomer, entryOf, pepper, recordOf } from '../support/customer.ts'
 import { noThrottles, unthrottled } from '../support/no-throttles.ts'
@@ -189,7 +189,7 @@ describe('a key', () => {
   })
 })
 
-/** A key as somebody writes it who does not know the pepper: it has a right checksum alone. */
+/** A key written without knowing the pepper: only its checksum is right. */
 function madeUp() {
   return writeKey(shardOf('nobody'), randomBytes(32), 'a pepper of somebody else, 32 letters')
 }
@@ -205,13 +205,22 @@ test('a second route has its own refusals, limit and messages, and none of the f
     found: async ({ params }) => ({ body: params }),
   }
   const invoices: WebRoute = {
-    ...{ method: 'GET', url: '/v1/invoices/:id', access: 'api_key', limit: { perMinute: 4, of: 'invoices' } },
+    method: 'GET',
+    url: '/v1/invoices/:id',
+    access: 'api_key',
+    limit: { perMinute: 4, of: 'invoices' },
     messages: { unavailable: 'Invoices are unavailable.', failed: 'The invoice could not be read.' },
     handle: async (request) => handled[request.params.id ?? '']?.(request) ?? { body: {} },
   }
   const app = buildApp({
-    ...{ pool, keyPepper: pepper, metrics: createWebMetrics(), now: () => 0 },
-    ...{ endpoints: [], trustedProxies: [], appOrigin: 'http://localhost', ...unthrottled },
+    pool,
+    keyPepper: pepper,
+    metrics: createWebMetrics(),
+    now: () => 0,
+    endpoints: [],
+    trustedProxies: [],
+    appOrigin: 'http://localhost',
+    ...unthrottled,
     routes: [receiptRoute(pool, { perMinute: 1 }), invoices],
     log: { ...quiet, error: () => undefined },
   })
@@ -240,8 +249,15 @@ test('who registers more than 300 people in a day from one address proves more w
     return perS === 86_400 ? 602 : 1
   }
   const app = buildApp({
-    ...{ pool, keyPepper: pepper, metrics: createWebMetrics(), now: () => 0, log: quiet, routes: [] },
-    ...{ trustedProxies: [], appOrigin: 'http://localhost', ...unthrottled },
+    pool,
+    keyPepper: pepper,
+    metrics: createWebMetrics(),
+    now: () => 0,
+    log: quiet,
+    routes: [],
+    trustedProxies: [],
+    appOrigin: 'http://localhost',
+    ...unthrottled,
     throttles: { ...noThrottles, tally },
     endpoints: [endpoint(register, async () => ({ problem: { code: 'internal' } }))],
   })
@@ -254,15 +270,21 @@ test('who registers more than 300 people in a day from one address proves more w
       challenge: { parameters: { data: { operation: 'register', work: 2 } } },
     },
   ])
-  expect(counted).toEqual([
-    ...['10 in 60 s by 127.0.0.1', '300 in 86400 s by 127.0.0.1', '100 in 10 s by all'],
-  ])
+  expect(counted).toEqual(['10 in 60 s by 127.0.0.1', '300 in 86400 s by 127.0.0.1', '100 in 10 s by all'])
 })
 
-test('a connection on which nothing moves for a minute is closed: nobody keeps an export open by not reading it', async () => {
+test('a connection idle for a minute is closed, so that unread exports do not stay open', async () => {
   const app = buildApp({
-    ...{ pool, keyPepper: pepper, metrics: createWebMetrics(), now: () => 0, log: quiet, routes: [] },
-    ...{ endpoints: [], trustedProxies: [], appOrigin: 'http://localhost', ...unthrottled },
+    pool,
+    keyPepper: pepper,
+    metrics: createWebMetrics(),
+    now: () => 0,
+    log: quiet,
+    routes: [],
+    endpoints: [],
+    trustedProxies: [],
+    appOrigin: 'http://localhost',
+    ...unthrottled,
   })
   onTestFinished(() => app.close())
   await app.ready()
@@ -276,14 +298,24 @@ test('a change is answered whole, whatever version of it the caller has; a readi
     endpoint({ ...facts, operation: `${method}Thing`, summary: 'A thing', method }, handle),
   )
   const app = buildApp({
-    ...{ pool, keyPepper: pepper, metrics: createWebMetrics(), now: () => 0, log: quiet, routes: [] },
-    ...{ endpoints, trustedProxies: [], appOrigin: 'http://localhost', ...unthrottled },
+    pool,
+    keyPepper: pepper,
+    metrics: createWebMetrics(),
+    now: () => 0,
+    log: quiet,
+    routes: [],
+    endpoints,
+    trustedProxies: [],
+    appOrigin: 'http://localhost',
+    ...unthrottled,
   })
   onTestFinished(() => app.close())
   const told = []
   for (const method of ['GET', 'PATCH'] as const) {
     const { statusCode } = await app.inject({
-      ...{ method, url: '/api/v1/thing', headers: { 'if-none-match': '"v"' } },
+      method,
+      url: '/api/v1/thing',
+      headers: { 'if-none-match': '"v"' },
     })
     told.push(statusCode)
   }
@@ -299,7 +331,7 @@ test('an address without anything behind it is a problem of RFC 9457', async () 
   expect(await response.json()).toMatchObject({ status: 404 })
 })
 
-test('it tells its health and numbers on a port of its own', async () => {
+test('it serves its health and metrics on a separate port', async () => {
   const admin = `http://127.0.0.1:${web.adminPort}`
   expect((await fetch(`${admin}/readyz`)).status).toBe(200)
   expect(await (await fetch(`${admin}/metrics`)).text()).toContain(
@@ -330,7 +362,10 @@ test('what is mounted gets its requests unread, from the address that calls, and
   onTestFinished(() => dispatcher.close())
   const ask = async (path: string, method: 'POST' | 'PUT') => {
     const { body } = await request(`http://127.0.0.1:${mounted.port}${path}`, {
-      ...{ dispatcher, method, body: 'not json', headers: { 'x-forwarded-for': '127.0.0.1' } },
+      dispatcher,
+      method,
+      body: 'not json',
+      headers: { 'x-forwarded-for': '127.0.0.1' },
     })
     return body.json()
   }

@@ -5,8 +5,8 @@ import { afterAll, expect, test } from 'vitest'
 import { listedAddress, startReceiver, webhookOf } from '../support/money-in.ts'
 import { databaseOfThisFile } from '../support/postgres.ts'
 
-// Each caller and each proxy has an address of its own: Linux lets a client take any of 127.0.0.0/8. The receiver listens
-// on IPv6 and IPv4 at once, so that it sees them as ::ffff:127.0.0.x.
+// Each caller and each proxy has its own address: Linux lets a client use any of 127.0.0.0/8. The receiver listens on
+// IPv6 and IPv4 at once, so that it sees them as ::ffff:127.0.0.x.
 const [stranger, trusted, alsoTrusted, untrusted] = [
   '127.0.0.3',
   '127.0.0.4',
@@ -25,7 +25,7 @@ afterAll(() => Promise.all([behindProxies.kill(), believingNobody.kill()]))
 type Custom = (given: string | undefined, peer: string) => string | string[] | undefined
 
 const appends: Custom = (given, peer) => (given === undefined ? peer : `${given}, ${peer}`)
-/** In a line of its own, as some do. */
+/** In a separate header line, like some proxies. */
 const addsLine: Custom = (given, peer) => (given === undefined ? peer : [given, peer])
 const replaces: Custom = (_given, peer) => peer
 const says: (lie: string) => Custom = (lie) => () => lie
@@ -35,7 +35,7 @@ const passesOn: Custom = (given) => given
 
 type Hop = { readonly from: string; readonly custom: Custom }
 
-/** A proxy that calls on from an address of its own. Answers where it listens. */
+/** A proxy that forwards calls from its own address. Returns the address that it listens on. */
 async function startProxy(to: string, { from, custom }: Hop): Promise<string> {
   const target = new URL(to)
   const proxy = createServer((incoming, answer) => {
@@ -43,8 +43,12 @@ async function startProxy(to: string, { from, custom }: Hop): Promise<string> {
     const { 'x-forwarded-for': _, ...headers } = incoming.headers
     const outgoing = request(
       {
-        ...{ host: target.hostname, port: target.port, path: incoming.url, method: incoming.method },
-        ...{ localAddress: from, agent: false },
+        host: target.hostname,
+        port: target.port,
+        path: incoming.url,
+        method: incoming.method,
+        localAddress: from,
+        agent: false,
         headers: { ...headers, ...(forwarded === undefined ? {} : { 'x-forwarded-for': forwarded }) },
       },
       (received) => received.pipe(answer.writeHead(received.statusCode ?? 0)),
@@ -77,8 +81,13 @@ async function statusFrom(
     ...(claim === undefined ? {} : { 'x-forwarded-for': claim }),
   }
   const calling = request({
-    ...{ host: hostname, port, path: `${pathname}${search}`, method: 'POST', headers },
-    ...{ localAddress: from, agent: false },
+    host: hostname,
+    port,
+    path: `${pathname}${search}`,
+    method: 'POST',
+    headers,
+    localAddress: from,
+    agent: false,
   })
   calling.end('{"type":"notification","event":"payment.succeeded","object":{"id":"1"}}')
   const [answer] = (await once(calling, 'response')) as [IncomingMessage]

@@ -4,10 +4,13 @@ import { connect } from 'node:net'
 import { Readable } from 'node:stream'
 import fc from 'fast-check'
 import { afterAll, expect, test } from 'vitest'
+import { isSlowRun } from '../support/environment.ts'
 import { databaseOfThisFile, urlAs } from '../support/postgres.ts'
 import { startProcess } from '../support/processes.ts'
 import { readMetric } from '../support/read-metric.ts'
 import { createCaller } from '../support/webhook-caller.ts'
+
+const usual = test.skipIf(isSlowRun)
 
 // A real receiver, called over connections that stay open, as the provider keeps them.
 const [listed, stranger] = ['127.0.0.2', '127.0.0.3']
@@ -19,8 +22,12 @@ const receiver = await startProcess(
   'cabinet/webhook/main.ts',
   {
     DATABASE_URL: urlAs('model_gateway_webhook', database.url),
-    ...{ WEBHOOK_SECRET: secret, WEBHOOK_ALLOWED_CIDRS: listed, LOG_LEVEL: 'trace' },
-    ...{ WEBHOOK_PORT: '0', WEBHOOK_ADMIN_PORT: '0', WEBHOOK_HOST: '127.0.0.1' },
+    WEBHOOK_SECRET: secret,
+    WEBHOOK_ALLOWED_CIDRS: listed,
+    LOG_LEVEL: 'trace',
+    WEBHOOK_PORT: '0',
+    WEBHOOK_ADMIN_PORT: '0',
+    WEBHOOK_HOST: '127.0.0.1',
   },
   (line) => void lines.push(line),
 )
@@ -34,7 +41,7 @@ const path = '/webhooks/yookassa'
 const opened = `${path}?secret=${secret}`
 const bodyBytesMax = 64 * 1024
 
-/** The status that a call is answered with; a notification from the listed address with the right secret unless said. */
+/** The status of a call. By default a notification from a listed address with the right secret. */
 const call = (options: Parameters<typeof caller.call>[0]) =>
   caller.call({ path: opened, from: listed, body: JSON.stringify(hint()), ...options })
 
@@ -52,7 +59,7 @@ function sized(bytes: number): string {
 
 const encoded = [...secret].map((letter) => `%${letter.charCodeAt(0).toString(16)}`).join('')
 
-test.each<readonly [what: string, status: number, options: Parameters<typeof caller.call>[0]]>([
+usual.each<readonly [what: string, status: number, options: Parameters<typeof caller.call>[0]]>([
   ['another address', 403, { from: stranger }],
   [
     'another address that claims the listed one',
@@ -96,7 +103,7 @@ test.each<readonly [what: string, status: number, options: Parameters<typeof cal
   expect(await inboxCount()).toBe(before)
 })
 
-test.each<readonly [what: string, options: Parameters<typeof caller.call>[0]]>([
+usual.each<readonly [what: string, options: Parameters<typeof caller.call>[0]]>([
   ['the secret percent-encoded', { path: `${path}?secret=${encoded}` }],
   ['another parameter beside it', { path: `${opened}&a=b` }],
   ['64 KiB', { body: sized(bodyBytesMax) }],
@@ -109,8 +116,8 @@ test.each<readonly [what: string, options: Parameters<typeof caller.call>[0]]>([
   expect(await inboxCount()).toBe(before + 1)
 })
 
-const seed = 20
-const fuzzedCount = 10_000
+const seed = isSlowRun ? 120 : 20
+const fuzzedCount = isSlowRun ? 8_000 : 2_000
 const laneCount = 16
 
 /** `usual` so many times as often as `odd`. */
@@ -191,7 +198,7 @@ const fuzzedCall = fc.record({
 })
 type FuzzedCall = typeof fuzzedCall extends fc.Arbitrary<infer Call> ? Call : never
 
-/** Written anew, and so owing nothing to the receiver. */
+/** Written from scratch, independent of the receiver. */
 function isNotification(body: string | Buffer): boolean {
   try {
     const { type, event, object } = JSON.parse(body.toString())
@@ -209,14 +216,14 @@ async function canPostgresHold(body: string | Buffer): Promise<boolean> {
   )
 }
 
-/** What a call has to be answered with; what was stored, Postgres could hold. */
+/** The required response. Stored values were values that Postgres can store. */
 async function expectedOf({ body, from, path: called }: FuzzedCall, status: number): Promise<number> {
   if (from !== listed) return 403
   if (called !== opened) return 401
   return isNotification(body) && (status === 200 || (await canPostgresHold(body))) ? 200 : 400
 }
 
-test('of 10,000 fuzzed calls, those that are notifications are stored, and no other; none is answered with 5xx', async () => {
+test('of thousands of fuzzed calls, those that are notifications are stored, and no other; none is answered with 5xx', async () => {
   const before = await inboxCount()
   const calls = fc.sample(fuzzedCall, { seed, numRuns: fuzzedCount })
   const counts = new Map<number, number>()
@@ -235,30 +242,34 @@ test('of 10,000 fuzzed calls, those that are notifications are stored, and no ot
   expect(await inboxCount()).toBe(before + (counts.get(200) ?? 0))
 }, 60_000)
 
-test('what was refused is counted and logged without saying what it said, and nothing failed', async () => {
+usual('what was refused is counted and logged without saying what it said, and nothing failed', async () => {
   for (const outcome of ['malformed', 'wrong_secret', 'wrong_address', 'too_large', 'wrong_method'])
     expect(await readMetric(receiver, `webhook_calls_total{outcome="${outcome}"}`)).toBeGreaterThan(0)
   expect(await readMetric(receiver, 'webhook_calls_total{outcome="failed"}')).toBe(0)
-  expect(lines.join('\n')).toContain('webhook calls were refused')
+  expect(lines.join('\n')).toContain('webhook calls rejected')
   for (const line of lines) {
-    expect(line).not.toContain('could not be stored')
+    expect(line).not.toContain('notifications not stored')
     expect(line).not.toContain(secret)
   }
 })
 
-test('every answer has the security headers, and a body that does not arrive is not waited for beyond 15 s', async () => {
-  const answer = await fetch(new URL(opened, receiver.baseUrl), { method: 'GET' })
-  expect(answer.headers.get('x-content-type-options')).toBe('nosniff')
-  expect(answer.headers.get('content-security-policy')).toContain("default-src 'none'")
-  const { port } = new URL(receiver.baseUrl)
-  const slow = Array.from({ length: 20 }, () =>
-    connect({ port: Number(port), host: '127.0.0.1', localAddress: listed }),
-  )
-  const startedAtMs = performance.now()
-  for (const socket of slow) {
-    socket.on('error', () => undefined).resume()
-    socket.write(`POST ${opened} HTTP/1.1\r\nhost: x\r\ncontent-length: 100\r\n\r\n{`)
-  }
-  await Promise.all(slow.map((socket) => once(socket, 'close')))
-  expect(performance.now() - startedAtMs).toBeLessThan(19_000)
-}, 40_000)
+usual(
+  'every answer has the security headers, and a body that does not arrive is not waited for beyond 15 s',
+  async () => {
+    const answer = await fetch(new URL(opened, receiver.baseUrl), { method: 'GET' })
+    expect(answer.headers.get('x-content-type-options')).toBe('nosniff')
+    expect(answer.headers.get('content-security-policy')).toContain("default-src 'none'")
+    const { port } = new URL(receiver.baseUrl)
+    const slow = Array.from({ length: 20 }, () =>
+      connect({ port: Number(port), host: '127.0.0.1', localAddress: listed }),
+    )
+    const startedAtMs = performance.now()
+    for (const socket of slow) {
+      socket.on('error', () => undefined).resume()
+      socket.write(`POST ${opened} HTTP/1.1\r\nhost: x\r\ncontent-length: 100\r\n\r\n{`)
+    }
+    await Promise.all(slow.map((socket) => once(socket, 'close')))
+    expect(performance.now() - startedAtMs).toBeLessThan(19_000)
+  },
+  40_000,
+)

@@ -30,7 +30,7 @@ test('while Postgres is away every notification is answered 503, and the log is 
   const statuses = await Promise.all(Array.from({ length: 200 }, notify))
   expect(new Set(statuses)).toEqual(new Set([503]))
   await vi.waitFor(() => {
-    const failures = lines.filter((line) => line.includes('could not be stored'))
+    const failures = lines.filter((line) => line.includes('notifications not stored'))
     expect(failures.map((line) => JSON.parse(line))).toMatchObject([
       { level: 50, failed: { ECONNREFUSED: 1 } },
     ])

@@ -127,6 +127,7 @@ test('each job says how often it runs: what its age is compared with', async () 
     pepper: 60,
     low_balance: 30,
     expiry: 600,
+    trials: 30,
     letters: 2,
     letters_removal: 3600,
     payment_backlog: 5,

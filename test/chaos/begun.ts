@@ -13,7 +13,7 @@ export type Freeze = {
   readonly keptMs: number
 }
 
-/** What the verdict has to know of the faults that there were. */
+/** The history of faults, for the evaluation. */
 export type FaultHistory = {
   readonly freezes: Freeze[]
   /** When Redis lost data, or may have. */
@@ -22,13 +22,13 @@ export type FaultHistory = {
   readonly endedPids: Map<number, number>
 }
 
-/** Claims the targets while it acts; nothing else happens to them meanwhile. */
+/** Claims the targets while it acts; no other fault affects them during that time. */
 export function on(targets: readonly { busy: boolean }[], act: () => Promise<unknown>): Begun {
   for (const target of targets) target.busy = true
   const over = act().then(() => {
     for (const target of targets) target.busy = false
   })
-  over.catch(() => undefined) // whoever waits for the end hears of it
+  over.catch(() => undefined) // the caller that waits for the end gets the error
   return { over }
 }
 

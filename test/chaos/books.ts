@@ -1,7 +1,7 @@
 import type { Pool } from 'pg'
-import { inTransaction } from '#cabinet/db/transaction'
-import type { RedisConnection } from '#cabinet/redis/redis-connection'
-import { allShards, chargesName, shardPrefix } from '#cabinet/redis/shard'
+import { inTransaction } from '#core/db/transaction'
+import type { RedisConnection } from '#core/redis/redis-connection'
+import { allShards, chargesName, shardPrefix } from '#core/redis/shard'
 import { tagOfDropped } from './request-plan.ts'
 
 /** One request as Postgres has it. */
@@ -96,7 +96,7 @@ export async function countRejected(pool: Pool): Promise<number> {
   return rows[0]?.count ?? 0
 }
 
-/** Holds that nobody has ended, and charges that wait for Postgres. */
+/** Holds that are still open, and charges that wait for Postgres. */
 export async function countOpen(connection: RedisConnection): Promise<{ holds: number; charges: number }> {
   const counts = await connection.ask((redis) =>
     Promise.all(

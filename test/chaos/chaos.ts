@@ -18,7 +18,7 @@ const startMsMax = 60_000
 const patienceMs = 15_000
 const crashEveryMs = 500
 
-/** Starts everything, breaks it as the seed says, waits until it has healed, and judges. */
+/** Starts everything, injects the faults of the seed, waits for recovery, and evaluates. */
 export async function runChaos(options: ChaosOptions): Promise<Report> {
   const startedAtMs = performance.now()
   const cluster = await startCluster(options)

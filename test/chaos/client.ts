@@ -1,4 +1,4 @@
-import { findRub } from '#cabinet/ledger/money'
+import { findRub } from '#core/ledger/money'
 import type { Usage } from './journal.ts'
 import type { RequestPlan } from './request-plan.ts'
 
@@ -12,12 +12,15 @@ export type Reading = {
   readonly status: number | null
   /** Of an error. */
   readonly code: string | null
-  /** The cost that the client was told: header, or `usage.cost_rub`. */
+  /** The cost that the client received: header, or `usage.cost_rub`. */
   readonly toldNano: bigint | null
   readonly toldUsage: Usage | null
 }
 
-/** A client that waits for longer than this would wait for ever: longer than any deadline of ours and any freeze. */
+/**
+ * A client that waits for longer than this would wait forever: it is longer than any deadline of the system
+ * and any freeze.
+ */
 const patienceMs = 45_000
 
 const nothingRead: Reading = {

@@ -4,12 +4,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Pool } from 'pg'
-import { migrate } from '#cabinet/db/migrate'
-import { createPool } from '#cabinet/db/pool'
-import { connectRedis, type RedisConnection } from '#cabinet/redis/redis-connection'
+import { migrate } from '#core/db/migrate'
+import { createPool } from '#core/db/pool'
+import { connectRedis, type RedisConnection } from '#core/redis/redis-connection'
 import { type PostgresServer, startEmbeddedPostgres } from '#standalone/postgres'
 import { type RedisServer, startRedis } from '#standalone/redis'
-import { createModel, createProvider } from '../support/catalogue.ts'
+import { createModel, createProvider } from '../support/catalog.ts'
 import { urlAs } from '../support/postgres.ts'
 import { type Process, secrets, startProcess } from '../support/processes.ts'
 import { redisLogins, redisUrlOf } from '../support/redis-logins.ts'
@@ -22,14 +22,14 @@ import { type ChaosTill, notifyFrom, startChaosTill } from './till.ts'
 /** A place for one of our processes; who runs there changes with every death. */
 export type Slot = {
   readonly name: string
-  /** `undefined` while nobody runs there. */
+  /** `undefined` while no process runs there. */
   process: Process | undefined
   /** A fault is under way here: a death is meant, and no other fault may begin. */
   busy: boolean
   start(): Promise<void>
 }
 
-/** A target of faults that is not a process of ours. */
+/** A target of faults that is not a process of this project. */
 type Server = { busy: boolean }
 
 export type Cluster = {
@@ -45,9 +45,9 @@ export type Cluster = {
   /** The cabinet's web process, and the receiver of notifications. */
   readonly web: Slot
   readonly receiver: Slot
-  /** What the processes said about these requests. */
+  /** The log lines of the processes about these requests. */
   findLogLines(requestIds: readonly string[]): Promise<readonly string[]>
-  /** The last lines that a slot's processes said. */
+  /** The last log lines of a slot's processes. */
   readLogTail(slot: string): Promise<readonly string[]>
   dispose(): Promise<void>
 }
@@ -60,7 +60,10 @@ const foundLinesMax = 30
 /** The last look at a million requests takes a while. */
 const statementMsMax = 600_000
 
-/** Redis (AOF), Postgres, the provider, the till, and our processes, all started and all of them ours to kill. */
+/**
+ * Starts Redis (AOF), Postgres, the provider, the test payment provider and this project's processes. The
+ * test may kill any of them.
+ */
 export async function startCluster(options: {
   readonly seed: number
   readonly renewEveryMs: number
@@ -81,7 +84,7 @@ export async function startCluster(options: {
   })
   const connection = connectRedis(redis.url, { name: 'chaos', timeoutMs: 1_000 })
   await migrate(pool)
-  await fillCatalogue(pool, provider.url)
+  await fillCatalog(pool, provider.url)
   const lease = { RENEW_EVERY_MS: String(options.renewEveryMs), LEASE_MS: String(options.leaseMs) }
   const env = { ...secrets, ...lease, LOG_LEVEL: 'info' }
   const shop = shopSettingsOf(till)
@@ -93,24 +96,7 @@ export async function startCluster(options: {
       note,
       ...(onStarted === undefined ? {} : { onStarted }),
     })
-  const workers = Array.from({ length: workerCount }, (_, n) =>
-    slotOf(`worker-${n}`, 'cabinet/worker/main.ts', {
-      ...shop,
-      REDIS_URL: redisUrlOf.worker(redis.url),
-      DATABASE_URL: urlAs('model_gateway_worker', postgres.url),
-      WORKER_ADMIN_PORT: '0',
-      WORKER_HOST: '127.0.0.1',
-    }),
-  )
-  const gateways = Array.from({ length: gatewayCount }, (_, n) =>
-    slotOf(`gateway-${n}`, 'gateway/main.ts', {
-      REDIS_URL: redisUrlOf.gateway(redis.url),
-      GATEWAY_PORT: '0',
-      GATEWAY_ADMIN_PORT: '0',
-      GATEWAY_HOST: '127.0.0.1',
-      UPSTREAM_ALLOWED_CIDRS: '127.0.0.0/8',
-    }),
-  )
+  const { workers, gateways } = createDataPlaneSlots(slotOf, { redis, postgres, shop })
   const { web, receiver } = createCabinetSlots(slotOf, { redis, postgres, till, shop })
   const slots = [...workers, ...gateways, web, receiver]
   await Promise.all(slots.map((slot) => slot.start()))
@@ -169,9 +155,40 @@ function createSlot(
   return slot
 }
 
-/** The processes that people and the till talk to. */
+type SlotOf = (name: string, entry: string, own: Environment, onStarted?: Started) => Slot
+
+function createDataPlaneSlots(
+  slotOf: SlotOf,
+  {
+    redis,
+    postgres,
+    shop,
+  }: { readonly redis: RedisServer; readonly postgres: PostgresServer; readonly shop: Environment },
+) {
+  const workers = Array.from({ length: workerCount }, (_, n) =>
+    slotOf(`worker-${n}`, 'worker/main.ts', {
+      ...shop,
+      REDIS_URL: redisUrlOf.worker(redis.url),
+      DATABASE_URL: urlAs('model_gateway_worker', postgres.url),
+      WORKER_ADMIN_PORT: '0',
+      WORKER_HOST: '127.0.0.1',
+    }),
+  )
+  const gateways = Array.from({ length: gatewayCount }, (_, n) =>
+    slotOf(`gateway-${n}`, 'gateway/main.ts', {
+      REDIS_URL: redisUrlOf.gateway(redis.url),
+      GATEWAY_PORT: '0',
+      GATEWAY_ADMIN_PORT: '0',
+      GATEWAY_HOST: '127.0.0.1',
+      UPSTREAM_ALLOWED_CIDRS: '127.0.0.0/8',
+    }),
+  )
+  return { workers, gateways }
+}
+
+/** The processes that users and the test payment provider call. */
 function createCabinetSlots(
-  slotOf: (name: string, entry: string, own: Environment, onStarted?: Started) => Slot,
+  slotOf: SlotOf,
   {
     redis,
     postgres,
@@ -216,7 +233,7 @@ async function grep(file: string, isWanted: (line: string) => boolean): Promise<
   return found
 }
 
-async function fillCatalogue(pool: Pool, providerUrl: string): Promise<void> {
+async function fillCatalog(pool: Pool, providerUrl: string): Promise<void> {
   await createProvider(pool, { name: 'journal', baseUrl: providerUrl })
   const backend = { provider: 'journal', model, weight: 1 }
   await createModel(pool, model, 'journal', {

@@ -1,4 +1,4 @@
-import { checkInvariants } from '#cabinet/ledger/invariants'
+import { checkInvariants } from '#core/ledger/invariants'
 import {
   type Booked,
   countOpen,
@@ -28,7 +28,7 @@ const restMsMax = 60_000
 /** Longer than any payer waits. */
 const payingMsMax = 200_000
 const lookEveryMs = 500
-/** Findings told with everything known about them; of more, only the kind and the ids. */
+/** Findings reported in full; for more, only the kind and the ids. */
 const describedMax = 20
 
 type Run = {
@@ -45,7 +45,7 @@ type Run = {
   readonly storm: Storm
 }
 
-/** Waits until everything is at rest, and judges what was asked, seen and booked. */
+/** Waits until everything is at rest, and judges what was asked, seen and posted. */
 export async function conclude(run: Run): Promise<Report> {
   const { options, cluster, load, storm, faults } = run
   const { pool, connection, provider } = cluster
@@ -121,7 +121,7 @@ async function waitForRest({
   return { seconds: isResting ? Math.round((performance.now() - calmAtMs) / 100) / 10 : null, left }
 }
 
-/** Lets everybody do what he wanted, and the books say so. What waits for minutes has its time made to come. */
+/** Waits until every intent is carried out and in the ledger. Whatever would wait for minutes is made due. */
 async function waitForPayments({ cluster, payments }: Run) {
   const { pool, till } = cluster
   let isPaying = true
@@ -158,11 +158,13 @@ function countPayments(
     declined: intents.filter(({ deed }) => deed === 'declined').length,
     refunds: back.length,
     refundsInConsole: back.filter(({ id }) => id === null).length,
-    ...{ lost: of('lost'), duplicate: of('duplicate'), wrong: of('wrong_amount') },
+    lost: of('lost'),
+    duplicate: of('duplicate'),
+    wrong: of('wrong_amount'),
   }
 }
 
-/** Who gives back what was spent is below zero, and nobody's mistake. */
+/** A customer who refunds spent money is below zero, which is no error. */
 async function readLowestBalancesOf({
   cluster,
   payments: { intents },

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Pool } from 'pg'
-import { type KeyLimits, readKeyStates } from '#cabinet/keys/key-state'
-import { blockKey, setLimits, unblockKey } from '#cabinet/keys/key-store'
-import { credit } from '#cabinet/ledger/credit'
-import { nanoRub } from '#cabinet/ledger/money'
+import { type KeyLimits, readKeyStates } from '#core/keys/key-state'
+import { blockKey, setLimits, unblockKey } from '#core/keys/key-store'
+import { credit } from '#core/ledger/credit'
+import { nanoRub } from '#core/ledger/money'
 import { type Customer, createCustomer } from '../support/customer.ts'
 import { makePayer, type Payer } from '../support/payer.ts'
 import { inTestScope } from '../support/scope.ts'
@@ -12,9 +12,9 @@ import { createRandom, drawWhole } from './seeded-random.ts'
 import { until } from './until.ts'
 
 /**
- * Who asks. `rich` never runs out; `poor` lives from one small top-up to the next; `limited` has limits that change;
- * `blocked` is blocked and unblocked; `payer` has what is paid at the till, less what is given back; `watcher` asks whether
- * the gateways serve.
+ * Who sends requests. `rich` never runs out; `poor` lives from one small top-up to the next; `limited` has
+ * limits that change; `blocked` is blocked and unblocked; `payer` has what is paid at the test payment
+ * provider, less refunds; `watcher` checks whether the gateways serve.
  */
 type Kind = 'rich' | 'poor' | 'limited' | 'blocked' | 'payer' | 'watcher'
 
@@ -26,21 +26,32 @@ export type ChaosCustomer = Customer & {
 }
 
 const rub = 1_000_000_000n
-/** 4 million roubles is the most that Redis compares exactly. */
+/** 4 million rubles is the most that Redis compares exactly. */
 const richNano = 1_000_000n * rub
 const unlimited: KeyLimits = { rpm: 1_000_000, tpm: 1_000_000_000 }
 /** A request holds about 0.2 ₽: a few of them, then a 402 or a 429. */
 const poorNano = rub
 
 const kinds: readonly Kind[] = [
-  ...(['rich', 'rich', 'poor', 'poor', 'poor', 'limited', 'blocked'] as const),
-  ...(['payer', 'payer', 'watcher'] as const),
+  'rich',
+  'rich',
+  'poor',
+  'poor',
+  'poor',
+  'limited',
+  'blocked',
+  'payer',
+  'payer',
+  'watcher',
 ]
 
 /** Longest time until Redis has new keys, on a machine that does much else. */
 const programMsMax = 60_000
 
-/** Makes the customers, whose keys gateways know by then: from here on no request of theirs may be answered 401. */
+/**
+ * Creates the customers, and waits until gateways know their keys: from here on none of their requests may
+ * get 401.
+ */
 export async function createCustomers(pool: Pool): Promise<readonly ChaosCustomer[]> {
   const customers = await Promise.all(
     kinds.map(async (kind) => {
@@ -65,7 +76,7 @@ export type Changes = {
 }
 
 const everyMs = [200, 800] as const
-/** Longest time that Postgres is away, and more. */
+/** Longest time that Postgres is unavailable, and more. */
 const changeMsMax = 120_000
 
 export function startChanges(pool: Pool, customers: readonly ChaosCustomer[], seed: number): Changes {
@@ -73,16 +84,6 @@ export function startChanges(pool: Pool, customers: readonly ChaosCustomer[], se
   const counts = { topUps: 0, limits: 0, blocks: 0 }
   const of = (kind: Kind) => customers.filter((customer) => customer.kind === kind)
   const stopping = new AbortController()
-
-  /** Every change may be made twice: what Postgres did with the first try is unknown. */
-  async function persist(change: () => Promise<unknown>): Promise<void> {
-    const makeIt = async () => {
-      await change()
-      return true
-    }
-    const isMade = await until(makeIt, { withinMs: changeMsMax })
-    if (!isMade) throw new Error('Postgres took no change for two minutes')
-  }
 
   async function topUp(customer: ChaosCustomer): Promise<void> {
     const amount = BigInt(drawWhole(random, 1, 8)) * 100_000_000n
@@ -134,7 +135,7 @@ export function startChanges(pool: Pool, customers: readonly ChaosCustomer[], se
   }
 
   const ended = run()
-  ended.catch(() => undefined) // told by `stop`
+  ended.catch(() => undefined) // reported by `stop`
   return {
     counts,
     stop() {
@@ -142,4 +143,14 @@ export function startChanges(pool: Pool, customers: readonly ChaosCustomer[], se
       return ended
     },
   }
+}
+
+/** Every change may be made twice: what Postgres did with the first try is unknown. */
+async function persist(change: () => Promise<unknown>): Promise<void> {
+  const makeIt = async () => {
+    await change()
+    return true
+  }
+  const isMade = await until(makeIt, { withinMs: changeMsMax })
+  if (!isMade) throw new Error('Postgres took no change for two minutes')
 }

@@ -11,13 +11,13 @@ const weights = {
   flush_redis: 1,
   /** In the middle of a freeze of Postgres, when charges are nowhere but in Redis and in the memory of gateways. */
   flush_unposted: 2,
-  /** Again 6 s later, when what was booked before the new epoch may not be booked for the first time any more. */
+  /** Again 6 s later, when what was posted before the new epoch may not be posted for the first time any more. */
   flush_twice: 1,
   freeze_gateway: 3,
   freeze_worker: 1,
   freeze_redis: 2,
   freeze_postgres: 1,
-  /** Stopped in order and away for a while: connections are refused. */
+  /** Stopped in order and away for a while: connections are rejected. */
   stop_redis: 1,
   stop_postgres: 1,
   /** Every connection is cut, with whatever is under way in it. */
@@ -41,7 +41,7 @@ export type Fault = {
   readonly kind: FaultKind
   /** Since the fault before. */
   readonly afterMs: number
-  /** How long what is killed stays dead, what is frozen stays frozen, what is stopped stays away. */
+  /** How long what is killed stays dead, what is frozen stays frozen, what is stopped stays unavailable. */
   readonly lastsMs: number
   /** In [0, 1): which of several; among those that have no other fault at that moment. */
   readonly place: number

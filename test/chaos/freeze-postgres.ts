@@ -9,7 +9,7 @@ export async function freezePostgres(postmaster: number | undefined, lastsMs: nu
   if (postmaster === undefined) return
   const pids = [postmaster, ...(await findChildren(postmaster))]
   const thaw = () => signalAll(pids, 'SIGCONT')
-  process.once('exit', thaw) // or it could never be told to end
+  process.once('exit', thaw) // otherwise it could never be ended
   signalAll(pids, 'SIGSTOP')
   await pause(lastsMs)
   thaw()
@@ -29,7 +29,7 @@ function signalAll(pids: readonly number[], signal: NodeJS.Signals): void {
     try {
       process.kill(pid, signal)
     } catch {
-      // A backend that has ended meanwhile.
+      // A backend that has ended in the meantime.
     }
   }
 }

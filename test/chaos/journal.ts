@@ -5,7 +5,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { plain } from '../support/upstream.ts'
 import { type Behaviour, findTag, outputTokensMax, piece, planOf, type RequestPlan } from './request-plan.ts'
 
-/** One call as the provider saw it: what it generated at most, and what it said that costs. */
+/** One call as the provider recorded it: the most that it generated, and the cost that it reported. */
 export type Call = {
   readonly behaviour: Behaviour
   /** Of the text that was written so far, or was about to be. */
@@ -16,7 +16,7 @@ export type Call = {
 
 export type Usage = { readonly promptTokens: number; readonly completionTokens: number }
 
-/** A provider that does what the plan of each request says, and the only witness of what it did. */
+/** A provider that follows the plan of each request, and the only record of what it did. */
 export type JournalingProvider = {
   readonly url: string
   /** Calls with this tag, in order of arrival. */
@@ -125,7 +125,7 @@ function frameOf(delta: object, finish: string | null): string {
   return `data: ${JSON.stringify({ ...head, choices: [{ index: 0, delta, finish_reason: finish }] })}\n\n`
 }
 
-/** A provider stops where it was told to. */
+/** A provider stops at the request's limit. */
 function withinLimit(plan: RequestPlan, body: string): RequestPlan {
   const { max_tokens: limit = outputTokensMax } = JSON.parse(body) as { max_tokens?: number }
   return { ...plan, completionTokens: Math.min(plan.completionTokens, limit) }

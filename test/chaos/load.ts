@@ -26,12 +26,12 @@ export type Load = {
   stop(): void
 }
 
-/** As a load balancer has it: a replica that answers nobody gets no more than this. */
+/** As in a load balancer: a replica that does not respond gets no more than this. */
 const openPerGatewayMax = 40
 /** How often each gateway is asked whether it serves; each time by a request like any other. */
 const watchEveryMs = 250
 
-/** Asks the gateways all the time, each in turn; every request has a tag of its own. */
+/** Sends requests to the gateways all the time, each in turn; every request has its own tag. */
 export function startLoad(
   cluster: Cluster,
   customers: readonly ChaosCustomer[],
@@ -76,7 +76,7 @@ export function startLoad(
       open.delete(request)
       openCounts.set(slot.name, (openCounts.get(slot.name) ?? 1) - 1)
     })
-    request.catch(() => undefined) // told by `ended`
+    request.catch(() => undefined) // reported by `ended`
     open.add(request)
   }
 

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { allShards, chargesName } from '#cabinet/redis/shard'
+import { allShards, chargesName } from '#core/redis/shard'
 import type { Cluster, Slot } from './cluster.ts'
 
 /**

@@ -8,7 +8,7 @@ export type Overdraft = {
   readonly boundNano: bigint
 }
 
-/** Until a gateway that woke up has told Redis everything. */
+/** Until a gateway that woke up has resent everything to Redis. */
 const wakingMs = 10_000
 
 /**

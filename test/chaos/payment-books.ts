@@ -17,32 +17,39 @@ export async function readPaymentBooks(pool: Pool): Promise<PaymentBooks> {
   )
   return {
     payments: payments.rows.map(({ id, amount, is_paid }) => ({
-      ...{ ourId: id, isPaid: is_paid, kopecks: amount / kopeckNano },
+      ourId: id,
+      isPaid: is_paid,
+      kopecks: amount / kopeckNano,
     })),
     refunds: refunds.rows.map(({ id, payment_id, amount }) => ({
-      ...{ ourId: id, paymentId: payment_id, kopecks: amount / kopeckNano },
+      ourId: id,
+      paymentId: payment_id,
+      kopecks: amount / kopeckNano,
     })),
     credits: credits.rows.map(({ ref_id, amount }) => ({ refId: ref_id, kopecks: amount / kopeckNano })),
   }
 }
 
-/** What the till has of payments. Pure. */
+/** The test payment provider's payments. Pure. */
 export function tillSideOf({ payments, refunds }: Pick<Journal, 'payments' | 'refunds'>): Side {
   const ourIds = new Map(payments.map(({ id, metadata }) => [id, metadata?.payment_id ?? null]))
   return {
     payments: payments.map(({ id, status, amount }) => ({
-      ...{ ourId: ourIds.get(id) ?? null, isPaid: status === 'succeeded', kopecks: kopecksOf(amount.value) },
+      ourId: ourIds.get(id) ?? null,
+      isPaid: status === 'succeeded',
+      kopecks: kopecksOf(amount.value),
     })),
     refunds: refunds
       .filter(({ status }) => status === 'succeeded')
       .map(({ payment_id, metadata, amount }) => ({
         paymentId: ourIds.get(payment_id) ?? '',
-        ...{ ourId: metadata?.refund_id ?? null, kopecks: kopecksOf(amount.value) },
+        ourId: metadata?.refund_id ?? null,
+        kopecks: kopecksOf(amount.value),
       })),
   }
 }
 
-/** Notifications, calls and differences that nobody is done with. */
+/** Notifications, calls and differences that are not finished. */
 export async function countWaiting(
   pool: Pool,
 ): Promise<{ readonly notifications: number; readonly calls: number; readonly differences: number }> {

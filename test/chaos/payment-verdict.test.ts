@@ -3,7 +3,10 @@ import { judgePayments, type PaymentBooks, type Side } from './payment-verdict.t
 import type { Intent } from './payments.ts'
 
 const intent: Intent = {
-  ...{ organizationId: 'organization', amountRub: 1_000, paymentId: 'payment', deed: 'paid' },
+  organizationId: 'organization',
+  amountRub: 1_000,
+  paymentId: 'payment',
+  deed: 'paid',
   refunds: [{ id: 'refund', amountRub: 1 }],
 }
 const till: Side = {

@@ -2,7 +2,10 @@ import type { Intent } from './payments.ts'
 
 /** A payment or a refund as one side has it; amounts in kopecks. */
 export type Side = {
-  /** The payments and refunds that are there, whose id of ours is `ourId`; null: the till was told none. */
+  /**
+   * The payments and refunds at the test payment provider, with this system's id as `ourId`; null: it
+   * received none.
+   */
   readonly payments: readonly {
     readonly ourId: string | null
     readonly isPaid: boolean
@@ -16,19 +19,20 @@ export type Side = {
   }[]
 }
 
-/** What the books have of payments: rows that have succeeded or not, and what was credited for them. */
+/** The ledger's payments: rows that have succeeded or not, and their credits. */
 export type PaymentBooks = Side & {
   /** What the ledger took or gave, in kopecks, by the id of the payment or refund. */
   readonly credits: readonly { readonly refId: string; readonly kopecks: bigint }[]
 }
 
 /**
- * `lost`: what was paid or given back is not in the books, or what was asked for is not at the till. `duplicate`: it is
- * there twice. `wrong_amount`: it is there with another amount, or although nobody wanted it.
+ * `lost`: a payment or refund is not in the ledger, or a requested one is not at the test payment provider.
+ * `duplicate`: it is there twice. `wrong_amount`: it is there with another amount, or although no customer
+ * wanted it.
  */
 export type PaymentFinding = { readonly kind: 'lost' | 'duplicate' | 'wrong_amount'; readonly why: string }
 
-/** Every difference between what was wanted, what the till has, and what is booked. Pure. */
+/** Every difference between the customers' intents, the test payment provider, and the ledger. Pure. */
 export function judgePayments(
   intents: readonly Intent[],
   till: Side,

@@ -9,7 +9,10 @@ import { createRandom, drawWhole } from './seeded-random.ts'
 import type { ChaosTill } from './till.ts'
 import { until } from './until.ts'
 
-/** What somebody wanted to pay, did at the till, and wanted back: what the books must say in the end. */
+/**
+ * What a customer wanted to pay, did at the test payment provider, and wanted refunded: the expected ledger
+ * in the end.
+ */
 export type Intent = {
   readonly organizationId: string
   readonly amountRub: number
@@ -40,7 +43,7 @@ type Deps = {
 const everyMs = [300, 1_500] as const
 /** Payers who are under way at a time. */
 const openMax = 8
-/** Longest wait of anybody: a call whose outcome is unknown is repeated after a minute. */
+/** Longest wait of any customer: a call whose outcome is unknown is repeated after a minute. */
 const patienceMs = 180_000
 const askEveryMs = 300
 const askMsMax = 5_000
@@ -169,7 +172,7 @@ type Answer = {
 
 const isPaid = ({ state }: Answer) => ['succeeded', 'partially_refunded', 'refunded'].includes(state)
 
-/** As if the time of everything that waits had come: nobody waits minutes for the end of a run. */
+/** Makes everything that waits due now: no run waits minutes for its end. */
 export async function makeAllDue(pool: Pool, till: ChaosTill): Promise<void> {
   for (const table of ['payments', 'refunds'])
     await pool.query(`update ${table} set next_call_at = now() where next_call_at > now()`)
@@ -183,10 +186,15 @@ export async function makeAllDue(pool: Pool, till: ChaosTill): Promise<void> {
 async function call(web: Slot, { cookie }: Person, path: string, body: object, key: string): Promise<Answer> {
   const url = `${web.process?.baseUrl.replace(/\/v1$/, '/api/v1')}${path}`
   const response = await fetch(url, {
-    ...{ method: 'POST', body: JSON.stringify(body), signal: AbortSignal.timeout(askMsMax) },
+    method: 'POST',
+    body: JSON.stringify(body),
+    signal: AbortSignal.timeout(askMsMax),
     headers: {
-      ...{ 'content-type': 'application/json', 'idempotency-key': key, cookie, origin: appUrl },
-      // Everybody from an address of his own, and so with throttles of his own.
+      'content-type': 'application/json',
+      'idempotency-key': key,
+      cookie,
+      origin: appUrl,
+      // Each customer has a separate address, and so separate throttles.
       'x-forwarded-for': addressOf(key),
     },
   })

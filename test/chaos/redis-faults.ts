@@ -10,10 +10,10 @@ import { until } from './until.ts'
 /** Some scripts' worth of an append-only file. */
 const tornBytesMax = 4_000
 
-/** Longer than a last byte waits for Redis: from then on a charge that was never booked is `late`. */
+/** Longer than a last byte waits for Redis: from then on a charge that was never posted is `late`. */
 const flushAgainMs = 6_000
 
-/** Longest wait until Redis, which nobody troubles at that moment, has flushed. */
+/** Longest wait until Redis, which has no fault at that moment, has flushed. */
 const flushMsMax = 10_000
 
 /** Kills Redis, whose file may be behind or torn, or flushes it. */
@@ -55,7 +55,7 @@ export async function flushUnposted(
   return on([redis, postgres], async () => {
     const thawed = freezePostgres(postgres.pid(), lastsMs)
     await pause(lastsMs / 2)
-    // A gateway may have died meanwhile; then its charges are in Redis alone.
+    // A gateway may have died in the meantime; then its charges are only in Redis.
     if (await gates.mayRedisLose().catch(() => false)) await flush(cluster, gates, history)
     await thawed
   })

@@ -1,4 +1,4 @@
-import { formatRub, jsonWithBigints, nanoRub } from '#cabinet/ledger/money'
+import { formatRub, jsonWithBigints, nanoRub } from '#core/ledger/money'
 import type { FaultKind } from './fault-schedule.ts'
 import type { Overdraft } from './overdraft.ts'
 import type { Finding, FindingKind } from './verdict.ts'
@@ -16,12 +16,15 @@ export type Report = {
   readonly aborted: number
   /** Connections that broke, and streams that ended with an error. */
   readonly broken: number
-  /** Told to fail, by code. */
+  /** Failed with an error, by code. */
   readonly refused: Readonly<Record<string, number>>
   /** Requests in the ledger's records by outcome, and those whose first amount was corrected. */
   readonly booked: Readonly<Record<string, number>>
   readonly findings: Readonly<Record<FindingKind, number>>
-  /** What people wanted of the till, and in how many cases till and books have not that. */
+  /**
+   * The intents of customers, and in how many cases the test payment provider and the ledger differ from
+   * them.
+   */
   readonly payments: Readonly<
     Record<
       'begun' | 'paid' | 'declined' | 'refunds' | 'refundsInConsole' | 'lost' | 'duplicate' | 'wrong',
@@ -83,7 +86,7 @@ export function formatReport(report: Report): string {
   return [...table, ...report.violations].join('\n')
 }
 
-/** For programs: one line; amounts are decimal strings of nano-roubles. */
+/** For programs: one line; amounts are decimal strings of nano-rubles. */
 export function jsonOf(report: Report): string {
   return jsonWithBigints(report)
 }

@@ -3,10 +3,13 @@ import { createRandom, drawWeighted, drawWhole } from './seeded-random.ts'
 /** The one model; every call of it may be tried twice. */
 export const model = 'chaos/house'
 
-/** Nano-roubles per token. No token count gives the cost of another one. */
+/** Nano-rubles per token. No token count gives the cost of another one. */
 export const price = { inputNano: 1_009n, outputNano: 1_000_003n } as const
 
-/** Output limit of every request and of the model; no provider here reports or says more, so what is held always suffices. */
+/**
+ * Output limit of every request and of the model. No provider here reports or generates more, so holds always
+ * suffice.
+ */
 export const outputTokensMax = 200
 
 /** Of the model: a prompt with an image may have as many tokens, and some have. */
@@ -15,7 +18,7 @@ export const contextLength = 3_000
 /** What an image counts as where its provider does not count. */
 export const imageTokens = 1_100
 
-/** What the provider says at a time: 13 characters, two or three tokens. */
+/** The content of one chunk of the provider: 13 characters, two or three tokens. */
 export const piece = ' yellow house'
 
 /** How the provider treats a call. `stalls` and `cuts`: half of the answer is out by then. */
@@ -27,7 +30,7 @@ export type RequestPlan = {
   /** In [0, 1): who asks. */
   readonly customerDraw: number
   readonly stream: boolean
-  /** Whether it says how long its answer may be; else the gateway does. */
+  /** Whether the request sets its output limit; otherwise the gateway does. */
   readonly namesLimit: boolean
   readonly showsUsage: boolean
   /** Its prompt has an image behind a link. */
@@ -39,7 +42,7 @@ export type RequestPlan = {
   /** What the provider counts. */
   readonly promptTokens: number
   readonly completionTokens: number
-  /** How often the provider says `piece`, and how long it takes for each. */
+  /** How often the provider sends `piece`, and how long it takes for each. */
   readonly pieceCount: number
   readonly pieceEveryMs: number
 }
@@ -50,7 +53,7 @@ const streamShare = 0.3
 const leaverShare = 0.1
 const imageShare = 0.2
 
-/** The plan of the request with this tag, in the run of this seed. Pure: nobody has to remember it. */
+/** The plan of the request with this tag, in the run of this seed. Pure: it need not be stored. */
 export function planOf(seed: number, tag: number): RequestPlan {
   const random = createRandom(Math.imul(seed + 1, 0x9e3779b1) ^ Math.imul(tag, 0x85ebca6b))
   const stream = random() < streamShare
@@ -78,7 +81,7 @@ export function planOf(seed: number, tag: number): RequestPlan {
   }
 }
 
-/** Requests that a run can tell apart: 24 bits. */
+/** Requests that a run can distinguish: 24 bits. */
 const tagBits = 24
 
 /** Parameters that the model's route drops: their names travel to the ledger in the record of the request. */

@@ -14,7 +14,7 @@ export function drawWhole(random: () => number, least: number, most: number): nu
   return least + Math.floor(random() * (most - least + 1))
 }
 
-/** One of the choices, each as often as its weight says. */
+/** One of the choices, with a frequency by its weight. */
 export function drawWeighted<const Choice extends string>(
   random: () => number,
   weights: Readonly<Record<Choice, number>>,

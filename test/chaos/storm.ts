@@ -19,6 +19,6 @@ export type Storm = {
   readonly counts: Partial<Record<FaultKind, number>>
   leftOut: number
   readonly healSeconds: (number | undefined)[]
-  /** Processes that ended although nobody had ended them, or that could not be started. */
+  /** Processes that ended without being killed by a fault, or that could not be started. */
   readonly crashes: string[]
 }

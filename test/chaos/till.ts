@@ -16,10 +16,10 @@ export type ChaosTill = {
   pay(id: string, notification: 'usual' | 'lost'): Promise<void>
   decline(id: string): Promise<void>
   refund(id: string, amount: string): Promise<void>
-  /** Its answers from now on, until `behave`; `place` in [0, 1) says which. */
+  /** Its faulty responses from now on, until `behave`; `place` in [0, 1) selects the fault. */
   misbehave(place: number): Promise<void>
   behave(): Promise<void>
-  /** Those that nobody has taken yet, at once. */
+  /** Repeats those that no receiver has accepted yet, at once. */
   repeatNotifications(): Promise<void>
   journal(): Promise<Journal>
   stop(): Promise<void>
@@ -38,7 +38,9 @@ export async function startChaosTill(): Promise<ChaosTill> {
   const child = spawn(process.execPath, ['standalone/yookassa/main.ts'], {
     env: {
       ...inheritedEnvironment,
-      ...{ TILL_PORT: '0', TILL_SHOP_ID: testShop.shopId, TILL_SECRET_KEY: testShop.secretKey },
+      TILL_PORT: '0',
+      TILL_SHOP_ID: testShop.shopId,
+      TILL_SECRET_KEY: testShop.secretKey,
       TILL_NOTIFY_FROM: notifyFrom,
     },
     stdio: ['ignore', 'pipe', 'inherit'],

@@ -80,7 +80,7 @@ describe('an answer read to its last byte', () => {
     expect(kindsOf(asked, [bookedOf(asked), bookedOf(asked, { requestId: uuidV7() })])).toEqual(['duplicate'])
   })
 
-  test('is wrong by a nano-rouble, by whoever’s word', () => {
+  test('is wrong by a nano-ruble, by whoever’s word', () => {
     expect(kindsOf(asked, [bookedOf(asked, { costNano: costNano + 1n })])).toContain('wrong_amount')
     expect(kindsOf(askedOf({ ...asked, toldNano: costNano - 1n }), [bookedOf(asked)])).toEqual([
       'wrong_amount',
@@ -89,7 +89,7 @@ describe('an answer read to its last byte', () => {
     expect(kindsOf(asked, [bookedOf(asked)], [other])).toEqual(['wrong_amount'])
   })
 
-  test('is wrong when somebody else paid for it', () => {
+  test('is wrong when another organization paid for it', () => {
     expect(kindsOf(asked, [bookedOf(asked, { organizationId: 'another' })])).toEqual(['wrong_amount'])
   })
 })
@@ -107,12 +107,12 @@ describe('any other answer', () => {
     )
   })
 
-  test('is never charged when the provider was not called, or when nobody asked', () => {
+  test('is never charged when the provider was not called, or without a request', () => {
     expect(kindsOf(left, [bookedOf(left)], [])).toEqual(['unseen'])
     expect(kindsOf(left, [bookedOf(left, { tag: undefined })])).toEqual(['unseen'])
   })
 
-  test('is never charged when the client was told that it failed, unless its gateway died with the correction', () => {
+  test('is never charged when the client got an error, unless its gateway died with the correction', () => {
     const failed = askedOf({ status: 503, toldNano: null, toldUsage: null })
     expect(kindsOf(failed, [bookedOf(failed)])).toEqual(['in_vain'])
     expect(kindsOf(failed, [bookedOf(failed)], [call], new Map([[failed.pid, failed.toMs - 1]]))).toEqual([])

@@ -4,10 +4,15 @@ import type { Asked } from './load.ts'
 import { imageTokens, price } from './request-plan.ts'
 
 /**
- * `lost`: an answer read to its last byte is not charged. `duplicate`: something is charged twice. `wrong_amount`: a
- * charge is not what the client was told or the provider counted, or is more than the journal allows. `in_vain`: the
- * client was told that the request failed, and it is charged. `unseen`: a charge without a call of the provider.
- * `disowned`: a client was told that its key is wrong, and every key here is right.
+ * The kinds of findings:
+ *
+ * - `lost`: a response read to its last byte is not charged.
+ * - `duplicate`: a request is charged twice.
+ * - `wrong_amount`: a charge differs from what the client received or the provider counted, or exceeds the
+ *   journal.
+ * - `in_vain`: the client got an error, and the request is charged.
+ * - `unseen`: a charge without a call of the provider.
+ * - `disowned`: a client got an error about its key, and every key here is valid.
  */
 export type FindingKind = 'lost' | 'duplicate' | 'wrong_amount' | 'in_vain' | 'unseen' | 'disowned'
 
@@ -28,8 +33,8 @@ export type Evidence = {
 }
 
 /**
- * Every breach of two promises: what was read to its last byte is charged once and exactly, all else at most once; and an
- * outage of ours is never a 401.
+ * Every breach of two guarantees. A response read to its last byte is charged exactly once, and any other
+ * request at most once. An outage of the system never causes a 401.
  */
 export function judge({ asked, callsOf, booked, endedPids }: Evidence): readonly Finding[] {
   const byId = new Map(booked.map((row) => [row.requestId, row]))
@@ -60,7 +65,7 @@ export function isComplete({ status, how }: Asked): boolean {
   return status === 200 && how === 'whole'
 }
 
-/** Told that it failed, in place of an answer. */
+/** Got an error instead of a response. */
 export function isFailure({ status, how }: Asked): boolean {
   return status !== null && status !== 200 && how === 'whole'
 }

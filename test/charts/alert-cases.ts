@@ -306,6 +306,18 @@ export const alertCases: readonly AlertCase[] = [
     sound: { 'model_gateway_letters_waiting_age_seconds{namespace="mg"}': '5x40' },
   },
   {
+    alert: 'ModelGatewayTrialCreditAlmostSpent',
+    at: '20m',
+    breaks: {
+      'model_gateway_trial_credit_granted_rub{namespace="mg",pod="a"}': '2430x40',
+      'model_gateway_trial_credit_daily_limit_rub{namespace="mg",pod="a"}': '3000x40',
+    },
+    sound: {
+      'model_gateway_trial_credit_granted_rub{namespace="mg",pod="a"}': '2400x40',
+      'model_gateway_trial_credit_daily_limit_rub{namespace="mg",pod="a"}': '3000x40',
+    },
+  },
+  {
     alert: 'ModelGatewayNotificationsLate',
     at: '20m',
     breaks: { 'model_gateway_webhooks_waiting_age_seconds{namespace="mg"}': '600x40' },

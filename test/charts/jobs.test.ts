@@ -30,10 +30,10 @@ async function readSecret(namespace: string, name: string): Promise<Record<strin
   return JSON.parse(text).data
 }
 
-test('secrets are made once: whoever runs it again changes none, and adds what is absent', async () => {
+test('secrets are created once: another run changes none, and adds what is absent', async () => {
   const namespace = await cluster.createNamespace()
   const user = await cluster.addUser(`maker-${namespace}`)
-  // The rights of the chart's Role, and no others.
+  // The permissions of the chart's Role, and no others.
   const role = ['-n', namespace, 'create', 'role', 'maker', '--resource=secrets']
   await cluster.kubectlOk([...role, '--verb=get,update', '--resource-name=mg-secrets'])
   await cluster.kubectlOk([
@@ -59,7 +59,7 @@ test('secrets are made once: whoever runs it again changes none, and adds what i
   const make = () => runEntry('release/make-secrets/main.ts', env)
 
   const first = await make()
-  expect(first).toMatchObject({ code: 0, stdout: expect.stringContaining('Keep a copy') })
+  expect(first).toMatchObject({ code: 0, stdout: expect.stringContaining('Keep a backup') })
   const made = await readSecret(namespace, 'mg-secrets')
   expect(Object.keys(made)).toContain('KEY_PEPPER')
   expect(new Set(Object.values(made)).size).toBe(Object.keys(made).length)
@@ -69,7 +69,7 @@ test('secrets are made once: whoever runs it again changes none, and adds what i
     expect(first.stdout + first.stderr).not.toContain(text)
   }
 
-  expect(await make()).toMatchObject({ code: 0, stdout: expect.stringContaining('nothing was changed') })
+  expect(await make()).toMatchObject({ code: 0, stdout: expect.stringContaining('Nothing changed') })
   expect(await readSecret(namespace, 'mg-secrets')).toEqual(made)
 
   const remove = '[{"op": "remove", "path": "/data/WEBHOOK_SECRET"}]'
@@ -143,7 +143,7 @@ test('an empty database is migrated, and each process gets a user who may do wha
   )
   expect(await prepare({ DATABASE_PASSWORD_WORKER: 'another one' })).toMatchObject({
     code: 0,
-    stdout: expect.stringMatching(/^The schema is newer .*\nUser .*_worker has the rights/),
+    stdout: expect.stringMatching(/^The schema is newer .*\nUser .*_worker has the permissions/),
   })
   await (await connect(urlOf('worker', 'another one'))).end()
   for (const process of ['worker', 'cabinet', 'webhook', 'operator']) {
@@ -170,14 +170,16 @@ test('a database whose Postgres is not there yet is waited for', async () => {
     { DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none' },
     { timeoutMs: 10_000 },
   )
-  expect(stdout).toContain('Postgres is not available yet; trying again in 2 s.')
+  expect(stdout).toContain('Postgres is not available yet. Retrying in 2 s.')
 })
 
 test('a trial is filled once every migration is there, and again changes nothing', async () => {
   await using database = await createOlderDatabase(5)
   const demo = () =>
     runEntry('release/demo/main.ts', {
-      ...{ DATABASE_URL: database.url, DEMO_ORGANIZATION: 'demo', DEMO_BALANCE_RUB: '1000' },
+      DATABASE_URL: database.url,
+      DEMO_ORGANIZATION: 'demo',
+      DEMO_BALANCE_RUB: '1000',
       DEMO_PROVIDER_URL: 'http://provider.invalid/v1',
     })
   const filling = demo()
@@ -186,7 +188,7 @@ test('a trial is filled once every migration is there, and again changes nothing
   })
   expect(await filling).toMatchObject({
     code: 0,
-    stdout: expect.stringContaining('Organization demo and the demo models are there.'),
+    stdout: expect.stringContaining('Created organization demo and the demo models.'),
   })
   const facts = `select (select balance from org_account) as balance, (select count(*) from model_routes) as routes`
   const { rows } = await database.pool.query(facts)
@@ -201,7 +203,7 @@ test('Redis gets a user for each process, who may do what its rules say', async 
   ).toMatchObject({
     code: 0,
     stdout: expect.stringMatching(
-      /model_gateway_gateway is there[\s\S]*Redis keeps these users only until it restarts/,
+      /model_gateway_gateway is ready[\s\S]*Redis keeps these users only until it restarts/,
     ),
   })
   const gateway = new Redis(redis.port, {

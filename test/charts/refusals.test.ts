@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { chartFolder, findHelm, helm } from '../support/helm.ts'
 
-const program = await findHelm(3)
+const program = await findHelm()
 const trial = ['--set', 'trial.enabled=true']
 const stores = [
   '--set',
@@ -63,7 +63,13 @@ test.each([
   ],
 ])('%s is refused in one sentence that says what to set', async (_name, args, words) => {
   const { code, stderr } = await helm(program, [
-    ...['template', 'mg', chartFolder, '--kube-version', '1.36.0', '--namespace', 'mg'],
+    'template',
+    'mg',
+    chartFolder,
+    '--kube-version',
+    '1.36.0',
+    '--namespace',
+    'mg',
     ...args,
   ])
   expect(code).not.toBe(0)
@@ -72,7 +78,14 @@ test.each([
 
 test('what the refusals ask for is enough', async () => {
   const { code, stderr } = await helm(program, [
-    ...['template', 'mg', chartFolder, '--kube-version', '1.36.0', '--namespace', 'mg', ...stores],
+    'template',
+    'mg',
+    chartFolder,
+    '--kube-version',
+    '1.36.0',
+    '--namespace',
+    'mg',
+    ...stores,
   ])
   expect([code, stderr]).toEqual([0, ''])
 })

@@ -19,7 +19,7 @@ type Rendered = {
 }
 
 const cluster = await clusterOfThisFile({ deploy: 'bare' })
-const program = await findHelm(3)
+const program = await findHelm()
 const namespace = 'mg'
 const scenarios = readdirSync(join(chartFolder, 'ci'))
 const kube = ['--kube-version', '1.36.0']
@@ -106,9 +106,17 @@ test('every process is started by a file that the image has', async () => {
 
 test('of a release model-gateway in a namespace of that name the rights and policies are those of operator/deploy', async () => {
   const text = await helmOk(program, [
-    ...['template', 'model-gateway', chartFolder, ...kube, '--namespace', 'model-gateway'],
-    ...[...valuesOf('trial-values.yaml'), '--show-only', 'templates/operator/rbac.yaml'],
-    ...['--show-only', 'templates/operator/admission.yaml'],
+    'template',
+    'model-gateway',
+    chartFolder,
+    ...kube,
+    '--namespace',
+    'model-gateway',
+    ...valuesOf('trial-values.yaml'),
+    '--show-only',
+    'templates/operator/rbac.yaml',
+    '--show-only',
+    'templates/operator/admission.yaml',
   ])
   const written = ['rbac.yaml', 'admission.yaml'].flatMap((name) =>
     objectsOf(readFileSync(join('operator/deploy', name), 'utf8')),
@@ -143,7 +151,12 @@ test('the CRDs are those of crds/, kept when the release goes unless that is not
 test('no release has names of another one, whatever both are called', async () => {
   const namesOf = async (release: string, namespaceOfRelease: string) => {
     const text = await helmOk(program, [
-      ...['template', release, chartFolder, ...kube, '--namespace', namespaceOfRelease],
+      'template',
+      release,
+      chartFolder,
+      ...kube,
+      '--namespace',
+      namespaceOfRelease,
       ...valuesOf('trial-values.yaml'),
     ])
     const [, prefix = ''] = /name: DATABASE_USER_PREFIX, value: (\w+)/.exec(text) ?? []
@@ -218,7 +231,7 @@ test('the edge lets the networks through that the receiver itself lets through',
   })
 })
 
-describe('what the chart tells Artifact Hub', () => {
+describe("the chart's annotations for Artifact Hub", () => {
   const { appVersion, annotations } = z
     .object({ appVersion: z.string(), annotations: z.record(z.string(), z.string()) })
     .parse(parse(readFileSync(join(chartFolder, 'Chart.yaml'), 'utf8')))

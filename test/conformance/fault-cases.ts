@@ -14,7 +14,7 @@ export type Fault = {
 type Cell = { readonly script?: WrittenScript } & Outcome
 
 export type Outcome =
-  /** The client has seen nothing of it: a fallback answers instead, or else it is told this. */
+  /** The client has received nothing yet: a fallback answers instead, or the client gets this error. */
   | {
       readonly refusal: string
       readonly result: string

@@ -1,7 +1,7 @@
 import { createServer } from 'node:net'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import { findRub } from '#cabinet/ledger/money'
-import type { RequestRecord } from '#cabinet/ledger/request-record'
+import { findRub } from '#core/ledger/money'
+import type { RequestRecord } from '#core/ledger/request-record'
 import { makeCertificate } from '../support/certificate.ts'
 import type { Customer } from '../support/customer.ts'
 import type { Process } from '../support/processes.ts'
@@ -36,10 +36,13 @@ const cells = faults.flatMap((fault) =>
   }),
 )
 
-/** Nano-roubles per token; the fallback costs twice as much, so that a bill says who made it. */
+/**
+ * Nano-rubles per token. The fallback costs twice as much, so that a bill shows which route served the
+ * request.
+ */
 const inputNano = 10_000n
 const outputNano = 30_000n
-/** What the scripted provider says a good answer used. */
+/** The usage that the scripted provider reports for a successful response. */
 const usageTokens = { input: 10n, output: 5n }
 /** Attempts of each faulty model; a stalled plain one leaves half of the deadline for its fallback, and none for itself. */
 const timeouts = { requestMs: 8_000, firstByteMs: 1_000, streamIdleMs: 1_000 }

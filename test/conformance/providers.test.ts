@@ -1,11 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import {
-  providerDocumentSchema,
-  quirksNames,
-  type RouteDocument,
-} from '#cabinet/catalogue/catalogue-document'
+import { providerDocumentSchema, quirksNames, type RouteDocument } from '#core/catalog/catalog-document'
 import { normaliseAnswer } from '#gateway/chat/internal/plain-normaliser'
 import { createStepReader } from '#gateway/chat/internal/step-reader'
 import { createStreamNormaliser } from '#gateway/chat/internal/stream-normaliser'
@@ -23,10 +19,10 @@ type Recorded = {
   readonly provider: { readonly api: string; readonly baseUrl: string; readonly [field: string]: unknown }
   readonly requests: readonly {
     readonly name: string
-    /** The backend's name of the model, and of its route where that says more. */
+    /** The backend's name of the model, and of its route if that has more parts. */
     readonly model: string
     readonly route?: Partial<Pick<RouteDocument, 'model' | 'type' | 'parameters' | 'maxOutputTokens'>>
-    /** Without `messages`: one that says `Hi`. */
+    /** Without `messages`: a request with the message `Hi`. */
     readonly request: { readonly [field: string]: unknown }
     readonly url?: string
     /** The whole body, but for what is the same everywhere: `Hi`, that model, `stream: false`, `encoding_format: float`. */
@@ -37,7 +33,7 @@ type Recorded = {
     readonly name: string
     readonly answer?: object
     readonly events?: readonly (object | string)[]
-    /** Of a plain answer: its choices. Of a stream: the choice of each chunk. Each but for its index. */
+    /** Of a non-streaming response: its choices. Of a stream: the choice of each chunk. Each but for its index. */
     readonly client: readonly object[]
     readonly tokens: object | 'missing'
   }[]

@@ -13,7 +13,7 @@ type Case = {
   readonly events: readonly (object | string)[]
   readonly choices?: readonly ExpectedChoice[]
   readonly usage?: object
-  /** Of the one chunk that tells it. */
+  /** Of the one chunk that contains it. */
   readonly moderation?: object
   readonly frames?: readonly object[]
   /** The stream breaks; `choices` is what was handed out before. */

@@ -39,7 +39,7 @@ describe('From an empty cluster', () => {
   })
 
   test('helm test makes a key, gets an answer and reads its receipt', async () => {
-    expect(await helmHere(['test', 'mg', '--logs'])).toContain('The receipt says the same.')
+    expect(await helmHere(['test', 'mg', '--logs'])).toContain('The receipt has the same cost.')
   })
 })
 
@@ -67,7 +67,10 @@ describe('Through the ingress', () => {
     const { key, baseUrl } = await createKey(team, 'first')
     const client = new OpenAI({ apiKey: key, baseURL: baseUrl, maxRetries: 0 })
     const stream = await client.chat.completions.create({
-      ...{ model: 'demo/slow', messages: hello, stream: true, max_tokens: 40 },
+      model: 'demo/slow',
+      messages: hello,
+      stream: true,
+      max_tokens: 40,
     })
     const arrivals: number[] = []
     for await (const { choices } of stream) if (choices[0]?.delta.content) arrivals.push(performance.now())

@@ -11,7 +11,7 @@ const streamCount = 50
 /** They outlive the roll-out of all gateways, and every pod's preStop. */
 const stream = { pieces: 60, everyMs: 1_500, stream: true } as const
 const requestsPerS = 20
-/** Roubles of the top-ups that are paid meanwhile. */
+/** Rubles of the top-ups that are paid during the upgrade. */
 const payments = ['101', '102', '103'] as const
 const limits = { requestsPerMinute: 100_000, tokensPerMinute: 100_000_000 }
 

@@ -74,7 +74,7 @@ function report(what: string, calls: readonly Call[]): void {
 }
 
 describe('kill -9', () => {
-  test.each([...deployments])('of a pod of %s loses no rouble and charges none twice', async (component) => {
+  test.each([...deployments])('of a pod of %s loses no ruble and charges none twice', async (component) => {
     const calls = await under(async () => {
       const [pod = ''] = await podsOf(component)
       await killInPlace(pod)
@@ -83,7 +83,7 @@ describe('kill -9', () => {
     report(`kill -9 of ${component}`, calls)
   })
 
-  test.each([...stores])('of %s loses no rouble and charges none twice', async (store) => {
+  test.each([...stores])('of %s loses no ruble and charges none twice', async (store) => {
     const calls = await under(async () => {
       await killInPlace(`${fullname}-${store}-0`)
       await storeIsReady(store)
@@ -104,7 +104,7 @@ describe('eviction, as a drained node does it', () => {
     report(`eviction of ${component}`, calls)
   })
 
-  test.each([...stores])('of %s loses no rouble and charges none twice', async (component) => {
+  test.each([...stores])('of %s loses no ruble and charges none twice', async (component) => {
     const calls = await under(async () => {
       await evict(`${fullname}-${component}-0`)
       await storeIsReady(component)

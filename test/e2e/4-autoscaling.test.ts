@@ -56,7 +56,7 @@ test('load takes the gateway from 2 pods to 3 and back, fails no request, and a 
     expect(admittedAtMs.filter((ms) => ms >= fromMs && ms < fromMs + windowMs).length).toBeLessThanOrEqual(
       limitPerMinute,
     )
-  // And no less: whoever asks without a pause gets all of it in each whole minute.
+  // And no less: a client that sends requests without a pause gets the whole limit in each whole minute.
   const minutes = Math.floor((Math.max(...admittedAtMs) - Math.min(...admittedAtMs)) / 61_000)
   expect(admittedAtMs.length).toBeGreaterThanOrEqual(minutes * limitPerMinute)
   await checkBooks(

@@ -4,12 +4,21 @@ import { fullname, namespace, putRelease } from './release.ts'
 
 beforeAll(() => putRelease())
 
-/** Runs a program within a process's container, with what that process has; answers what it said. */
+/**
+ * Runs a program within a process's container, with the environment of that process, and returns its output.
+ */
 async function within(component: string, program: string): Promise<string> {
   return (
     await kubectlOk([
-      ...['-n', namespace, 'exec', `deployment/${fullname}-${component}`, '--'],
-      ...['node', '--input-type=module', '-e', program],
+      '-n',
+      namespace,
+      'exec',
+      `deployment/${fullname}-${component}`,
+      '--',
+      'node',
+      '--input-type=module',
+      '-e',
+      program,
     ])
   ).trim()
 }
@@ -88,7 +97,7 @@ describe('Postgres', () => {
     ['operator', 'select * from sessions', undefined],
   ])('the %s may not: %s', async (component, forbidden, allowed) => {
     expect(await asksPostgres(component, forbidden)).toBe(permissionDenied)
-    // So that a refusal of everything would be seen.
+    // So that a rejection of everything would be seen.
     if (allowed !== undefined) expect(await asksPostgres(component, allowed)).not.toBe(permissionDenied)
   })
 })
@@ -140,7 +149,13 @@ describe('The container', () => {
       )
       expect(JSON.parse(said)).toEqual(['EROFS', 'written', 65532, 'v24'])
       const npm = await kubectl([
-        ...['-n', namespace, 'exec', `deployment/${fullname}-${component}`, '--', 'npm', '--version'],
+        '-n',
+        namespace,
+        'exec',
+        `deployment/${fullname}-${component}`,
+        '--',
+        'npm',
+        '--version',
       ])
       expect(npm.code).not.toBe(0)
     },

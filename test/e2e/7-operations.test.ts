@@ -1,4 +1,6 @@
 import { randomBytes } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import OpenAI from 'openai'
@@ -26,7 +28,7 @@ import { ingress, tags } from './settings.ts'
 /** As the text calls them. */
 const release = 'model-gateway'
 const namespace = 'model-gateway'
-const text = 'charts/OPERATIONS.md'
+const text = 'docs/operate/operations.md'
 /** The key of the text may be used ten times a second. */
 const betweenRequestsMs = 150
 
@@ -173,7 +175,13 @@ describe('Each rotation keeps old keys and credentials open', () => {
     passwords.shop = `test_${newPassword()}`
     await asSuperuser(`alter role operations password '${passwords.owner}'`)
     await kubectlOk([
-      ...['-n', storesNamespace, 'exec', 'deploy/redis', '--', 'sh', '-c'],
+      '-n',
+      storesNamespace,
+      'exec',
+      'deploy/redis',
+      '--',
+      'sh',
+      '-c',
       `redis-cli -u '${formerRedisUrl()}' acl setuser default resetpass '>${passwords.redis}'`,
     ])
     await putOutside(passwords.shop)
@@ -226,8 +234,12 @@ test('what an uninstallation leaves is what the text says, and the last commands
   expect(said).toEqual(['default', '0', ''])
 })
 
-test('whoever follows the README with Helm gets an answer of a trial', async () => {
-  const [install = '', key = '', call = '', ...rest] = shellBlocksOf('With Helm')
+test('the demo installation of the README leads to a response, and is removed', async () => {
+  const demo = 'docs/operate/demo.md'
+  const [install = ''] = shellBlocksOf('Deploy with Helm')
+  expect(readFileSync(join(import.meta.dirname, '../..', demo), 'utf8')).toContain(install)
+  const [key = '', call = ''] = shellBlocksOf('First key and first request', demo)
+  const rest = shellBlocksOf('Remove it', demo)
   reader.writeFile('trial.yaml', stringify({ ...overlay, ...trialValues() }))
   const here = install.replace('--set trial.enabled=true', '--set trial.enabled=true --values trial.yaml')
   expect(here).not.toBe(install)
@@ -312,13 +324,14 @@ async function answeredDuring<Answer>(work: () => Promise<Answer>): Promise<Answ
   return answer
 }
 
-/** One request as customers make it: OpenAI's SDK tries twice more what it is told to try again. */
+/** One request as customers send it: OpenAI's SDK retries retryable errors twice. */
 async function ask(key: string): Promise<string> {
   const client = new OpenAI({ apiKey: key, baseURL: `http://api.localhost:${ingress.port}/v1` })
   try {
     const model = 'openai/gpt-5-mini'
     const { choices } = await client.chat.completions.create({
-      ...{ model, messages: [{ role: 'user', content: 'Hello' }] },
+      model,
+      messages: [{ role: 'user', content: 'Hello' }],
     })
     return choices[0]?.message.content ?? 'nothing'
   } catch (error) {
@@ -335,7 +348,11 @@ async function answered(): Promise<void> {
 async function imageTags(): Promise<readonly string[]> {
   const names = deployments.map((component) => `deployment/${release}-${component}`)
   const images = await kubectlOk([
-    ...['-n', namespace, 'get', ...names, '-o'],
+    '-n',
+    namespace,
+    'get',
+    ...names,
+    '-o',
     'jsonpath={range .items[*]}{.spec.template.spec.containers[0].image}{"\\n"}{end}',
   ])
   return [...new Set(images.trim().split('\n'))].map((image) => image.replace(/^.*:/, ''))
@@ -370,8 +387,14 @@ async function environmentOf(component: string, variable: string): Promise<reado
   expect(pods.length).toBeGreaterThan(0)
   const values = pods.map(({ metadata }) =>
     kubectlOk([
-      ...['-n', namespace, 'exec', metadata.name, '--'],
-      ...['node', '-e', `process.stdout.write(process.env.${variable} ?? '')`],
+      '-n',
+      namespace,
+      'exec',
+      metadata.name,
+      '--',
+      'node',
+      '-e',
+      `process.stdout.write(process.env.${variable} ?? '')`,
     ]),
   )
   return [...new Set(await Promise.all(values))]
@@ -387,12 +410,12 @@ async function signIns(known: Readonly<Record<string, string>>): Promise<Readonl
   return said
 }
 
-/** A refusal breaks kubectl's port-forward, so each has its own. */
+/** A rejection breaks kubectl's port-forward, so each has its own. */
 function signInToPostgres(process: string, password: string): Promise<string> {
   return withPortForward({ namespace: storesNamespace, service: 'postgres', port: 5432 }, async (port) => {
     const user = `model_gateway_model_gateway_${process}`
     const client = new Client({ host: '127.0.0.1', port, user, password, database: 'model_gateway' })
-    client.on('error', () => undefined) // whoever connects hears of it
+    client.on('error', () => undefined) // the caller that connects gets the error
     const said = await client.connect().then(
       () => 'signed in',
       ({ code }) => (code === '28P01' ? 'refused' : String(code)),
@@ -437,7 +460,13 @@ async function notify(secret: string): Promise<number> {
 /** How often the workers that run have compared their rows with the shop's. */
 async function shopComparisons(): Promise<number> {
   const metrics = await kubectlOk([
-    ...['-n', namespace, 'exec', `deployment/${release}-worker`, '--', 'node', '-e'],
+    '-n',
+    namespace,
+    'exec',
+    `deployment/${release}-worker`,
+    '--',
+    'node',
+    '-e',
     "fetch('http://127.0.0.1:9091/metrics').then(async (answer) => process.stdout.write(await answer.text()))",
   ])
   const success = /^model_gateway_job_last_success_timestamp_seconds\{job="payment_comparison"\} (\S+)$/m
@@ -449,8 +478,14 @@ async function removeAll(): Promise<void> {
   await reader.follow([`helm uninstall ${release} --namespace ${namespace} --wait --ignore-not-found`])
   await removeEverything()
   await kubectlOk([
-    ...['delete', 'namespaces', namespace, storesNamespace, 'team-a', 'first-key'],
-    ...['--ignore-not-found', '--wait'],
+    'delete',
+    'namespaces',
+    namespace,
+    storesNamespace,
+    'team-a',
+    'first-key',
+    '--ignore-not-found',
+    '--wait',
   ])
 }
 

@@ -18,7 +18,10 @@ import { figure } from './results.ts'
 
 const components = [...deployments, 'trial-postgres', 'trial-redis'] as const
 const limits = { requestsPerMinute: 1_000_000, tokensPerMinute: 1_000_000_000 }
-/** Enough that what an idle system does is little beside it, and little enough that two processors are not full. */
+/**
+ * Enough that the load of an idle system is small in comparison, and little enough that two processors are
+ * not full.
+ */
 const requestsPerS = 60
 const spanMs = 60_000
 

@@ -20,10 +20,17 @@ test('a Secret that is missing, and a key that it lacks, are named in the status
     'redis.url.existingSecret=redis-url',
   ]
   await helmOk(
-    await findHelm(3),
+    await findHelm(undefined, 3),
     [
-      ...['install', 'incomplete', chartFolder, '--namespace', namespace, '--create-namespace'],
-      ...['--values', valuesFiles, ...[...settings, ...stores].flatMap((setting) => ['--set', setting])],
+      'install',
+      'incomplete',
+      chartFolder,
+      '--namespace',
+      namespace,
+      '--create-namespace',
+      '--values',
+      valuesFiles,
+      ...[...settings, ...stores].flatMap((setting) => ['--set', setting]),
     ],
     { kubeconfig },
   )

@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import { checkInvariants } from '#cabinet/ledger/invariants'
+import { checkInvariants } from '#core/ledger/invariants'
 import { type Booked, readBooked } from '../chaos/books.ts'
 import { type Journal, priceOf, readJournal } from './journal.ts'
 import type { Call } from './load.ts'
@@ -46,7 +46,10 @@ export async function checkBooks(
   }, settledWithinMs)
 }
 
-/** Holds what the till was paid against the ledger: each payment is credited exactly once. @param least of them */
+/**
+ * Compares the payments at the test payment provider with the ledger: each payment is credited exactly once.
+ * @param least of them
+ */
 export async function checkPayments(least: number): Promise<void> {
   await eventually(async () => {
     const paid = await paidAtTill()
@@ -65,7 +68,7 @@ export async function checkPayments(least: number): Promise<void> {
   }, settledWithinMs)
 }
 
-/** Pure: what the books say against what happened. */
+/** Pure: the differences between the ledger and what happened. */
 function faultsOf(calls: readonly Call[], journal: Journal, booked: readonly Booked[]): Faults {
   const byId = new Map(booked.map((row) => [row.requestId, row]))
   const faults: string[] = []

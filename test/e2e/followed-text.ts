@@ -11,7 +11,9 @@ import { kubeconfig } from './settings.ts'
 
 const root = join(import.meta.dirname, '../..')
 
-/** Whoever follows a text: in a folder like the root of this repository, where files may be written. */
+/**
+ * A user who follows a document: in a folder like the root of this repository, where files may be written.
+ */
 export type Reader = {
   readonly writeFile: (name: string, text: string) => void
   readonly readFile: (name: string) => string
@@ -24,7 +26,7 @@ export async function readerOfThisFile(): Promise<Reader> {
   afterAll(() => rm(folder, { recursive: true, force: true }))
   for (const name of readdirSync(root).filter((name) => !name.startsWith('.')))
     await symlink(join(root, name), join(folder, name))
-  const PATH = `${dirname(await findHelm(3))}:${dirname(process.execPath)}:${inheritedEnvironment.PATH}`
+  const PATH = `${dirname(await findHelm(undefined, 3))}:${dirname(process.execPath)}:${inheritedEnvironment.PATH}`
   return {
     writeFile: (name, text) => writeFileSync(join(folder, name), text),
     readFile: (name) => readFileSync(join(folder, name), 'utf8'),

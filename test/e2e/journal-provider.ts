@@ -2,11 +2,11 @@ import { createServer, type ServerResponse } from 'node:http'
 import { setTimeout as pause } from 'node:timers/promises'
 
 /**
- * A provider for tests, in a pod of its own: it says what the last message asks for, as JSON
- * `{"id": "…", "pieces": 20, "everyMs": 100}`, and keeps a journal of it. It has no imports but Node's: it is mounted
- * into an image of ours as one file.
+ * A provider for tests, in a separate pod. It generates what the last message requests, as JSON `{"id": "…",
+ * "pieces": 20, "everyMs": 100}`, and keeps a journal of it. It imports only Node's modules, because it is
+ * mounted into an image of this project as one file.
  *
- * `GET /journal` answers `{ [id]: { begun, ended } }`.
+ * `GET /journal` returns `{ [id]: { begun, ended } }`.
  */
 type Ask = { readonly id: string; readonly pieces: number; readonly everyMs: number }
 type Entry = { begun: number; ended: number }

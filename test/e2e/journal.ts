@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { kubectlOk } from './kubernetes.ts'
 import { apply, namespace, rolledOut } from './release.ts'
 
-/** Roubles per million tokens of the journal provider's model: 1,000 and 2,000 nano-roubles per token. */
+/** Rubles per million tokens of the journal provider's model: 1,000 and 2,000 nano-rubles per token. */
 const pricing = { input: '1', output: '2' } as const
 const promptTokens = 10n
 const inputNano = 1_000n
@@ -11,7 +11,7 @@ const outputNano = 2_000n
 
 export const journalModel = 'e2e/journal'
 
-/** What an answer of so many pieces costs, in nano-roubles. */
+/** What an answer of so many pieces costs, in nano-rubles. */
 export function priceOf(pieces: number): bigint {
   return promptTokens * inputNano + BigInt(pieces) * outputNano
 }
@@ -20,7 +20,7 @@ export function priceOf(pieces: number): bigint {
 const name = 'e2e-provider'
 const labels = { app: name }
 
-/** Runs the journal provider in a namespace of its own, and offers its model. */
+/** Runs the journal provider in a separate namespace, and offers its model. */
 export async function putJournalProvider(image: string): Promise<void> {
   const program = await readFile(join(import.meta.dirname, 'journal-provider.ts'), 'utf8')
   await apply(
@@ -73,7 +73,12 @@ export async function putJournalProvider(image: string): Promise<void> {
   )
   await kubectlOk(['-n', name, 'rollout', 'status', `deployment/${name}`, '--timeout=120s'])
   await kubectlOk([
-    ...['-n', namespace, 'wait', '--for=condition=Ready', 'modelroute/e2e-journal', '--timeout=120s'],
+    '-n',
+    namespace,
+    'wait',
+    '--for=condition=Ready',
+    'modelroute/e2e-journal',
+    '--timeout=120s',
   ])
   await rolledOut('gateway')
 }

@@ -33,7 +33,7 @@ export function kubectl(args: readonly string[], input = ''): Promise<KubectlRes
   })
 }
 
-/** The same with success demanded; answers its output. @throws Error with what kubectl said. */
+/** Like `kubectl`, but requires success; returns the output. @throws Error with kubectl's output. */
 export async function kubectlOk(args: readonly string[], input?: string): Promise<string> {
   const { code, stdout, stderr } = await kubectl(args, input)
   if (code !== 0) throw new Error(`kubectl ${args.join(' ')}: ${stderr}`)

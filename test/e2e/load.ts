@@ -9,7 +9,7 @@ export const hosts = { gateway: 'api.mg.test', cabinet: 'cabinet.mg.test' } as c
 
 /** Of OpenAI's SDKs. */
 const sdkRetriesMax = 2
-/** What our 503 says in `Retry-After`. */
+/** The `Retry-After` of the gateway's 503. */
 const retryAfterMs = 1_000
 
 /** An SDK's client gives up late; here nothing may take longer than its stream and what a full machine adds. */
@@ -32,7 +32,7 @@ export type Call = {
 
 export type Ask = { readonly pieces: number; readonly everyMs: number; readonly stream: boolean }
 
-/** One chat with the journal provider, through the ingress, as OpenAI's SDKs ask: what is refused with 503 twice again. */
+/** One chat with the journal provider, through the ingress, as OpenAI's SDKs ask: what is rejected with 503 twice again. */
 export async function chatAsSdk(key: string, ask: Ask): Promise<Call> {
   for (let retries = 0; ; retries += 1) {
     const call = await chat(key, ask)

@@ -24,7 +24,8 @@ export async function putStores(passwords: { readonly redis: string; readonly sh
   await apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: storesNamespace } })
   await putProcess('postgres', [
     {
-      ...{ name: 'postgres', image: clusterValues.trial.postgres.image },
+      name: 'postgres',
+      image: clusterValues.trial.postgres.image,
       env: [{ name: 'POSTGRES_PASSWORD', value: superuserPassword }],
       ports: [{ containerPort: ports.postgres }],
       resources: { requests: { cpu: '100m' } },
@@ -34,8 +35,10 @@ export async function putStores(passwords: { readonly redis: string; readonly sh
   const users = `user default on #${await sha256(passwords.redis)} ~* &* +@all`
   await putProcess('redis', [
     {
-      ...{ name: 'redis', image: clusterValues.trial.redis.image, ports: [{ containerPort: ports.redis }] },
-      // Without a share of its own it would wait for every process that starts.
+      name: 'redis',
+      image: clusterValues.trial.redis.image,
+      ports: [{ containerPort: ports.redis }],
+      // Without its own share it would wait for every process that starts.
       resources: { requests: { cpu: '200m' } },
       command: ['sh', '-c'],
       args: [
@@ -50,24 +53,32 @@ export async function putStores(passwords: { readonly redis: string; readonly sh
 /** The provider, the mail server, and a shop that knows this key. */
 export async function putOutside(shopKey: string): Promise<void> {
   const entry = (name: string, main: string, port: number, env: Readonly<Record<string, string>>) => ({
-    ...{ name, image, args: [main], ports: [{ containerPort: port }] },
+    name,
+    image,
+    args: [main],
+    ports: [{ containerPort: port }],
     env: Object.entries(env).map(([name, value]) => ({ name, value })),
     readinessProbe: { tcpSocket: { port }, periodSeconds: 1 },
   })
   await putProcess('outside', [
     entry('provider', 'standalone/demo-provider/main.ts', ports.provider, {
-      ...{ DEMO_PROVIDER_HOST: '0.0.0.0', DEMO_PROVIDER_PORT: String(ports.provider) },
+      DEMO_PROVIDER_HOST: '0.0.0.0',
+      DEMO_PROVIDER_PORT: String(ports.provider),
     }),
     entry('till', 'standalone/yookassa/main.ts', ports.till, {
-      ...{ TILL_HOST: '0.0.0.0', TILL_SHOP_ID: '123456', TILL_SECRET_KEY: shopKey },
+      TILL_HOST: '0.0.0.0',
+      TILL_SHOP_ID: '123456',
+      TILL_SECRET_KEY: shopKey,
     }),
     entry('mail', 'release/mailbox/main.ts', ports.smtp, {
-      ...{ MAILBOX_HOST: '0.0.0.0', MAILBOX_SMTP_PORT: String(ports.smtp), MAILBOX_PORT: '8025' },
+      MAILBOX_HOST: '0.0.0.0',
+      MAILBOX_SMTP_PORT: String(ports.smtp),
+      MAILBOX_PORT: '8025',
     }),
   ])
 }
 
-/** An empty database and a user who owns it, as whoever runs Postgres makes them: no superuser. */
+/** An empty database and a user who owns it, as an administrator of Postgres creates them: no superuser. */
 export async function makeDatabase(ownersPassword: string): Promise<void> {
   for (const statement of [
     `create role operations login createrole password '${ownersPassword}'`,
@@ -85,8 +96,16 @@ export function asSuperuser(statement: string): Promise<string> {
 /** Runs a program of Node in a pod of the cluster; answers what it wrote. */
 export function runInCluster(program: string): Promise<string> {
   return kubectlOk([
-    ...['-n', storesNamespace, 'exec', 'deploy/outside', '-c', 'provider', '--'],
-    ...['node', '-e', program],
+    '-n',
+    storesNamespace,
+    'exec',
+    'deploy/outside',
+    '-c',
+    'provider',
+    '--',
+    'node',
+    '-e',
+    program,
   ])
 }
 
@@ -95,16 +114,22 @@ async function putProcess(name: string, containers: readonly object[]): Promise<
   const metadata = { name, namespace: storesNamespace }
   await apply(
     {
-      ...{ apiVersion: 'v1', kind: 'Service', metadata },
+      apiVersion: 'v1',
+      kind: 'Service',
+      metadata,
       spec: {
         selector: labels,
         ports: Object.entries(ports).map(([name, port]) => ({ name, port })),
       },
     },
     {
-      ...{ apiVersion: 'apps/v1', kind: 'Deployment', metadata },
+      apiVersion: 'apps/v1',
+      kind: 'Deployment',
+      metadata,
       spec: {
-        ...{ replicas: 1, strategy: { type: 'Recreate' }, selector: { matchLabels: labels } },
+        replicas: 1,
+        strategy: { type: 'Recreate' },
+        selector: { matchLabels: labels },
         template: { metadata: { labels }, spec: { containers, terminationGracePeriodSeconds: 5 } },
       },
     },

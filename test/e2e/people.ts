@@ -17,7 +17,7 @@ export type Person = Visitor & {
   balanceRub(): Promise<number>
 }
 
-/** Somebody who has registered through the ingress and confirmed his address by the link of the letter. */
+/** A user who has registered through the ingress and confirmed their address by the link of the email. */
 export async function signUp(): Promise<Person> {
   const visitor = visitorOf(cabinetUrl)
   const email = newEmail()
@@ -45,26 +45,28 @@ function tokenOfLetter(email: string): Promise<string> {
   )
 }
 
-/** Begins a payment; answers the till's page for it. */
+/** Starts a payment; returns the test payment provider's page for it. */
 export async function beginPayment(person: Person, amountRub: string): Promise<URL> {
   const { status, body } = await person.once('/payments', { amount_rub: amountRub })
   expect(status).toBe(201)
   return new URL(body.confirmation_url)
 }
 
-/** Presses "pay" on the till's page, once the till is there. */
+/** Clicks "pay" on the test payment provider's page, once it is available. */
 export function pay(page: URL): Promise<void> {
   return eventually(() =>
     withPortForward({ ...demo, port: tillPort }, async (port) => {
       const paid = await fetch(`http://127.0.0.1:${port}${page.pathname}${page.search}`, {
-        ...{ method: 'POST', body: new URLSearchParams({ action: 'pay' }), redirect: 'manual' },
+        method: 'POST',
+        body: new URLSearchParams({ action: 'pay' }),
+        redirect: 'manual',
       })
       expect(paid.status).toBe(303)
     }),
   )
 }
 
-/** Payments that the till says were paid, by their ids there. */
+/** Payments that the test payment provider lists as paid, by its ids. */
 export function paidAtTill(): Promise<readonly string[]> {
   return eventually(() =>
     withPortForward({ ...demo, port: tillPort }, async (port) => {

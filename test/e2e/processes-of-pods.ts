@@ -6,7 +6,10 @@ import { eventually } from './release.ts'
 /** Of `/proc/<pid>/stat`: a hundredth of a second. */
 const tickMs = 10
 
-/** SIGKILL to every process of a pod, from outside: nothing is tidied up, and its containers are started anew. */
+/**
+ * Sends SIGKILL to every process of a pod, from outside: nothing is cleaned up, and its containers are
+ * restarted.
+ */
 export async function killInPlace(pod: string): Promise<void> {
   const victims = await processesOf(pod)
   for (const pid of victims) kill(pid)

@@ -1,19 +1,19 @@
 import { randomBytes } from 'node:crypto'
 import type { Pool } from 'pg'
 import { expect, vi } from 'vitest'
-import { createPool } from '#cabinet/db/pool'
+import { createPool } from '#core/db/pool'
 import { chartFolder, findHelm, helm, helmOk } from '../support/helm.ts'
 import { runEntry } from '../support/run-entry.ts'
 import { kubectlOk, withPortForward } from './kubernetes.ts'
 import { kubeconfig, valuesFiles } from './settings.ts'
 
-/** The one release of these tests: a trial in a namespace of its own. */
+/** The one release of these tests: a demo in a separate namespace. */
 export const namespace = 'mg-e2e'
 export const releaseName = 'mg'
 /** How the names of its objects begin. */
 export const fullname = 'mg-model-gateway'
 
-/** Says whose money a namespace may spend. */
+/** Names the organization whose money a namespace may spend. */
 const spendingLabel = 'modelgateway.dev/organization'
 
 /** A namespace that may spend an organization's money. */
@@ -24,9 +24,9 @@ const helmTimeoutMs = 500_000
 
 export const deployments = ['cabinet', 'gateway', 'operator', 'receiver', 'worker'] as const
 
-/** Runs Helm on the release's namespace; answers what it said. */
+/** Runs Helm on the release's namespace; returns its output. */
 export async function helmHere(args: readonly string[]): Promise<string> {
-  return helmOk(await findHelm(3), [...args, '--namespace', namespace], {
+  return helmOk(await findHelm(undefined, 3), [...args, '--namespace', namespace], {
     kubeconfig,
     timeoutMs: helmTimeoutMs,
   })
@@ -35,15 +35,23 @@ export async function helmHere(args: readonly string[]): Promise<string> {
 /** Installs or upgrades the release, and waits until every process is ready. */
 export async function putRelease(settings: readonly string[] = []): Promise<void> {
   await helmHere([
-    ...['upgrade', '--install', releaseName, chartFolder, '--create-namespace', '--values', valuesFiles],
+    'upgrade',
+    '--install',
+    releaseName,
+    chartFolder,
+    '--create-namespace',
+    '--values',
+    valuesFiles,
     ...settings.flatMap((setting) => ['--set', setting]),
-    ...['--wait', '--timeout', helmTimeout],
+    '--wait',
+    '--timeout',
+    helmTimeout,
   ])
 }
 
 /** Removes the release, its namespace and the kinds: what `keep` keeps, too. */
 export async function removeEverything(): Promise<void> {
-  await helm(await findHelm(3), ['uninstall', releaseName, '--namespace', namespace, '--wait'], {
+  await helm(await findHelm(undefined, 3), ['uninstall', releaseName, '--namespace', namespace, '--wait'], {
     kubeconfig,
     timeoutMs: helmTimeoutMs,
   })
@@ -83,7 +91,7 @@ export async function createCustomer(balanceRub: string): Promise<Customer> {
   const organization = `org-${randomBytes(4).toString('hex')}`
   await withDatabase(async (_pool, url) => {
     const args = [organization, balanceRub]
-    const ended = await runEntry('cabinet/organizations/main.ts', { DATABASE_URL: url }, { args })
+    const ended = await runEntry('core/organizations/main.ts', { DATABASE_URL: url }, { args })
     expect(ended, ended.stderr).toMatchObject({ code: 0 })
   })
   return allowNamespace(organization, organization)
@@ -112,7 +120,12 @@ export async function createKey(
     spec: { organization: customer.organization, ...spec },
   })
   await kubectlOk([
-    ...['-n', customer.namespace, 'wait', '--for=condition=Ready', `apikey/${name}`, '--timeout=120s'],
+    '-n',
+    customer.namespace,
+    'wait',
+    '--for=condition=Ready',
+    `apikey/${name}`,
+    '--timeout=120s',
   ])
   return {
     key: await secretValue(customer.namespace, `${name}-apikey`, 'OPENAI_API_KEY'),
@@ -127,8 +140,13 @@ export async function apply(...objects: readonly object[]): Promise<void> {
 /** The image of a process, as its Deployment has it. */
 export async function imageOf(component: string): Promise<string> {
   return kubectlOk([
-    ...['-n', namespace, 'get', 'deployment', `${fullname}-${component}`],
-    ...['-o', 'jsonpath={.spec.template.spec.containers[0].image}'],
+    '-n',
+    namespace,
+    'get',
+    'deployment',
+    `${fullname}-${component}`,
+    '-o',
+    'jsonpath={.spec.template.spec.containers[0].image}',
   ])
 }
 
@@ -136,8 +154,14 @@ export async function imageOf(component: string): Promise<string> {
 export async function podsOf(component: string): Promise<readonly string[]> {
   const list: { items: { metadata: { name: string; deletionTimestamp?: string } }[] } = JSON.parse(
     await kubectlOk([
-      ...['-n', namespace, 'get', 'pods', '-o', 'json'],
-      ...['-l', `app.kubernetes.io/instance=${releaseName},app.kubernetes.io/component=${component}`],
+      '-n',
+      namespace,
+      'get',
+      'pods',
+      '-o',
+      'json',
+      '-l',
+      `app.kubernetes.io/instance=${releaseName},app.kubernetes.io/component=${component}`,
     ]),
   )
   return list.items
@@ -148,14 +172,23 @@ export async function podsOf(component: string): Promise<readonly string[]> {
 /** Resolves once a process has all its pods, ready. */
 export async function rolledOut(component: string): Promise<void> {
   await kubectlOk([
-    ...['-n', namespace, 'rollout', 'status', `deployment/${fullname}-${component}`, '--timeout=170s'],
+    '-n',
+    namespace,
+    'rollout',
+    'status',
+    `deployment/${fullname}-${component}`,
+    '--timeout=170s',
   ])
 }
 
 /** Resolves once Postgres or Redis is ready. */
 export async function storeIsReady(store: string): Promise<void> {
   await kubectlOk([
-    ...['-n', namespace, 'wait', `statefulset/${fullname}-${store}`, '--timeout=170s'],
+    '-n',
+    namespace,
+    'wait',
+    `statefulset/${fullname}-${store}`,
+    '--timeout=170s',
     '--for=jsonpath={.status.readyReplicas}=1',
   ])
 }

@@ -1,4 +1,4 @@
-/** Says a figure of this run, for `RESULTS.md`. */
+/** Prints a figure of this run. */
 export function figure(of: string, value: string): void {
   process.stdout.write(`figure: ${of}: ${value}\n`)
 }

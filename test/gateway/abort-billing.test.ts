@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { beforeAll, describe, expect, test, vi } from 'vitest'
-import { noTokens } from '#cabinet/ledger/price'
+import { noTokens } from '#core/ledger/price'
 import {
   asReported,
   type BilledChat,
@@ -21,7 +21,7 @@ import {
   startBilledChat,
   streamOf,
 } from '../support/billed-chat.ts'
-import type { ModelFields } from '../support/catalogue.ts'
+import type { ModelFields } from '../support/catalog.ts'
 import type { Customer } from '../support/customer.ts'
 import { startChat } from '../support/leaving-client.ts'
 import type { Process } from '../support/processes.ts'
@@ -81,7 +81,7 @@ const sayAll = said.map(say)
 /** A reset takes with it whatever the gateway has not read yet. */
 const resetLater: readonly Step[] = [{ waitMs: 300 }, { cut: 'reset' }]
 
-/** Resolves once the gateway has read that the provider answered 2xx: it tells Redis with every renewal. */
+/** Resolves once the gateway has read the provider's 2xx status: each renewal reports it to Redis. */
 async function untilAnswered({ organizationId }: Customer): Promise<void> {
   await vi.waitFor(
     async () => expect((await view.sweepable(organizationId))[0]?.record.modelRan).toBeTruthy(),
@@ -480,7 +480,7 @@ describe('a client that left after a provider had answered that stops when it is
     expect(costNano).toBe(ofPromptAndSaid.costNano)
   })
 
-  test('is charged by a gateway that is told to stop at that moment', async () => {
+  test('is charged by a gateway that is stopped at that moment', async () => {
     const stopping = await stack.startGateway(patientCounting)
     const made = await chat(streamOf(...sayAll, { stall: true }), { at: stopping })
     await made.client.untilRead(said[1])

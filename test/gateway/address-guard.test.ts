@@ -1,5 +1,5 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { createAddressGuard } from '#cabinet/catalogue/address-guard'
+import { createAddressGuard } from '#core/catalog/address-guard'
 import {
   createProviderAgents,
   type ProviderAccess,
@@ -14,7 +14,7 @@ type Settings = Partial<ProviderAccess> & {
   readonly resolve?: ResolveName
 }
 
-/** Calls as a gateway makes them, for a provider that asks for private addresses unless said. */
+/** Calls as a gateway makes them, by default for a provider that asks for private addresses. */
 function callsOf({ cidrs = ['127.0.0.0/8'], resolve, ...fields }: Settings = {}) {
   const guard = createAddressGuard(cidrs)
   const calls = createProviderCalls(createProviderAgents(guard, resolve === undefined ? {} : { resolve }))

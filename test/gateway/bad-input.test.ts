@@ -1,7 +1,7 @@
 import { connect } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
-import { chargesName } from '#cabinet/redis/shard'
+import { chargesName } from '#core/redis/shard'
 import { type Answer, loneGatewayOfThisFile, unknownKeyBeside } from '../support/lone-gateway.ts'
 import { pausedAnswer } from '../support/upstream.ts'
 
@@ -10,7 +10,7 @@ const bodyBytesMax = 32 * 1024 * 1024
 
 const uuidV7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
 
-/** Checks that an error has the one shape, and answers what tells it from others. */
+/** Checks that an error has the one shape, and returns the fields that identify it. */
 function errorOf({ status, headers, text }: Answer) {
   const { error, ...rest } = JSON.parse(text)
   expect(rest).toEqual({})
@@ -224,7 +224,7 @@ test('lone surrogates, __proto__, equal names and unknown fields reach the provi
   const body =
     '{"model":"demo/vector","model":"demo/echo","messages":[{"role":"user","content":"\\ud800"}],' +
     '"__proto__":{"polluted":true},"constructor":{"prototype":1},"top_k":5,"stop":null}'
-  await send({ body, key: owner.key }) // the provider of these tests refuses such fields, as OpenAI does
+  await send({ body, key: owner.key }) // the provider of these tests rejects such fields, as OpenAI does
   const sent = upstream.requestsFor('demo/echo').at(-1)?.bodyText
   expect(sent).toContain('"content":"\\ud800"')
   expect(sent).toContain('"__proto__":{"polluted":true},"constructor":{"prototype":1},"top_k":5')
@@ -304,7 +304,7 @@ describe('an address that does not exist', () => {
     },
   )
 
-  test('another method is 405 and says which is allowed', async () => {
+  test('another method is 405 and names the allowed one', async () => {
     for (const method of ['GET', 'PUT', 'DELETE', 'OPTIONS', 'PROPFIND']) {
       const answer = await send({ method })
       expect(errorOf(answer), method).toMatchObject({ status: 405, code: 'method_not_allowed' })
@@ -332,7 +332,7 @@ describe('what is hardly HTTP', () => {
     })
   }
 
-  /** All that one connection says until it ends; `then` is sent once it has begun to answer `text`. */
+  /** All that one connection receives until it ends; `then` is sent once the response to `text` has begun. */
   async function everything(text: string, then: string): Promise<string> {
     const socket = connect(gateway.port, '127.0.0.1', () => socket.write(text))
     let received = ''

@@ -1,10 +1,10 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { afterAll, expect, test } from 'vitest'
-import { gatewaysName, routesName, routesRevisionName } from '#cabinet/catalogue/catalogue-names'
-import { createCatalogueCopy } from '#cabinet/catalogue/internal/published-catalogue'
-import { writeKey } from '#cabinet/keys/key'
-import { connectRedis } from '#cabinet/redis/redis-connection'
-import { shardOf } from '#cabinet/redis/shard'
+import { gatewaysName, routesName, routesRevisionName } from '#core/catalog/catalog-names'
+import { createCatalogCopy } from '#core/catalog/internal/published-catalog'
+import { writeKey } from '#core/keys/key'
+import { connectRedis } from '#core/redis/redis-connection'
+import { shardOf } from '#core/redis/shard'
 import { readConfig } from '#gateway/config'
 import { startGateway } from '#gateway/start-gateway'
 import { redisOfThisFile } from '../support/redis.ts'
@@ -20,7 +20,7 @@ const log = { debug() {}, info() {}, warn() {}, error: (facts: object) => reject
 const redis = await redisOfThisFile()
 const connection = connectRedis(redis.url, { name: 'test', timeoutMs: 5000 })
 await connection.connected(5000)
-const catalogue = createCatalogueCopy(connection)
+const catalog = createCatalogCopy(connection)
 const config = readConfig({
   GATEWAY_HOST: '127.0.0.1',
   GATEWAY_PORT: '0',
@@ -41,7 +41,7 @@ afterAll(async () => {
 /** Publishes free routes of these models, all of them signed for the revision. */
 async function publish(revision: bigint, ...models: string[]): Promise<void> {
   const routes = models.map((model) => signedRoute(model, { revision, signingKey }, { price: null }))
-  await catalogue.publishCatalogue(revision, new Map(routes))
+  await catalog.publishCatalog(revision, new Map(routes))
 }
 
 async function readiness(): Promise<number> {
@@ -53,7 +53,7 @@ async function metric(name: string): Promise<string | undefined> {
   return new RegExp(`^model_gateway_${name} (.*)$`, 'm').exec(text)?.[1]
 }
 
-/** What a key of the right form, in no open shard, is told. */
+/** The response for a well-formed key without an open shard. */
 async function ask(body = '{') {
   const key = writeKey(shardOf(randomUUID()), randomBytes(32), pepper)
   const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
@@ -69,16 +69,16 @@ async function ask(body = '{') {
 
 const valid = JSON.stringify({ model: 'demo/a', messages: [{ role: 'user', content: 'Hi' }] })
 
-test('before there is a catalogue a gateway is alive, not ready, and answers 503', async () => {
+test('before there is a catalog a gateway is alive, not ready, and answers 503', async () => {
   expect(await readiness()).toBe(503)
   expect((await fetch(`http://127.0.0.1:${gateway.adminPort}/livez`)).status).toBe(200)
   expect(await ask(valid)).toMatchObject({ status: 503, retryAfter: '1' })
 })
 
-test('a published catalogue is served within a second, its good documents only, and the revision reported', async () => {
+test('a published catalog is served within a second, its good documents only, and the revision reported', async () => {
   const forger = { revision: 5n, signingKey: 'a key that is not the signing key' }
   const routes = [signedRoute('demo/a', { revision: 5n, signingKey }), signedRoute('demo/forged', forger)]
-  await catalogue.publishCatalogue(5n, new Map(routes))
+  await catalog.publishCatalog(5n, new Map(routes))
   await expect.poll(() => metric('routes_revision'), { timeout: 1000 }).toBe('5')
   expect(await readiness()).toBe(200)
   expect(rejected).toEqual([
@@ -90,7 +90,7 @@ test('a published catalogue is served within a second, its good documents only, 
   await expect.poll(heartbeat).toEqual(report)
 })
 
-test('an announced catalogue is served at once, without waiting for the next look', async () => {
+test('an announced catalog is served at once, without waiting for the next look', async () => {
   const startedAtMs = performance.now()
   for (const revision of [51n, 52n, 53n, 54n, 55n, 56n, 57n, 58n]) {
     await publish(revision, 'demo/a')
@@ -114,7 +114,7 @@ test('a newer revision takes its place, an older one and a lost one do not', asy
   expect(await readiness()).toBe(200)
 })
 
-test('a key in a shard that is not loaded is told 503 with Retry-After, never 401, whatever it sent', async () => {
+test('a key in a shard that is not loaded gets 503 with Retry-After, never 401, whatever it sent', async () => {
   expect(await ask(valid)).toMatchObject({ status: 503, retryAfter: '1' })
   expect(await ask('{')).toMatchObject({ status: 503, retryAfter: '1' })
 })

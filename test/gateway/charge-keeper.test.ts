@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { afterEach, expect, onTestFinished, test, vi } from 'vitest'
-import { amountNanoMax, type Charge } from '#cabinet/admission/admission'
+import { amountNanoMax, type Charge } from '#core/admission/admission'
 import { createChargeKeeper } from '#gateway/charges/charge-keeper'
 import { redisOfThisFile } from '../support/redis.ts'
 import { emptyRecord, type OpenShard, openShard } from '../support/shards.ts'
@@ -153,7 +153,7 @@ test('a charge that cannot be sent for what it says keeps no other from being le
   await vi.waitFor(() => expect(keeper.state().kept).toBe(1))
 })
 
-test('a charge that nobody acknowledges in time is given up to the client, and corrected to 0 once Redis is back', async () => {
+test('a charge without acknowledgement in time is an error for the client, and corrected to 0 once Redis is back', async () => {
   const { keeper, shard } = await startKeeper()
   const plain = await chargeOf(shard, 7n)
   const streamed = await chargeOf(shard, 9n)

@@ -1,6 +1,6 @@
 import OpenAI from 'openai'
 import { beforeAll, describe, expect, test, vi } from 'vitest'
-import { findRub } from '#cabinet/ledger/money'
+import { findRub } from '#core/ledger/money'
 import type { Customer } from '../support/customer.ts'
 import type { Process } from '../support/processes.ts'
 import { post, stackOfThisFile, untilServed } from '../support/stack.ts'
@@ -76,7 +76,7 @@ describe('the official SDK', () => {
     expect(await bookedCost(request_id ?? '')).toBeGreaterThan(0n)
   })
 
-  test('is told by the type of its error what went wrong', async () => {
+  test('gets the kind of failure as the type of its error', async () => {
     const stranger = new OpenAI({ baseURL: gateway.baseUrl, apiKey: 'sk-gateway-nonsense', maxRetries: 0 })
     await expect(stranger.chat.completions.create({ model, messages })).rejects.toThrow(
       OpenAI.AuthenticationError,

@@ -13,7 +13,7 @@ const bodyOf = (content: string) =>
 const small = bodyOf('Hi')
 const large = bodyOf('x'.repeat(20_000))
 
-/** Asks to send a body of more than 16 KiB, and is told to. */
+/** Announces a body of more than 16 KiB, and is asked to send it. */
 async function beginLarge(key: string): Promise<Socket> {
   const socket = connect(gateway.port, '127.0.0.1')
   socket.on('error', () => undefined)

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { beforeAll, expect, onTestFinished, test, vi } from 'vitest'
-import { gatewaysName } from '#cabinet/catalogue/catalogue-names'
+import { gatewaysName } from '#core/catalog/catalog-names'
 import { viewOfThisFile } from '../support/redis-view.ts'
 import { post, stackOfThisFile, untilServed } from '../support/stack.ts'
 import { pausedAnswer, streamed } from '../support/upstream.ts'
@@ -13,7 +13,7 @@ beforeAll(async () => {
   await stack.startWorker()
 })
 
-test('a stopping gateway is not ready, takes nobody new, finishes its streams, books them and ends with 0', async () => {
+test('a stopping gateway is not ready, accepts no new requests, finishes its streams, posts them and exits with 0', async () => {
   const model = await stack.createModel()
   const { key, organizationId } = await stack.createCustomer()
   const gateway = await stack.startGateway()
@@ -38,7 +38,7 @@ test('a stopping gateway is not ready, takes nobody new, finishes its streams, b
   })
 })
 
-test('a stopping gateway that is told so again finishes its streams all the same', async () => {
+test('a stopping gateway that gets a second signal finishes its streams anyway', async () => {
   const model = await stack.createModel()
   const { key } = await stack.createCustomer()
   const gateway = await stack.startGateway()

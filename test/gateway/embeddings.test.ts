@@ -1,8 +1,8 @@
 import OpenAI from 'openai'
 import { beforeAll, describe, expect, test, vi } from 'vitest'
-import { putProvider } from '#cabinet/catalogue/catalogue-store'
-import { findRub } from '#cabinet/ledger/money'
-import type { ModelFields } from '../support/catalogue.ts'
+import { putProvider } from '#core/catalog/catalog-store'
+import { findRub } from '#core/ledger/money'
+import type { ModelFields } from '../support/catalog.ts'
 import type { Customer } from '../support/customer.ts'
 import type { Process } from '../support/processes.ts'
 import { inTestScope } from '../support/scope.ts'
@@ -266,7 +266,7 @@ describe('more items than a provider takes at once', () => {
 })
 
 describe('a request', () => {
-  test('for nothing, of a wrong type or for a model of another kind is 400 before anybody is called', async () => {
+  test('for nothing, of a wrong type or for a model of another kind is 400 before any provider is called', async () => {
     const model = await served()
     for (const [body, param] of [
       [{ input: [] }, 'input'],
@@ -332,7 +332,7 @@ describe('a provider', () => {
     expect([body.error.code, body.error.param]).toEqual(['context_length_exceeded', 'input'])
   })
 
-  test('without usage is charged by our own count, and usage says so', async () => {
+  test("without usage is charged by the gateway's own count, and usage shows it", async () => {
     const model = await served()
     stack.upstream.answer(model, ({ body }) => answerTo(body, { usage: undefined }))
     const { data, request_id } = await client.embeddings

@@ -1,9 +1,9 @@
 import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
-import { putProvider } from '#cabinet/catalogue/catalogue-store'
-import { blockKey } from '#cabinet/keys/key-store'
-import { noTokens } from '#cabinet/ledger/price'
+import { putProvider } from '#core/catalog/catalog-store'
+import { blockKey } from '#core/keys/key-store'
+import { noTokens } from '#core/ledger/price'
 import { openStream } from '../support/chat-stream.ts'
 import type { Process } from '../support/processes.ts'
 import { redisUrlOf } from '../support/redis-logins.ts'
@@ -71,7 +71,7 @@ async function createModelBehindSilentTls(): Promise<string> {
   })
 }
 
-/** Waits for a renewal that tells of delivered content; answers what a sweep would charge for it. */
+/** Waits for a renewal that reports delivered content; returns what a sweep would charge for it. */
 async function untilRecordedAsDelivered(organizationId: string): Promise<bigint> {
   return vi.waitFor(
     async () => {

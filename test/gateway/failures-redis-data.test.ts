@@ -1,5 +1,5 @@
 import { beforeAll, expect, onTestFinished, test, vi } from 'vitest'
-import { findRub } from '#cabinet/ledger/money'
+import { findRub } from '#core/ledger/money'
 import { openStream } from '../support/chat-stream.ts'
 import type { Process } from '../support/processes.ts'
 import { readMetric } from '../support/read-metric.ts'
@@ -39,7 +39,7 @@ async function complete(key: string, model: string): Promise<readonly [requestId
   return [headers.get('x-gateway-request-id') ?? '', findRub(headers.get('x-gateway-cost-rub') ?? '') ?? 0n]
 }
 
-/** Two ways to lose everything: one that a connection notices, and one that only the epoch tells. */
+/** Two ways to lose everything: one that a connection notices, and one that only the epoch reveals. */
 const losses = {
   'is emptied': () => view.ask((redis) => redis.flushall()),
   'comes back empty': async () => {
@@ -116,7 +116,7 @@ test('Redis is emptied before and after a charge is booked in it: it is posted a
   await stopping.stop()
 }, 60_000)
 
-/** After so long a charge may not be booked for the first time (`charge-keeper.ts`). */
+/** After so long a charge may not be posted for the first time (`charge-keeper.ts`). */
 const patienceMs = 6_000
 
 function pausedPlainAnswer() {

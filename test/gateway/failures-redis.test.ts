@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { beforeAll, expect, onTestFinished, test, vi } from 'vitest'
-import { writeKey } from '#cabinet/keys/key'
-import { shardOf } from '#cabinet/redis/shard'
+import { writeKey } from '#core/keys/key'
+import { shardOf } from '#core/redis/shard'
 import { openStream } from '../support/chat-stream.ts'
 import { pepper } from '../support/customer.ts'
 import type { Process } from '../support/processes.ts'
@@ -165,7 +165,7 @@ test('Redis frozen at the last byte: a stream is told within 5 s and charged whe
   })
 })
 
-test('an admission that nobody heard of in time is given back at once and charges nothing', async () => {
+test('an admission whose reply came too late is released at once and charges nothing', async () => {
   const { model, key, organizationId } = await served()
   stack.redis.freeze()
   const { status } = await post(gateway, key, { model, messages })
@@ -188,7 +188,7 @@ test('while Redis is silent a refused request leaves nothing behind that would h
   expect((await readMetric(gateway, 'kept_charges')) - keptBefore).toBeLessThan(10)
 })
 
-test('without Redis every key is told 503 with Retry-After within 300 ms, never 401', async () => {
+test('without Redis every key gets 503 with Retry-After within 300 ms, never 401', async () => {
   const { model, key } = await served()
   const stranger = writeKey(shardOf(randomUUID()), randomBytes(32), pepper)
   const askBoth = () =>

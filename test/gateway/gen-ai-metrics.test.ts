@@ -32,7 +32,7 @@ async function seriesOf(model: string): Promise<Record<string, number>> {
   )
 }
 
-test('tokens, durations and first chunks are told by provider and model, and nothing that a caller wrote', async () => {
+test("tokens, durations and first chunks are labeled by provider and model, never by the caller's input", async () => {
   const model = await stack.createModel()
   const made = 'a-name-that-a-caller-made-up'
   await untilServed(gateway, customer.key, model)
@@ -58,7 +58,7 @@ test('tokens, durations and first chunks are told by provider and model, and not
   expect(await (await fetch(`${gateway.adminUrl}/metrics`)).text()).not.toContain(made)
 })
 
-test('a model that left the catalogue leaves the metrics, too', async () => {
+test('a model that left the catalog leaves the metrics, too', async () => {
   const model = await stack.createModel()
   await untilServed(gateway, customer.key, model)
   await (

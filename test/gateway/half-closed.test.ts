@@ -12,7 +12,7 @@ const modes = [
   ['streamed', true],
 ] as const
 
-/** A client of its own connection that has sent a whole request, which a provider was asked. */
+/** A client with its own connection that has sent a whole request, which reached a provider. */
 async function ask({ stream, http = '1.1' }: { readonly stream: boolean; readonly http?: string }) {
   const socket = connect({ port: gateway.port, host: '127.0.0.1', allowHalfOpen: true })
   onTestFinished(() => void socket.destroy())
@@ -59,7 +59,7 @@ describe('a client that has only ended its own side', () => {
     expect(client.text()).toMatch(/^HTTP\/1.1 200 OK[\s\S]*demo\/echo/)
   })
 
-  test('is told what is wrong with a request that it cut short', async () => {
+  test('gets the error of a request that it cut short', async () => {
     const client = await ask({ stream: false })
     client.socket.end(client.request.slice(0, -1))
     await client.ended

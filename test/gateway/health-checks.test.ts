@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest'
-import { createAddressGuard } from '#cabinet/catalogue/address-guard'
+import { createAddressGuard } from '#core/catalog/address-guard'
 import { startHealthChecks } from '#gateway/health-checks/health-checks'
 import { createAttemptGate } from '#gateway/routing/attempt-gate'
 import { healthReportOf } from '#gateway/routing/health-report'
@@ -22,7 +22,9 @@ afterAll(async () => {
   await upstream.stop()
 })
 
-/** A gateway that serves the provider `p`, alone unless said, with a clock that the test moves. */
+/**
+ * A gateway that serves the provider `p`, by default as the only gateway, with a clock that the test moves.
+ */
 function startChecks(
   fields: Partial<Provider> = {},
   { instanceId = 'us', gateways = ['us'] }: { instanceId?: string; gateways?: readonly string[] } = {},
@@ -74,7 +76,7 @@ function startChecks(
   }
 }
 
-/** What the provider answers to whoever lists its models. */
+/** The provider's responses when its models are listed. */
 function answer(...scripts: readonly [Script, ...Script[]]): void {
   const earlier = upstream.requestsFor(list).length
   upstream.answer(
@@ -118,7 +120,7 @@ test('of several gateways one lists a provider, and none one that does not ask f
   expect(quiet.results).toEqual([])
 })
 
-test('a refused credential is told at once, and what requests show since ends it', async () => {
+test('a rejected credential is reported at once, and successful requests end it', async () => {
   answer(refusal(401, 'no such key'))
   const { checked, told, results, clock, serveWell } = startChecks()
   await checked(1)
@@ -129,7 +131,7 @@ test('a refused credential is told at once, and what requests show since ends it
   expect(told()).toEqual({ unhealthy: {}, answering: ['p'] })
 })
 
-test('one bad moment is not told: it is asked again 10 s later', async () => {
+test('one failure is not reported: the check is repeated 10 s later', async () => {
   answer({ status: 500 }, { status: 500 }, listed('m'))
   const { checked, told, clock } = startChecks()
   await checked(1)

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import type { KeyLimits } from '#cabinet/keys/key-state'
-import { nanoRub } from '#cabinet/ledger/money'
+import type { KeyLimits } from '#core/keys/key-state'
+import { nanoRub } from '#core/ledger/money'
 import type { Process } from '../support/processes.ts'
 import { viewOfThisFile } from '../support/redis-view.ts'
 import { post, stackOfThisFile, untilServed } from '../support/stack.ts'

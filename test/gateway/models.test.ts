@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import OpenAI from 'openai'
 import { beforeAll, describe, expect, test, vi } from 'vitest'
-import { writeKey } from '#cabinet/keys/key'
-import { blockKey } from '#cabinet/keys/key-store'
-import { shardOf } from '#cabinet/redis/shard'
+import { writeKey } from '#core/keys/key'
+import { blockKey } from '#core/keys/key-store'
+import { shardOf } from '#core/redis/shard'
 import { type Customer, pepper } from '../support/customer.ts'
 import type { Process } from '../support/processes.ts'
 import { inTestScope } from '../support/scope.ts'
@@ -93,7 +93,7 @@ test('an id is found with its slash as it is and encoded, once; longer than any 
   expect((await get(`/models/x/${'y'.repeat(2000)}`)).body.error.code).toBe('model_not_found')
 })
 
-test('a wrong address under /v1/models says what is wrong with it', async () => {
+test('the error of a wrong address under /v1/models explains the problem', async () => {
   const slash = await get('/models/')
   expect([slash.status, slash.body.error.message]).toEqual([
     404,
@@ -125,7 +125,7 @@ test('what is wrong with the key comes first, for the list and for a model that 
   }
 })
 
-test('while Redis is away the list is 503 with Retry-After, never 401', async () => {
+test('while Redis is unavailable the list is 503 with Retry-After, never 401', async () => {
   stack.redis.freeze()
   const { status, headers, body } = await get('/models')
   stack.redis.thaw()

@@ -24,7 +24,7 @@ async function serverOfThisTest(answer: RequestListener, unreadMs?: number): Pro
 
 const get = 'GET / HTTP/1.1\r\nhost: x\r\n\r\n'
 
-/** Asks, and reads nothing until told to. */
+/** Sends requests, and reads nothing until the test asks. */
 async function ask(server: Server, requests: string) {
   const socket = connect((server.address() as AddressInfo).port, '127.0.0.1').pause()
   socket.on('error', () => undefined)

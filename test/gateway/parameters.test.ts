@@ -1,6 +1,6 @@
 import { beforeAll, expect, test, vi } from 'vitest'
-import type { QuirksName } from '#cabinet/catalogue/catalogue-document'
-import { putProvider } from '#cabinet/catalogue/catalogue-store'
+import type { QuirksName } from '#core/catalog/catalog-document'
+import { putProvider } from '#core/catalog/catalog-store'
 import type { Process } from '../support/processes.ts'
 import { readMetric } from '../support/read-metric.ts'
 import { inTestScope } from '../support/scope.ts'

@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest'
-import { requirePepper } from '#cabinet/keys/database-pepper'
+import { requirePepper } from '#core/keys/database-pepper'
 import { pepper } from '../support/customer.ts'
 import { urlAs } from '../support/postgres.ts'
 import { viewOfThisFile } from '../support/redis-view.ts'
@@ -8,7 +8,7 @@ import { stackOfThisFile } from '../support/stack.ts'
 const stack = await stackOfThisFile()
 const view = viewOfThisFile(stack.redis)
 
-test('a gateway with another pepper than the database’s does not start, and says so in one sentence without it', async () => {
+test('a gateway with another pepper than the database’s does not start, and logs one sentence without it', async () => {
   const { pool, url } = stack.database
   await requirePepper(pool, pepper)
   await stack.startWorker({ DATABASE_URL: urlAs('model_gateway_worker', url) })

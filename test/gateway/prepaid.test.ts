@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test, vi } from 'vitest'
-import { findRub, nanoRub } from '#cabinet/ledger/money'
+import { findRub, nanoRub } from '#core/ledger/money'
 import type { Process } from '../support/processes.ts'
 import { post, stackOfThisFile, untilServed } from '../support/stack.ts'
 
@@ -27,7 +27,10 @@ async function startCustomer(options: Parameters<typeof stack.createCustomer>[0]
   return { model, customer }
 }
 
-/** A provider that writes as many tokens as it was told, and one that writes `tokens` whatever it was told. */
+/**
+ * A provider that writes as many tokens as the limit allows, and one that writes `tokens` regardless of the
+ * limit.
+ */
 function answerOf(tokens: number) {
   const usage = { prompt_tokens: 0, completion_tokens: tokens, total_tokens: tokens }
   const choices = [{ index: 0, message: { role: 'assistant', content: 'Hi' }, finish_reason: 'stop' }]
@@ -70,7 +73,7 @@ describe('a request that names its limit', () => {
     expect(within.status).toBe(200)
   })
 
-  test('is told to retry where only running requests hold what it needs', async () => {
+  test('gets a retryable error if only running requests hold what it needs', async () => {
     const { model, customer } = await startCustomer({ balanceNano: rub })
     let finish: (value?: unknown) => void = () => undefined
     const until = new Promise((resolve) => {

@@ -1,7 +1,7 @@
 import { createServer, type Server } from 'node:net'
 import { StringDecoder } from 'node:string_decoder'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import { createAddressGuard } from '#cabinet/catalogue/address-guard'
+import { createAddressGuard } from '#core/catalog/address-guard'
 import { createProviderAgents } from '#gateway/upstream/provider-agents'
 import { createProviderCalls, type ProviderCallHandler } from '#gateway/upstream/provider-call'
 import {
@@ -153,7 +153,7 @@ describe('every way in which a provider can break has its own name', () => {
     silent.close()
   })
 
-  test('a header that cannot be sent is told after the call was made', async () => {
+  test('a header that cannot be sent is reported after the call was made', async () => {
     const made = call('x', { headers: { 'x-bad': 'a\nb' } })
     expect(made.heard.end).toBe('')
     expect((await made.ended).end).toBe('connect_failed')

@@ -14,7 +14,7 @@ beforeAll(async () => {
 const messages = [{ role: 'user', content: 'x' }]
 const answersAtOnce = 6
 
-/** Bytes that come each in a chunk of HTTP of its own. */
+/** Bytes that each come in a separate HTTP chunk. */
 function inChunksOfOne(contentType: string, bytes: string): Script {
   const head = `HTTP/1.1 200 OK\r\ncontent-type: ${contentType}\r\ntransfer-encoding: chunked\r\n\r\n`
   return { raw: head + [...bytes].map((byte) => `1\r\n${byte}\r\n`).join('') }

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { beforeAll, expect, test } from 'vitest'
-import { sealCredential } from '#cabinet/catalogue/credential-seal'
+import { sealCredential } from '#core/catalog/credential-seal'
 import { type Process, secrets } from '../support/processes.ts'
 import { post, stackOfThisFile, untilServed } from '../support/stack.ts'
 import { refusal } from '../support/upstream.ts'
@@ -16,7 +16,7 @@ beforeAll(async () => {
 const credential = 'hunter2-canary-88'
 const messages = [{ role: 'user', content: 'x' }]
 
-/** A model at a provider with this credential, and with headers that nobody may set. */
+/** A model at a provider with this credential, and with headers that no user may set. */
 async function modelAtProvider(): Promise<string> {
   const name = `p-${randomBytes(6).toString('hex')}`
   const baseUrl = stack.upstream.url

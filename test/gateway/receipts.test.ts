@@ -172,7 +172,7 @@ describe('when the cabinet', () => {
 
   const away = { status: 503, body: { error: { code: 'service_unavailable', source: 'gateway' } } }
 
-  test('is not configured, receipts are 503, and the message says what is missing', async () => {
+  test('is not configured, receipts are 503, and the message names the missing setting', async () => {
     const answer = await askedOf(await stack.startGateway())
     expect(answer).toMatchObject(away)
     expect(answer.body.error.message).toContain('CABINET_URL')
@@ -225,7 +225,7 @@ describe('when the cabinet', () => {
   })
 })
 
-test('while Postgres is away receipts are 503, never 401, and models are served on', async () => {
+test('while Postgres is unavailable receipts are 503, never 401, and models are still served', async () => {
   const postgres = await startEmbeddedPostgres({ durability: 'fast' })
   onTestFinished(() => postgres[Symbol.asyncDispose]())
   const own = await createDatabase({ clusterUrl: postgres.url, template: 'template1' })

@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto'
 import OpenAI from 'openai'
 import { beforeAll, describe, expect, test, vi } from 'vitest'
-import { writeKey } from '#cabinet/keys/key'
-import { blockKey, revokeKey, rotateKey, unblockKey } from '#cabinet/keys/key-store'
-import { credit } from '#cabinet/ledger/credit'
-import { nanoRub } from '#cabinet/ledger/money'
-import { shardOf } from '#cabinet/redis/shard'
-import type { ModelFields } from '../support/catalogue.ts'
+import { writeKey } from '#core/keys/key'
+import { blockKey, revokeKey, rotateKey, unblockKey } from '#core/keys/key-store'
+import { credit } from '#core/ledger/credit'
+import { nanoRub } from '#core/ledger/money'
+import { shardOf } from '#core/redis/shard'
+import type { ModelFields } from '../support/catalog.ts'
 import { type Customer, pepper, uuidV7 } from '../support/customer.ts'
 import type { Process } from '../support/processes.ts'
 import { inTestScope } from '../support/scope.ts'
@@ -47,7 +47,7 @@ async function ask(
   return { status: response.status, headers: response.headers, error }
 }
 
-/** A customer of its own and a model of its own, both known to the gateway. */
+/** A separate customer and a separate model, both known to the gateway. */
 async function served(
   options: CustomerOptions = {},
   fields: ModelFields = {},

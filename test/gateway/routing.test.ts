@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test, vi } from 'vitest'
-import type { ModelFields } from '../support/catalogue.ts'
+import type { ModelFields } from '../support/catalog.ts'
 import type { Customer } from '../support/customer.ts'
 import type { Process } from '../support/processes.ts'
 import { readMetric } from '../support/read-metric.ts'
@@ -293,7 +293,7 @@ test('an answer that needs most of the deadline is given all of it where no othe
   expect(await ask(model, most, { stream: true })).toMatchObject({ status: 200, attempts: 1 })
 })
 
-test('whoever waited in vain is told the time that was asked for', async () => {
+test('a client that waited in vain gets the time that was asked for', async () => {
   const model = await served({ only: {} })
   upstream.answer(await placeOf(model, 'only'), { silentMs: 'forever' })
   const asked = [307, 311, 313, 317, 331, 333]

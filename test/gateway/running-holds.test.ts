@@ -38,7 +38,7 @@ async function startStreams() {
 
 type Running = Awaited<ReturnType<typeof startStreams>>
 
-/** Both streams reach their clients whole, and the books say that and no more. */
+/** Both streams reach their clients whole, and the ledger has exactly their charges. */
 async function endWhole({ streams, goOn, organizationId }: Running) {
   goOn()
   for (const { ended } of streams) expect(await ended).toBe('whole')

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { beforeAll, describe, expect, test, vi } from 'vitest'
-import { removeRoute } from '#cabinet/catalogue/catalogue-store'
-import type { KeyLimits } from '#cabinet/keys/key-state'
-import { revokeKey, rotateKey, setLimits } from '#cabinet/keys/key-store'
-import { credit } from '#cabinet/ledger/credit'
-import { nanoRub } from '#cabinet/ledger/money'
+import { removeRoute } from '#core/catalog/catalog-store'
+import type { KeyLimits } from '#core/keys/key-state'
+import { revokeKey, rotateKey, setLimits } from '#core/keys/key-store'
+import { credit } from '#core/ledger/credit'
+import { nanoRub } from '#core/ledger/money'
 import { openStream } from '../support/chat-stream.ts'
 import { type Customer, pepper } from '../support/customer.ts'
 import type { Process } from '../support/processes.ts'
@@ -35,7 +35,7 @@ async function statusOf(key: string, model: string): Promise<string> {
 const untilStatus = (key: string, model: string, status: string) =>
   vi.waitFor(async () => expect(await statusOf(key, model)).toBe(status))
 
-/** A stream of a new customer for a new model, whose provider has said its first words. */
+/** A stream of a new customer for a new model, whose provider has sent its first content. */
 async function startStream() {
   const model = await stack.createModel({ inputNano, outputNano })
   const customer = await stack.createCustomer()
@@ -92,7 +92,7 @@ describe('a stream goes on to its end, and is paid once as it began, whose', () 
     expect(await bookedOf(customer, stream.requestId)).toEqual(paidWhole)
   })
 
-  test('organization has no money left, and whoever asks next is told so', async () => {
+  test('organization has no money left, and the next request gets that error', async () => {
     const { model, stream, goOn, ...customer } = await startStream()
     const amount = nanoRub(-100_000_000_000n) // all there was
     const { organizationId } = customer

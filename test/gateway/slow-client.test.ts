@@ -38,7 +38,7 @@ function talkAt(upstream: Upstream, model: string) {
   return { handedOut: () => handedOut }
 }
 
-/** Tokens: more than all that is said here, or it would be cut off. */
+/** Tokens: more than all content of this test, because it would be cut off otherwise. */
 const longAnswer = 100_000_000
 
 async function createTalker() {
@@ -54,7 +54,7 @@ function requestOf(model: string): string {
   return `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\n${headers.join('\r\n')}\r\ncontent-length: ${body.length}\r\n\r\n${body}`
 }
 
-/** Opens a connection that reads nothing until it is told to. */
+/** Opens a connection that reads nothing until the test asks. */
 function openClient(requests: string) {
   const socket = connect(Number(new URL(gateway.baseUrl).port), '127.0.0.1')
   socket.pause()

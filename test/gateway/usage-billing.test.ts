@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import { findRub } from '#cabinet/ledger/money'
+import { findRub } from '#core/ledger/money'
 import {
   asReported,
   due,
@@ -72,7 +72,7 @@ describe.each(modes)('a whole answer, %s', (mode) => {
     expect(await estimatedCount('missing')).toBe(before + 1)
   })
 
-  test('with a usage of zero is charged by our own count: something was said', async () => {
+  test("with a usage of zero is charged by the gateway's own count: it had content", async () => {
     const before = await estimatedCount('missing')
     for (const prompt_tokens of [0, 100])
       expect(await billOf({ prompt_tokens, completion_tokens: 0 }, mode)).toMatchObject(ofPromptAndSaid)
@@ -220,7 +220,7 @@ describe('sound and an image without usage are charged by what was delivered', (
   })
 })
 
-test('tokens that cannot be counted in time are estimated by their characters, and a metric says so', async () => {
+test('tokens that cannot be counted in time are estimated by their characters, and a metric counts it', async () => {
   const hurried = await stack.startGateway({ TOKEN_COUNT_TIMEOUT_MS: '1' })
   const made = await startBilledChat(stack, hurried, answer(null, 'streamed'))
   expect(await made.client.ended).toBe('whole')

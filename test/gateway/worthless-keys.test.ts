@@ -9,7 +9,8 @@ import {
 const { createKey, scriptCalls, send } = await loneGatewayOfThisFile()
 const owner = await createKey()
 const faulty = '{'
-// Whoever asks a new Redis first calls twice: it is told that the functions are not there, and loads them.
+// The first caller of a new Redis calls twice: the reply is that the functions do not exist, and it loads
+// them.
 await send({ key: (await createKey()).key, body: faulty })
 
 /** Scripts that Redis runs for three faulty requests, one after the other. */

@@ -173,7 +173,7 @@ describe('mirrors are written by the operator alone', () => {
   const there = 'this object is a read-only mirror of the cabinet: make the change in the cabinet'
 
   test.each(['ApiKey', 'ModelRoute', 'ModelProvider'] as const)(
-    'nobody passes a %s off as one, when it is made or later',
+    'no other user can label a %s as one, at its creation or later',
     async (kind) => {
       const namespace = await cluster.createNamespace('acme')
       await cluster.kubectlOk(['annotate', 'namespace', namespace, 'modelgateway.dev/may-offer=*'])
@@ -184,7 +184,7 @@ describe('mirrors are written by the operator alone', () => {
     },
   )
 
-  test('another value of the label, and the label on other objects, anybody may set', async () => {
+  test('any user may set another value of the label, and the label on other objects', async () => {
     const namespace = await cluster.createNamespace('acme')
     const labels = { 'modelgateway.dev/managed-by': 'helm' }
     expect(await create(cluster, 'ApiKey', namespace, { labels })).toBe(201)
@@ -208,7 +208,7 @@ describe('mirrors are written by the operator alone', () => {
     },
   )
 
-  test('nobody else edits one, takes its label off, or deletes it, alone or with all others', async () => {
+  test('no other user edits one, removes its label, or deletes it, singly or with all others', async () => {
     const name = uniqueName()
     expect(await create(operator, 'ModelRoute', release, { name, labels: mirrorLabels })).toBe(201)
     const path = collectionOf('ModelRoute', release)
@@ -267,7 +267,7 @@ describe('the operator writes only Secrets that it made', () => {
     ).rejects.toThrow(refusal)
   })
 
-  test("it takes nobody else's, not even by putting its label on", async () => {
+  test("it takes no other owner's, not even by adding its label", async () => {
     const namespace = await cluster.createNamespace()
     const theirs = secretOf(namespace, { 'app.kubernetes.io/managed-by': 'helm' })
     expect(await ask(cluster, 'POST', pathOf(namespace), theirs)).toBe(201)

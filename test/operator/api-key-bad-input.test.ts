@@ -9,7 +9,7 @@ describe('bad input', () => {
   test('a namespace without the label makes no key', async () => {
     const namespace = await cluster.createNamespace()
     const name = freshName()
-    // The policy would refuse it; the operator asks as well.
+    // The policy would reject it; the operator asks as well.
     const applied = await client
       .apply(apiKeys, { metadata: { namespace, name }, spec: { organization: team.organization } })
       .catch(() => undefined)
@@ -22,7 +22,7 @@ describe('bad input', () => {
     expect(await keyRowCount(name)).toBe(0)
   })
 
-  test('an organization that does not exist is said to, and no key is made', async () => {
+  test('an organization that does not exist is reported, and no key is created', async () => {
     const namespace = await cluster.createNamespace('nobody')
     const name = freshName()
     await client.apply(apiKeys, { metadata: { namespace, name }, spec: { organization: 'nobody' } })
@@ -37,7 +37,7 @@ describe('bad input', () => {
     )
   })
 
-  test('a Secret of somebody else is not touched, and no key is made for it', async () => {
+  test('a foreign Secret is not touched, and no key is created for it', async () => {
     const name = freshName()
     const data = { PASSWORD: 'c2VjcmV0' }
     const metadata = { namespace: team.namespace, name: `${name}-apikey` }
@@ -52,7 +52,7 @@ describe('bad input', () => {
     await team.untilReady(name)
   })
 
-  test('one Secret key for both secret and base URL is refused by the API server', async () => {
+  test('one Secret key for both secret and base URL is rejected by the API server', async () => {
     const spec = { secret: { key: 'SAME', baseURLKey: 'SAME' } }
     await expect(team.apply(freshName(), spec)).rejects.toThrow('must differ from key')
   })

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
-import { hashKey, type KeySecret } from '#cabinet/keys/key'
+import { hashKey, type KeySecret } from '#core/keys/key'
 import { apiKeys, secrets } from '#operator/runtime/resources'
 import { keyClusterOfThisFile, type Team, valuesOf } from '../support/api-key-cluster.ts'
 import { type KeyOperator, type KeyOperatorOptions, startKeyOperator } from '../support/api-key-operator.ts'
@@ -143,7 +143,7 @@ describe('Postgres dies', () => {
     const watch = watchSecrets(made)
     await Promise.all(made.map((name) => team.apply(name, { rotation: { trigger: 'first' } })))
     for (let count = 0; count < 20; count++) {
-      gate.holdAnswers() // what is asked now is done, and nobody hears of it
+      gate.holdAnswers() // what is requested now is done, and the operator gets no response
       await pause(10 + 2 * count)
       gate.cut()
       await pause(40)
@@ -187,7 +187,7 @@ describe('the operator dies', () => {
   })
 })
 
-describe('while the database is away', () => {
+describe('while the database is unavailable', () => {
   async function startGated(options: Partial<KeyOperatorOptions> = {}) {
     const gate = await gateOfThisTest(Number(new URL(databaseUrl).port))
     const gated = new URL(databaseUrl)
@@ -207,7 +207,7 @@ describe('while the database is away', () => {
     return conditions.find((condition) => condition.type === type)
   }
 
-  test('an ApiKey keeps what it was told, is told of the outage after its time, and of its end at once', async () => {
+  test('an ApiKey keeps its status, reports the outage after its time, and its end at once', async () => {
     const { gate, name, text } = await startGated({ longOutageMs: 1_000 })
     const before = await team.find(name)
     gate.shut()
@@ -227,7 +227,7 @@ describe('while the database is away', () => {
     )
   })
 
-  test('an ApiKey whose Secret is deleted says so, and has another once the database is back', async () => {
+  test('an ApiKey whose Secret is deleted reports it, and has another once the database is back', async () => {
     const { gate, name, text } = await startGated()
     gate.shut()
     const secret = await team.secret(`${name}-apikey`)
@@ -239,7 +239,7 @@ describe('while the database is away', () => {
     expect(await gatewayStatus(gateway, next)).toBe(200)
   })
 
-  test('a new ApiKey says that nothing is known of it yet, and has its key soon after', async () => {
+  test('a new ApiKey reports that its state is unknown, and has its key soon after', async () => {
     const { gate } = await startGated()
     gate.shut()
     const [name = ''] = names(1)
@@ -249,7 +249,7 @@ describe('while the database is away', () => {
     await team.untilReady(name)
   })
 
-  test('an ApiKey that is deleted waits and says why; broken glass lets it go, and its key works on', async () => {
+  test('a deleted ApiKey waits and reports why; the override releases it, and its key keeps working', async () => {
     const { gate, name, text } = await startGated()
     gate.shut()
     await team.remove(name)

@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
-import { readKeyState } from '#cabinet/keys/key-state'
-import { blockKey, revokeKey, setLimits, unblockKey } from '#cabinet/keys/key-store'
+import { readKeyState } from '#core/keys/key-state'
+import { blockKey, revokeKey, setLimits, unblockKey } from '#core/keys/key-store'
 import { apiKeys } from '#operator/runtime/resources'
 import { valuesOf } from '../support/api-key-cluster.ts'
 import { liveKeysOfThisFile, statusOf } from '../support/live-keys.ts'
@@ -102,7 +102,7 @@ describe('an ApiKey that is applied', () => {
     expect(await gatewayStatus(gateway, values.OPENAI_API_KEY ?? '')).toBe(200)
   })
 
-  test('gets new limits within a look, and says when they hold', async () => {
+  test('gets new limits within one check, and reports when they apply', async () => {
     const { name, keyId } = await createReady()
     const applied = await team.apply(name, { limits: { requestsPerMinute: 7 } })
     await team.untilReady(name)
@@ -113,7 +113,7 @@ describe('an ApiKey that is applied', () => {
 })
 
 describe('rotation', () => {
-  test('by a new trigger changes the secret; the previous one works on for the grace, which is told', async () => {
+  test('by a new trigger changes the secret; the previous one works for the grace period, which is reported', async () => {
     const { name, text } = await createReady({ rotation: { trigger: 'one' } })
     await team.apply(name, { rotation: { trigger: 'two', gracePeriod: '1h' } })
     const next = (await team.readyValues(name)).OPENAI_API_KEY ?? ''
@@ -137,7 +137,7 @@ describe('rotation', () => {
 })
 
 describe('drift', () => {
-  test('limits that somebody changed in the database are put right within a second, and that is said', async () => {
+  test('limits changed in the database are corrected within a second, with an event', async () => {
     const { name, keyId } = await createReady({ limits: { requestsPerMinute: 5 } })
     await inTestScope(pool, (client) => setLimits(client, keyId, { rpm: 5_000 }))
     await vi.waitFor(async () => expect((await readKeyState(pool, keyId))?.limits.rpm).toBe(5), {
@@ -161,7 +161,7 @@ describe('drift', () => {
     const { name, text, keyId } = await createReady()
     const before = await team.find(name)
     if (before === undefined) throw new Error('it is gone')
-    // As a restored cluster has it: nobody ran the finalizer.
+    // As in a restored cluster: no operator ran the finalizer.
     await operator().kill()
     await client.patch(apiKeys, before, { metadata: { finalizers: [] } })
     await team.remove(name)
@@ -177,7 +177,7 @@ describe('drift', () => {
 })
 
 describe('a key that may not be used', () => {
-  test('because its spec suspends it is refused at once, and works again as at once', async () => {
+  test('because its spec suspends it is rejected at once, and works again at once', async () => {
     const { name, text } = await createReady()
     await team.apply(name, { suspend: true })
     await team.untilReady(name, 'Suspended')
@@ -189,7 +189,7 @@ describe('a key that may not be used', () => {
     await untilEvent(name, 'Unblocked')
   })
 
-  test('because the cabinet blocked it says so, and the operator never lifts that', async () => {
+  test('because the cabinet blocked it reports that, and the operator never lifts the block', async () => {
     const { name, text, keyId } = await createReady()
     await inTestScope(pool, (client) => blockKey(client, keyId, 'admin'))
     await team.untilReady(name, 'BlockedByCabinet')
@@ -216,7 +216,7 @@ describe('a key that may not be used', () => {
     expect(await gatewayStatus(gateway, text)).toBe(401)
   })
 
-  test('because its time has come says so at that time', async () => {
+  test('because it expired reports that on time', async () => {
     const expiresAt = new Date(Date.now() + 3_000)
     const { name, text } = await createReady({ expiresAt: expiresAt.toISOString() })
     await team.untilReady(name, 'Expired')
@@ -245,7 +245,7 @@ describe('a key that may not be used', () => {
     expect(await gatewayStatus(gateway, text)).toBe(200)
   })
 
-  test('because its organization is not the one of its namespace is told to go elsewhere, not to change the label', async () => {
+  test('because its organization is not that of its namespace advises another namespace, not another label', async () => {
     const other = await createTeam()
     const { organization } = other
     await team.apply('of-others', { organization })
@@ -312,7 +312,7 @@ describe('an ApiKey that is deleted', () => {
     const events = await cluster.kubectlOk(['get', 'events', '-n', team.namespace, '-o', 'json'])
     expect(events).toContain(`npm run revoke -- ${keyId}`)
     const { stdout } = await revoke(live.stack.database.url, keyId)
-    expect(stdout).toContain('every gateway refuses it')
+    expect(stdout).toContain('every gateway rejects it')
     expect(await gatewayStatus(gateway, text)).toBe(401)
     await team.apply(name, { secret: { name: `${name}-next` } })
     await team.untilReady(name)

@@ -1,6 +1,6 @@
 import { bareSpecs, type Kind } from './specs.ts'
 
-/** A spec that is refused: its field, what a person reads, and what zod says where that is worded otherwise. */
+/** A spec that is rejected: its field, the message for users, and zod's message if that differs. */
 export type BadSpec = readonly [kind: Kind, change: object, field: string, says: string, zodSays?: string]
 
 const secretRef = { name: 'openai', key: 'apiKey' }
@@ -49,8 +49,19 @@ const badTimes = [
 
 const allowedModel = 'must be <provider>/<model> or <provider>/*; no other wildcard is supported'
 const badModels = [
-  ...['gpt-4o', '/b', 'a/', 'a/b c', 'a\u00a0b/c', 'a/b\u2003', 'a/b\n'],
-  ...['a/b*', 'a/**', 'a/*/b', '*/*', '*/b', '*'],
+  'gpt-4o',
+  '/b',
+  'a/',
+  'a/b c',
+  'a\u00a0b/c',
+  'a/b\u2003',
+  'a/b\n',
+  'a/b*',
+  'a/**',
+  'a/*/b',
+  '*/*',
+  '*/b',
+  '*',
 ].map((model): BadSpec => ['ApiKey', { allowedModels: [model] }, 'spec.allowedModels[0]', allowedModel])
 
 const organization = 'must be an organization name: lowercase letters, digits and hyphens'
@@ -103,13 +114,13 @@ const badKeys: readonly BadSpec[] = [
     { limits: { dailyBudgetRub: 250 } },
     'spec.limits.dailyBudgetRub',
     'must be of type string',
-    'spec.limits.dailyBudgetRub: must be a quoted amount of roubles, such as "250.00"',
+    'spec.limits.dailyBudgetRub: must be a quoted amount of rubles, such as "250.00"',
   ],
   [
     'ApiKey',
     { limits: { dailyBudgetRub: '-1' } },
     'spec.limits.dailyBudgetRub',
-    'must be a quoted amount of roubles, such as "250.00"',
+    'must be a quoted amount of rubles, such as "250.00"',
   ],
   [
     'ApiKey',
@@ -402,7 +413,7 @@ const badRoutes: readonly BadSpec[] = [
       'ModelRoute',
       priced({ input }),
       'spec.pricingRubPerMillionTokens.input',
-      'must be a quoted amount of roubles with at most 3 decimal places, such as "15.500"',
+      'must be a quoted amount of rubles with at most 3 decimal places, such as "15.500"',
     ],
   ),
   [
@@ -410,13 +421,13 @@ const badRoutes: readonly BadSpec[] = [
     priced({ input: 15.5 }),
     'spec.pricingRubPerMillionTokens.input',
     'must be of type string',
-    'spec.pricingRubPerMillionTokens.input: must be a quoted amount of roubles with at most 3 decimal places, such as "15.500"',
+    'spec.pricingRubPerMillionTokens.input: must be a quoted amount of rubles with at most 3 decimal places, such as "15.500"',
   ],
   [
     'ModelRoute',
     { pricingRubPerRequest: '0.0000000001' },
     'spec.pricingRubPerRequest',
-    'must be a quoted amount of roubles, such as "0.10"',
+    'must be a quoted amount of rubles, such as "0.10"',
   ],
   [
     'ModelRoute',
@@ -518,5 +529,5 @@ const badTexts: readonly BadSpec[] = [
   ],
 ]
 
-/** Refused by zod and by the API server alike. */
+/** Rejected by zod and by the API server alike. */
 export const badSpecs: readonly BadSpec[] = [...badKeys, ...badProviders, ...badRoutes, ...badTexts]

@@ -1,13 +1,13 @@
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { catalogueClusterOfThisFile, unique } from '../support/catalogue-cluster.ts'
+import { catalogClusterOfThisFile, unique } from '../support/catalog-cluster.ts'
 import { operatorsOfThisFile } from '../support/operator.ts'
 import type { Process } from '../support/processes.ts'
 import { gateOfThisTest } from '../support/tcp-gate.ts'
 
-// What becomes of providers and routes when the database is away, or another operator writes to it.
+// What becomes of providers and routes when the database is unavailable, or another operator writes to it.
 const operators = operatorsOfThisFile()
-const catalogue = await catalogueClusterOfThisFile()
-const { cluster, stack, namespace, applyProvider, applyRoute, until } = catalogue
+const catalog = await catalogClusterOfThisFile()
+const { cluster, stack, namespace, applyProvider, applyRoute, until } = catalog
 /** Failed tries after which the next one is due in 10 s or more: 5 ms · 2¹¹. */
 const failuresMin = 12
 const quickLease = {
@@ -23,7 +23,7 @@ async function startOperator(databaseUrl = stack.database.url): Promise<Process>
   return operator
 }
 
-test('what waited for the database is done within seconds of its return, however long it was away', async () => {
+test('work that waited for the database is done within seconds of its return, after any outage', async () => {
   const direct = new URL(stack.database.url)
   const gate = await gateOfThisTest(Number(direct.port))
   const through = new URL(direct)

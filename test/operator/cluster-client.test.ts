@@ -29,7 +29,7 @@ async function applied(object: ReturnType<typeof secret>) {
   return answer
 }
 
-test('an apply that says what was said before changes nothing, so it wakes nobody', async () => {
+test('a repeated apply changes nothing, so it triggers no watcher', async () => {
   const object = secret(uniqueName())
   const first = await applied(object)
   expect(await client.apply(secrets, object)).toEqual(first)
@@ -92,7 +92,7 @@ test('an object that exists is not made again', async () => {
   expect(await client.create(secrets, object)).toBe('exists')
 })
 
-test('what the API server refuses is told in its own words, with its reasons', async () => {
+test('a rejection by the API server is reported in its own words, with its reasons', async () => {
   const nowhere = client.apply(secrets, { metadata: { name: 'x', namespace: 'nowhere' } })
   await expect(nowhere).rejects.toThrow('namespaces "nowhere" not found')
   const misnamed = client.apply(secrets, secret('Not_A_Name'))
@@ -100,7 +100,7 @@ test('what the API server refuses is told in its own words, with its reasons', a
   await expect(misnamed).rejects.toMatchObject({ status: 422, reasons: expect.arrayContaining(['Invalid']) })
 })
 
-test('a namespace that is being deleted refuses new objects, and says why', async () => {
+test('a namespace that is being deleted rejects new objects, with the reason', async () => {
   const metadata = { name: uniqueName(), namespace: '' }
   const made = await client.create(namespaces, { metadata })
   if (made === 'exists') throw new Error('exists')
@@ -171,7 +171,7 @@ test('a frozen API server costs a request its time limit and no more, and the ne
   expect(await impatient.find(namespaces, kubeSystem)).toEqual(found)
 })
 
-test('a token that was rotated in its file is used at once when the old one is refused', async () => {
+test('a token that was rotated in its file is used at once when the old one is rejected', async () => {
   const tokenFile = join(folderOfThisTest('token'), 'token')
   writeFileSync(tokenFile, 'first')
   let valid = 'first'
@@ -218,7 +218,7 @@ test.each([
     await expect(ask()).rejects.toThrow(expect.toSatisfy((thrown) => thrown instanceof error))
 })
 
-test('what another field manager has written of ours is taken back by an apply', async () => {
+test('an apply takes back fields of the operator that another field manager has written', async () => {
   const object = secret(uniqueName())
   const made = await applied(object)
   const other = { ...made, data: { value: 'eQ==' } }

@@ -90,7 +90,7 @@ test('a file that was missing for a moment is an outage, and is looked for again
   expect((await transport.send(call)).status).toBe(200)
 })
 
-test('a program that shall say who we are and hangs costs a request and a watch their limits, and an end nothing', async () => {
+test('a credential program that hangs costs a request and a watch their limits, and a shutdown nothing', async () => {
   const server = await scriptedApiServerOfThisTest((_url, response) => response.end('{}'))
   const hanging = new KubeConfig()
   const exec = { apiVersion: 'client.authentication.k8s.io/v1', command: 'cat', interactiveMode: 'Never' }
@@ -168,7 +168,7 @@ test('a line without an end is an outage, long before it fills our memory', asyn
   await expect(failed).rejects.toThrow(/more than 8388608 characters/)
 })
 
-test('a refused watch is told with its answer, and is no outage', async () => {
+test('a rejected watch is reported with its response, and is no outage', async () => {
   const server = await scriptedApiServerOfThisTest((_url, response) =>
     response.writeHead(403).end('{"message":"no"}'),
   )

@@ -10,7 +10,7 @@ import { bareSpecs, faultsOf, type Kind, objectOf, schemas } from './specs.ts'
 const cluster = await clusterOfThisFile()
 const namespace = await cluster.createNamespace()
 const files = globSync('crds/*.yaml')
-/** Names of 64 characters and more break whoever takes an object's name for a label. */
+/** Names of 64 characters and more break code that uses an object's name as a label. */
 const longName = 'x'.repeat(253)
 
 const pathOf = (kind: Kind, inside = namespace) =>
@@ -116,7 +116,7 @@ const kinds = Object.keys(schemas) as readonly Kind[]
 test('the definitions install without a warning, and small enough for kubectl apply', async () => {
   for (const file of files) {
     expect(statSync(file).size).toBeLessThan(256 * 1024)
-    // Under a group of its own they are new to this cluster.
+    // Under a separate group they are new to this cluster.
     const text = readFileSync(file, 'utf8').replaceAll(/\bmodelgateway\.dev$/gm, 'new.modelgateway.dev')
     const args = ['create', '--dry-run=server', '--warnings-as-errors', '-f', '-']
     expect(await cluster.kubectl(args, text)).toMatchObject({ code: 0, stderr: '' })
@@ -129,7 +129,7 @@ test('resources are accepted as users write them', async () => {
   expect(await cluster.kubectl(args, contract)).toMatchObject({ code: 0, stderr: '' })
 })
 
-/** Fields that the release before does not know: their defaults are the reader's, or its operator would refuse every object. */
+/** Fields that the release before does not know: their defaults are the reader's, or its operator would reject every object. */
 const unwritten: Readonly<Record<Kind, readonly string[]>> = {
   ApiKey: ['adoption'],
   ModelProvider: ['allowedRoutes', 'healthCheck'],
@@ -154,7 +154,7 @@ describe('zod and the API server take the same', () => {
   })
 })
 
-describe('zod and the API server refuse the same, and say which field and why', () => {
+describe('zod and the API server reject the same, and report which field and why', () => {
   for (const [kind, change, field, says, zodSays = `${field}: ${says}`] of badSpecs)
     test(`${kind} ${JSON.stringify(change).slice(0, 100)}`, async () => {
       const object = objectOf(kind, change)
@@ -167,7 +167,7 @@ describe('zod and the API server refuse the same, and say which field and why', 
     })
 })
 
-describe('what may never change is refused, and why', () => {
+describe('changes of immutable fields are rejected, with the reason', () => {
   const cases: readonly [Kind, string, object, object, string][] = [
     [
       'ApiKey',
@@ -269,12 +269,39 @@ describe('kubectl shows what matters', async () => {
     ])
     expect(await rows('mgkey', '-o', 'wide')).toEqual([
       [
-        ...['NAME', 'DISPLAY-NAME', 'ORGANIZATION', 'READY', 'REASON', 'PREFIX', 'SECRET', 'AGE'],
-        ...['EXPIRES', 'RPM', 'TPM', 'BUDGET', 'ROTATED', 'ROTATES', 'MANAGED-BY', 'KEY-ID'],
+        'NAME',
+        'DISPLAY-NAME',
+        'ORGANIZATION',
+        'READY',
+        'REASON',
+        'PREFIX',
+        'SECRET',
+        'AGE',
+        'EXPIRES',
+        'RPM',
+        'TPM',
+        'BUDGET',
+        'ROTATED',
+        'ROTATES',
+        'MANAGED-BY',
+        'KEY-ID',
       ],
       [
-        ...['ci', 'CI pipeline', 'acme', 'True', 'Programmed', 'sk-gateway-8f3a…k2Qd', 'ci-apikey', age],
-        ...['2027-06-01T00:00:00Z', '600', '200000', '250.00', age, '2027-02-18T10:00:00Z', 'kubernetes'],
+        'ci',
+        'CI pipeline',
+        'acme',
+        'True',
+        'Programmed',
+        'sk-gateway-8f3a…k2Qd',
+        'ci-apikey',
+        age,
+        '2027-06-01T00:00:00Z',
+        '600',
+        '200000',
+        '250.00',
+        age,
+        '2027-02-18T10:00:00Z',
+        'kubernetes',
         '0198a0b0-0000-7000-8000-000000000000',
       ],
     ])
@@ -285,8 +312,16 @@ describe('kubectl shows what matters', async () => {
     expect(await rows('mgroute', '-o', 'wide')).toEqual([
       ['NAME', 'DISPLAY-NAME', 'MODEL', 'READY', 'REASON', 'BACKENDS', 'AGE', 'IN/1M', 'OUT/1M', 'REVISION'],
       [
-        ...['gpt-4o-mini', 'GPT-4o mini', 'openai/gpt-4o-mini', 'True', 'Programmed', '1/2', age],
-        ...['15.500', '62.000', '42'],
+        'gpt-4o-mini',
+        'GPT-4o mini',
+        'openai/gpt-4o-mini',
+        'True',
+        'Programmed',
+        '1/2',
+        age,
+        '15.500',
+        '62.000',
+        '42',
       ],
     ])
     expect(await cluster.kubectlOk(['-n', inside, 'get', 'model-gateway', '-o', 'name'])).toBe(
@@ -304,7 +339,7 @@ describe('kubectl shows what matters', async () => {
       ['modelprovider.spec', 'Where the provider is'],
       ['modelroute.status', 'Written by the operator'],
       ['apikey.status.conditions', 'SecretReady: the Secret holds the API key'],
-      ['modelroute.status.conditions.message', 'what to do about it'],
+      ['modelroute.status.conditions.message', 'how to fix it'],
     ] as const)
       await vi.waitFor(async () =>
         // kubectl breaks its lines.

@@ -1,13 +1,13 @@
 import { beforeAll, expect, test } from 'vitest'
-import { catalogueClusterOfThisFile, unique } from '../support/catalogue-cluster.ts'
+import { catalogClusterOfThisFile, unique } from '../support/catalog-cluster.ts'
 import { operatorsOfThisFile } from '../support/operator.ts'
 import type { Process } from '../support/processes.ts'
 import { post } from '../support/stack.ts'
 
 // Objects that the API server has taken and the database will not.
 const operators = operatorsOfThisFile()
-const catalogue = await catalogueClusterOfThisFile()
-const { cluster, stack, namespace, apply, applyProvider, applyRoute, waitReady, sayings, until } = catalogue
+const catalog = await catalogClusterOfThisFile()
+const { cluster, stack, namespace, apply, applyProvider, applyRoute, waitReady, sayings, until } = catalog
 const refused = 'False/DatabaseRefused'
 const pending = 'Unknown/Pending'
 let gateway: Process
@@ -38,7 +38,7 @@ function applyKey(name: string, displayName: string): Promise<void> {
   return apply({ kind: 'ApiKey', metadata, spec: { organization, displayName } })
 }
 
-test('an ApiKey that the database refuses says so on its first visit, and all else it can say', async () => {
+test('an ApiKey that the database rejects reports it on its first visit, with everything else known', async () => {
   const name = unique('k')
   await applyKey(name, 'forbidden')
   expect(await until('apikey', name, { Accepted: refused }, teamNamespace)).toContain('of_this_test')
@@ -60,7 +60,7 @@ test('an ApiKey that the database refuses says so on its first visit, and all el
   )
 })
 
-test('a ModelProvider that the database refuses says so on its first visit', async () => {
+test('a ModelProvider that the database rejects reports it on its first visit', async () => {
   await applyProvider('forbidden')
   expect(await until('modelprovider', 'forbidden', { Accepted: refused })).toContain('of_this_test')
   expect(await sayings('modelprovider', 'forbidden')).toEqual({
@@ -71,7 +71,7 @@ test('a ModelProvider that the database refuses says so on its first visit', asy
   })
 })
 
-test('a ModelRoute that the database refuses says so on its first visit; a change it refuses leaves what serves', async () => {
+test('a ModelRoute that the database rejects reports it on its first visit; a rejected change leaves the served route', async () => {
   const [provider, name] = [unique('p'), unique('r')]
   await applyProvider(provider)
   const model = await applyRoute(name, provider, { description: 'forbidden' })
@@ -99,7 +99,7 @@ test('a text that Postgres cannot hold, where CEL does not see it, is named', as
   )
 })
 
-test('defaults nested deeper than anybody can read them are named', async () => {
+test('defaults nested too deep to be read are named', async () => {
   const name = unique('r')
   await applyRoute(name, 'none', {
     parameters: { defaults: { user: JSON.parse('['.repeat(500) + ']'.repeat(500)) } },

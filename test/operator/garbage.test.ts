@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test, vi } from 'vitest'
-import { readKeyState } from '#cabinet/keys/key-state'
+import { readKeyState } from '#core/keys/key-state'
 import { keyClusterOfThisFile, type Team, valuesOf } from '../support/api-key-cluster.ts'
 import { deployed } from '../support/cluster.ts'
 import { freshName, statusOf } from '../support/live-keys.ts'
@@ -7,8 +7,8 @@ import { operatorsOfThisFile } from '../support/operator.ts'
 import type { Process } from '../support/processes.ts'
 import { readMetric } from '../support/read-metric.ts'
 
-// With the shipped rights, the admission plugin that OpenShift has on, and the cluster's own controllers, which delete what
-// nobody owns any more and end namespaces.
+// With the shipped permissions, the admission plugin that OpenShift enables, and the cluster's own
+// controllers, which delete objects without owners and end namespaces.
 const operators = operatorsOfThisFile()
 const { cluster, stack, createTeam, settledStatus } = await keyClusterOfThisFile({
   deploy: 'installed',
@@ -116,7 +116,11 @@ describe('a Secret that the cluster does not let go', () => {
 
     // Break-glass goes even then: the key is the cabinet's, and the cluster deletes the Secret with its owner.
     await cluster.kubectlOk([
-      ...['-n', team.namespace, 'annotate', 'apikey', override.name],
+      '-n',
+      team.namespace,
+      'annotate',
+      'apikey',
+      override.name,
       'modelgateway.dev/deletion-policy-override=Orphan',
     ])
     await kubectlDelete(override.name)

@@ -6,7 +6,7 @@ import { operatorsOfThisFile } from '../support/operator.ts'
 import type { Process } from '../support/processes.ts'
 import { readMetric } from '../support/read-metric.ts'
 
-// A worker that is away while ApiKeys are deleted: gateways go on accepting keys that the database has revoked.
+// A worker that is unavailable while ApiKeys are deleted: gateways go on accepting keys that the database has revoked.
 const operators = operatorsOfThisFile()
 const { cluster, stack, client, createTeam, settledStatus } = await keyClusterOfThisFile()
 const namespace = await cluster.createNamespace()
@@ -56,16 +56,16 @@ const untilEvent = (name: string, reason: string) =>
     interval: 100,
   })
 
-test('an ApiKey stays until the gateways refuse its key, and says so meanwhile', async () => {
+test('an ApiKey stays until the gateways reject its key, and reports that it waits', async () => {
   await startOperator()
   const { name, text } = await createAndLoseWorker()
   await team.remove(name)
   const { Ready, Programmed } = await team.untilReady(name, 'Revoking')
-  expect(Ready?.message).toContain('until a worker tells the gateways they may still accept it')
+  expect(Ready?.message).toContain('gateways may still accept it until a worker sends them the revocation')
   expect(Programmed).toMatchObject({ status: 'False', reason: 'GatewaysPending' })
   await untilMetric(waiting, 1)
   await untilMetric('revocations_unconfirmed', 1)
-  // It is told after half a minute: the object and the key are still there.
+  // The event comes after half a minute: the object and the key are still there.
   await vi.waitFor(async () => expect(await team.events(name)).toContain('RevocationPending'), {
     timeout: 45_000,
   })
@@ -81,7 +81,7 @@ test('an ApiKey stays until the gateways refuse its key, and says so meanwhile',
   expect(await readMetric(operator, 'operator_deletions_unconfirmed_total')).toBe(0)
 }, 90_000)
 
-test('when the written time is over it goes, and nobody is told that its key is dead', async () => {
+test('after the configured time it is released, and no event reports its key as revoked', async () => {
   await startOperator({ OPERATOR_REVOCATION_WAIT_MS: '3000' })
   const { name, text, keyId } = await createAndLoseWorker()
   const deletedAtMs = Date.now()
@@ -105,7 +105,11 @@ test('the override annotation lets it go at once', async () => {
   await team.remove(name)
   await team.untilReady(name, 'Revoking')
   await cluster.kubectlOk([
-    ...['-n', team.namespace, 'annotate', 'apikey', name],
+    '-n',
+    team.namespace,
+    'annotate',
+    'apikey',
+    name,
     'modelgateway.dev/deletion-policy-override=Orphan',
   ])
   await untilGone(name)

@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest'
 import { z } from 'zod'
-import { epochName, shardOf, shardPrefix } from '#cabinet/redis/shard'
+import { epochName, shardOf, shardPrefix } from '#core/redis/shard'
 import { conditionsOf } from '#operator/runtime/conditions'
 import { keyClusterOfThisFile } from '../support/api-key-cluster.ts'
 import { freshName, statusOf } from '../support/live-keys.ts'

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { liveKeysOfThisFile, statusOf } from '../support/live-keys.ts'
 
-// With no more rights than an installation gives.
+// With no more permissions than an installation gives.
 const live = await liveKeysOfThisFile({ deploy: 'installed' })
 const { cluster, pool, gateway, team, gatewayStatus, createReady, secretOf, untilEvent } = live
 

@@ -1,5 +1,6 @@
 import { beforeAll, expect, test } from 'vitest'
 import { keyClusterOfThisFile, type Team, valuesOf } from '../support/api-key-cluster.ts'
+import { isSlowRun } from '../support/environment.ts'
 import { operatorsOfThisFile } from '../support/operator.ts'
 import type { Process } from '../support/processes.ts'
 
@@ -16,7 +17,7 @@ beforeAll(async () => {
   team = await createTeam()
 })
 
-const triesCount = 100
+const triesCount = isSlowRun ? 100 : 20
 const p95MsMax = 1_000
 
 function p95(times: readonly number[]): number {
@@ -29,7 +30,7 @@ async function untilAnswered(text: string, status: number, sinceMs: number): Pro
   return performance.now() - sinceMs
 }
 
-test('from kubectl apply to 200 and from kubectl delete to 401 at every gateway: at most 1 s in 95 of 100 tries', async () => {
+test('from kubectl apply to 200 and from kubectl delete to 401 at every gateway: at most 1 s in 95 of 100', async () => {
   const { namespace, organization } = team
   const applied: number[] = []
   const deleted: number[] = []
@@ -51,37 +52,57 @@ test('from kubectl apply to 200 and from kubectl delete to 401 at every gateway:
     deleted.push(await untilAnswered(text, 401, deletedAtMs))
   }
   process.stderr.write(
-    `p95 of 100: apply to 200 ${p95(applied).toFixed(0)} ms, delete to 401 ${p95(deleted).toFixed(0)} ms\n`,
+    `p95 of ${triesCount}: apply to 200 ${p95(applied).toFixed(0)} ms, delete to 401 ${p95(deleted).toFixed(0)} ms\n`,
   )
   expect(p95(applied)).toBeLessThan(p95MsMax)
   expect(p95(deleted)).toBeLessThan(p95MsMax)
 }, 180_000)
 
-test('kubectl wait --for=condition=Ready never lies: the first request after it is served by every gateway', async () => {
-  const { namespace, organization } = team
-  for (let tries = 0; tries < 10; tries++) {
-    const name = `wait-${tries}`
-    const object = {
-      apiVersion: 'modelgateway.dev/v1alpha1',
-      kind: 'ApiKey',
-      metadata: { name, namespace },
-      spec: { organization },
-    }
-    await cluster.kubectlOk(['apply', '-f', '-'], JSON.stringify(object))
-    await cluster.kubectlOk([
-      ...['-n', namespace, 'wait', '--for=condition=Ready', `apikey/${name}`, '--timeout=20s'],
-    ])
-    const text = valuesOf(await team.secret(`${name}-apikey`)).OPENAI_API_KEY ?? ''
-    for (const gateway of gateways) expect(await gatewayStatus(gateway, text)).toBe(200)
-    const patch = (spec: object) =>
-      cluster.kubectlOk([
-        ...['-n', namespace, 'patch', 'apikey', name, '--type=merge', '-p'],
-        JSON.stringify({ spec }),
+test.skipIf(isSlowRun)(
+  'kubectl wait --for=condition=Ready never lies: the first request after it is served by every gateway',
+  async () => {
+    const { namespace, organization } = team
+    for (let tries = 0; tries < 10; tries++) {
+      const name = `wait-${tries}`
+      const object = {
+        apiVersion: 'modelgateway.dev/v1alpha1',
+        kind: 'ApiKey',
+        metadata: { name, namespace },
+        spec: { organization },
+      }
+      await cluster.kubectlOk(['apply', '-f', '-'], JSON.stringify(object))
+      await cluster.kubectlOk([
+        '-n',
+        namespace,
+        'wait',
+        '--for=condition=Ready',
+        `apikey/${name}`,
+        '--timeout=20s',
       ])
-    await patch({ suspend: true })
-    await cluster.kubectlOk([
-      ...['-n', namespace, 'wait', '--for=condition=Ready=false', `apikey/${name}`, '--timeout=20s'],
-    ])
-    for (const gateway of gateways) expect(await gatewayStatus(gateway, text)).toBe(403)
-  }
-}, 120_000)
+      const text = valuesOf(await team.secret(`${name}-apikey`)).OPENAI_API_KEY ?? ''
+      for (const gateway of gateways) expect(await gatewayStatus(gateway, text)).toBe(200)
+      const patch = (spec: object) =>
+        cluster.kubectlOk([
+          '-n',
+          namespace,
+          'patch',
+          'apikey',
+          name,
+          '--type=merge',
+          '-p',
+          JSON.stringify({ spec }),
+        ])
+      await patch({ suspend: true })
+      await cluster.kubectlOk([
+        '-n',
+        namespace,
+        'wait',
+        '--for=condition=Ready=false',
+        `apikey/${name}`,
+        '--timeout=20s',
+      ])
+      for (const gateway of gateways) expect(await gatewayStatus(gateway, text)).toBe(403)
+    }
+  },
+  120_000,
+)

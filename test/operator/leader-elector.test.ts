@@ -27,7 +27,7 @@ const handOverMsMax = times.lengthMs + 1.5 * times.retryMs
 type Contender = {
   readonly identity: string
   readonly process: ChildProcess
-  /** What it said so far. */
+  /** What it reported so far. */
   readonly said: readonly string[]
 }
 
@@ -109,7 +109,7 @@ async function expectOneAfterTheOther(lease: string, ...contenders: readonly Con
   return { handOverMs: (all[1]?.fromMs ?? 0) - (all[0]?.toMs ?? 0) }
 }
 
-test('a leader that is told to end hands over within one try', async () => {
+test('a leader that is stopped hands over within one try', async () => {
   const lease = newLease()
   const { leader, standby } = await leaderAndStandby(lease)
   leader.process.kill('SIGTERM')
@@ -175,7 +175,7 @@ test('a leader that is cut off from the API server ends before another can take 
   expect(handOverMs).toBeGreaterThan(0)
 })
 
-test('a leader keeps its Lease through an API server that is away for less than its deadline', async () => {
+test('a leader keeps its Lease while the API server is unavailable for less than its deadline', async () => {
   const lease = newLease()
   const patient = { lengthMs: 6_000, renewDeadlineMs: 5_000, retryMs: 400 }
   const leader = await contenderOfThisTest(lease, { times: patient })

@@ -1,16 +1,17 @@
 import { createInterface } from 'node:readline'
 import { KubeConfig } from '@kubernetes/client-node'
-import { Superseded, takeEpoch } from '#cabinet/audit/cluster-epoch'
-import { inScope } from '#cabinet/audit/scope'
-import { createPool } from '#cabinet/db/pool'
+import { Superseded, takeEpoch } from '#core/audit/cluster-epoch'
+import { inScope } from '#core/audit/scope'
+import { createPool } from '#core/db/pool'
 import { createLeaderElector } from '#operator/runtime/leader-elector'
 
 /**
- * A process that does nothing but lead: it takes an epoch when it is elected and writes without a pause from then on.
- * It never asks whether it still leads, as a process that was frozen in the middle of a reconcile cannot; one that goes
- * on when the Lease is lost ends only when Postgres fences it off.
+ * A process that only leads: it takes an epoch when it is elected and writes without a pause from then on. It
+ * never checks whether it still leads, like a process that was frozen in the middle of a reconcile. If it
+ * continues after the Lease is lost, it ends only when Postgres fences it off.
  *
- * It says `started`, `elected`, `unanswered`, `lost` and `fenced`; a line of input blocks its event loop for so many ms.
+ * It prints `started`, `elected`, `unanswered`, `lost` and `fenced`; a line of input blocks its event loop
+ * for so many ms.
  */
 const options: {
   readonly kubeconfig: string
@@ -37,7 +38,11 @@ async function lead(): Promise<void> {
   for (;;)
     try {
       await inScope(pool, scope, (client) =>
-        client.unaudited('insert into leader_writes (lease, epoch, holder) values ($1, $2, $3)', row),
+        client.withoutAudit(
+          'part of the test',
+          'insert into leader_writes (lease, epoch, holder) values ($1, $2, $3)',
+          row,
+        ),
       )
     } catch (error) {
       if (error instanceof Superseded) return

@@ -17,7 +17,7 @@ afterAll(() => client.close())
 const times = { lengthMs: 3_000, renewDeadlineMs: 2_000, retryMs: 100 }
 const newName = () => ({ namespace: 'default', name: `lease-${randomBytes(6).toString('hex')}` })
 
-/** An elector in this process that has begun, and what it said. It is released with this test. */
+/** An elector in this process that has started, and its reports. It is released with this test. */
 function electorOfThisTest(
   options: Partial<LeaderElectorOptions> & { readonly through?: typeof kubeConfig } = {},
 ) {
@@ -40,7 +40,7 @@ async function make(lease: ReturnType<typeof newName>, spec: object): Promise<vo
   await client.create(leases, { metadata: lease, spec })
 }
 
-/** Somebody else writes into the Lease, whoever has it. */
+/** Another client writes into the Lease, with any holder. */
 async function write(lease: ReturnType<typeof newName>, spec: object): Promise<void> {
   await vi.waitFor(async () => {
     const found = await client.find(leases, lease)
@@ -59,7 +59,7 @@ function standStill(untilMs: number): void {
 /** Longer than any test: no time of the Lease passes by itself. */
 const hourS = 3_600
 
-test('a Lease that nobody holds is taken at once, however long its last holder had it, and counts its holders', async () => {
+test('a Lease without a holder is taken at once, however long its last holder had it, and counts its holders', async () => {
   const lease = newName()
   await make(lease, { holderIdentity: '', leaseDurationSeconds: hourS, leaseTransitions: 7 })
   const { said } = electorOfThisTest({ lease })
@@ -101,7 +101,7 @@ test('a leader whose Lease has another name in it is none any more, at once and 
   expect([asked.us, said, await specOf(lease)]).toEqual([before, ['elected', 'lost'], spec])
 })
 
-test('a release leaves the Lease to whoever took it meanwhile', async () => {
+test('a release leaves the Lease to a holder that took it in the meantime', async () => {
   const lease = newName()
   const rare = { lengthMs: 7_200_000, renewDeadlineMs: hourS * 1_000, retryMs: 1_000_000 }
   const { elector, said } = electorOfThisTest({ lease, times: rare })
@@ -159,7 +159,7 @@ async function leaseServerOfThisTest(
   return { ...server, writes }
 }
 
-test('a Lease that was won in the moment of the end is given back: nobody waits for one who is gone', async () => {
+test('a Lease won during the shutdown is released: no operator waits for a stopped one', async () => {
   const { promise: answered, resolve: answer } = Promise.withResolvers<void>()
   const server = await leaseServerOfThisTest('missing', () => answered)
   const { elector, said } = electorOfThisTest({ through: server.kubeConfig })

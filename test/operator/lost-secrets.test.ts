@@ -1,10 +1,10 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
-import { readKeyState } from '#cabinet/keys/key-state'
+import { readKeyState } from '#core/keys/key-state'
 import { secrets } from '#operator/runtime/resources'
 import { valuesOf } from '../support/api-key-cluster.ts'
 import { freshName, liveKeysOfThisFile, statusOf } from '../support/live-keys.ts'
 
-// With no more rights than an installation gives.
+// With no more permissions than an installation gives.
 const live = await liveKeysOfThisFile({ deploy: 'installed' })
 const {
   cluster,
@@ -74,7 +74,7 @@ describe('a Secret', () => {
     await team.untilReady(name)
   })
 
-  test('that is lost while no worker runs: Ready says so until there is another one', async () => {
+  test('that is lost while no worker runs: Ready reports it until there is another one', async () => {
     const { name } = await createReady()
     live.worker.freeze()
     onTestFinished(live.worker.thaw)
@@ -86,7 +86,7 @@ describe('a Secret', () => {
     expect(await gatewayStatus(gateway, next)).toBe(200)
   })
 
-  test('that is deleted again and again is repaired five times, then Ready says when the next one comes', async () => {
+  test('that is deleted repeatedly is repaired five times, then Ready reports when the next one comes', async () => {
     const { name, keyId } = await createReady()
     let text = valuesOf(await secretOf(name)).OPENAI_API_KEY ?? ''
     for (let count = 0; count < 5; count++) {
@@ -102,7 +102,7 @@ describe('a Secret', () => {
     expect(await team.secret(`${name}-apikey`)).toBeUndefined()
     expect(await gatewayStatus(gateway, text)).toBe(200)
     expect((await readKeyState(pool, keyId))?.secrets).toHaveLength(6)
-    // Whoever cannot wait asks for a rotation.
+    // A user who cannot wait requests a rotation.
     await team.apply(name, { rotation: { trigger: 'now' } })
     expect(await gatewayStatus(gateway, (await team.readyValues(name)).OPENAI_API_KEY ?? '')).toBe(200)
   })
@@ -118,14 +118,21 @@ describe('an ApiKey is looked at, at once,', () => {
     await vi.waitFor(() => expect(looks(name)).toBe(before + 1), { timeout: 2_000, interval: 10 })
   })
 
-  test('when somebody edits its status, which says what is true again; nothing of ours brings it back after that', async () => {
+  test('when a user edits its status, which is corrected; no process brings the edit back after that', async () => {
     const { name } = await createReady()
     const told = statusOf(await team.find(name))
     for (const status of [{ keyPrefix: 'sk-gateway-evil' }, { conditions: [] }, { secretRef: null }]) {
       const before = looks(name)
       await cluster.kubectlOk([
-        ...['patch', 'apikey', name, '-n', team.namespace, '--subresource=status', '--type=merge'],
-        ...['-p', JSON.stringify({ status })],
+        'patch',
+        'apikey',
+        name,
+        '-n',
+        team.namespace,
+        '--subresource=status',
+        '--type=merge',
+        '-p',
+        JSON.stringify({ status }),
       ])
       await vi.waitFor(async () => expect(statusOf(await team.find(name))).toEqual(told), {
         timeout: 5_000,
@@ -137,7 +144,7 @@ describe('an ApiKey is looked at, at once,', () => {
 })
 
 describe('of two ApiKeys that name one Secret', () => {
-  test('the first keeps it, also when somebody deletes the Secret; the second is told what to do, and that helps', async () => {
+  test('the first keeps it, even after the Secret is deleted; the second gets advice that helps', async () => {
     const { name, text } = await createReady()
     const second = freshName()
     await team.apply(second, { secret: { name: `${name}-apikey` } })

@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, expect, onTestFinished, test, vi } from 'vitest'
-import { readKeyState } from '#cabinet/keys/key-state'
-import { blockKey, createKey, revokeKey, setLimits } from '#cabinet/keys/key-store'
-import { nanoRub } from '#cabinet/ledger/money'
-import { createOrganization } from '#cabinet/organizations/organization-store'
+import { readKeyState } from '#core/keys/key-state'
+import { blockKey, createKey, revokeKey, setLimits } from '#core/keys/key-store'
+import { nanoRub } from '#core/ledger/money'
+import { createOrganization } from '#core/organizations/organization-store'
 import { createManifestApplier } from '#standalone/manifests/internal/apply-manifests'
 import { readOwned } from '#standalone/manifests/internal/owned'
 import { planManifests } from '#standalone/manifests/internal/plan-manifests'
@@ -85,7 +85,7 @@ test('a key of the cabinet shows in the cluster, follows it, and goes when it is
   await vi.waitFor(async () => expect(await find('apikey', keyId)).toBeUndefined())
 })
 
-test('a key without money is Ready: a balance is never told in the cluster', async () => {
+test('a key without money is Ready: a balance is never shown in the cluster', async () => {
   const { organizationId } = await stack.createCustomer({ balanceNano: 0n })
   const key = { organizationId, name: 'without money', managedBy: 'cabinet' } as const
   const { keyId } = await inTestScope(stack.database.pool, (client) => createKey(client, key, pepper))
@@ -115,7 +115,13 @@ test('an edit of a mirror is undone, also a field that it had not; deleted, it c
   const before = await find('apikey', keyId)
   const patch = (spec: object) =>
     cluster.kubectlOk([
-      ...['-n', namespace, 'patch', 'apikey', keyId, '--type=merge', '-p'],
+      '-n',
+      namespace,
+      'patch',
+      'apikey',
+      keyId,
+      '--type=merge',
+      '-p',
       JSON.stringify({ spec }),
     ])
   await patch({ suspend: true, limits: { tokensPerMinute: 3 } })
@@ -134,7 +140,7 @@ test('an edit of a mirror is undone, also a field that it had not; deleted, it c
   expect(await readKeyState(stack.database.pool, keyId)).toMatchObject({ revoked: false })
 })
 
-/** The note of the event that tells whoever has edited a mirror. */
+/** The note of the event for a user who has edited a mirror. */
 function untilAdvised(kind: string, name: string): Promise<string> {
   return vi.waitFor(async () => {
     const regarding = `--field-selector=involvedObject.name=${name},reason=DriftCorrected`
@@ -149,7 +155,7 @@ function untilAdvised(kind: string, name: string): Promise<string> {
   })
 }
 
-test('what whoever edits the mirror of a key is told to do leads to what the edit wanted', async () => {
+test('the advice to a user who edits the mirror of a key leads to the desired result', async () => {
   const { keyId, organizationId } = await createCabinetKey()
   await vi.waitFor(async () => expect(await readyReason('apikey', keyId)).toBe('Programmed'))
   const wanted = { limits: { requestsPerMinute: 7 }, suspend: true }
@@ -170,7 +176,7 @@ test('what whoever edits the mirror of a key is told to do leads to what the edi
   await vi.waitFor(async () => expect((await find('apikey', keyId))?.spec).toMatchObject(wanted))
 })
 
-test('what whoever edits the mirror of a route is told to do leads to what the edit wanted', async () => {
+test('the advice to a user who edits the mirror of a route leads to the desired result', async () => {
   const name = `manifest-${randomUUID()}`
   const [folder, dataDir] = [folderOfThisTest('mirror'), folderOfThisTest('mirror-data')]
   const applyManifest = async (change: object) => {
@@ -184,8 +190,12 @@ test('what whoever edits the mirror of a route is told to do leads to what the e
     writeFileSync(join(folder, 'all.yaml'), documents.map((each) => JSON.stringify(each)).join('\n---\n'))
     const plan = planManifests(await createFolderReader(folder).read(), readOwned(dataDir), {})
     const applier = createManifestApplier({
-      ...{ pool: stack.database.pool, dataDir, keyPepper: pepper, sealingKeys: [Buffer.alloc(32, 7)] },
-      ...{ openingBalance: nanoRub(0n), onKeySecret: () => undefined },
+      pool: stack.database.pool,
+      dataDir,
+      keyPepper: pepper,
+      sealingKeys: [Buffer.alloc(32, 7)],
+      openingBalance: nanoRub(0n),
+      onKeySecret: () => undefined,
     })
     expect([...plan.problems, ...(await applier.apply(plan, readOwned(dataDir)))]).toEqual([])
   }
@@ -243,7 +253,7 @@ test('a route of the cabinet shows in the cluster once every gateway serves it, 
   await vi.waitFor(async () => expect(await find('modelroute', made)).toBeUndefined())
 })
 
-test('a route of the cabinet is not Ready without its provider, nor while that one serves nobody', async () => {
+test('a route of the cabinet is not Ready without its provider, or while that serves no gateway', async () => {
   const provider = `p-${randomUUID()}`
   const backends = [{ name: 'main', provider, model: provider, priority: 0, weight: 1 }]
   const model = await stack.createModel({ backends })
@@ -262,7 +272,7 @@ test('a route of the cabinet is not Ready without its provider, nor while that o
   expect(await cluster.kubectlOk(shown)).toContain('0/1')
 })
 
-test('a route and a key that no resource can say are not shown, and a metric and an event say so, and why', async () => {
+test('a route and a key that no resource can represent are not mirrored; a metric and an event report why', async () => {
   const timeouts = { requestMs: 99, firstByteMs: 99, streamIdleMs: 99 }
   const model = await stack.createModel({ timeouts })
   const { keyId } = await createCabinetKey()
@@ -276,7 +286,7 @@ test('a route and a key that no resource can say are not shown, and a metric and
   })
 })
 
-test('above the cap the newest keys are not shown, and a metric and an event say so', async () => {
+test('above the cap the newest keys are not mirrored, and a metric and an event report it', async () => {
   const capped = await cluster.createNamespace()
   const keyIds = [(await createCabinetKey()).keyId, (await createCabinetKey()).keyId]
   const { rows } = await stack.database.pool.query<{ id: string }>(

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test, vi } from 'vitest'
-import { catalogueClusterOfThisFile, unique } from '../support/catalogue-cluster.ts'
+import { catalogClusterOfThisFile, unique } from '../support/catalog-cluster.ts'
 import { makeCertificate } from '../support/certificate.ts'
 import { operatorsOfThisFile } from '../support/operator.ts'
 import type { Process } from '../support/processes.ts'
@@ -7,8 +7,8 @@ import { post, untilOpen, untilServed } from '../support/stack.ts'
 import { refusal, startUpstream } from '../support/upstream.ts'
 
 const operators = operatorsOfThisFile()
-const catalogue = await catalogueClusterOfThisFile()
-const { cluster, stack, namespace, apply, applyProvider, applyRoute, remove, waitReady, until } = catalogue
+const catalog = await catalogClusterOfThisFile()
+const { cluster, stack, namespace, apply, applyProvider, applyRoute, remove, waitReady, until } = catalog
 let gateway: Process
 let key: string
 
@@ -23,7 +23,7 @@ beforeAll(async () => {
   )
 })
 
-/** A credential that may be sent to providers, unless said otherwise. */
+/** A credential that by default may be sent to providers. */
 async function applySecret(
   name: string,
   data: Readonly<Record<string, string>>,
@@ -59,7 +59,7 @@ describe('a ModelRoute', () => {
     await vi.waitFor(async () => expect(await ask(model)).toBe(404))
   })
 
-  test('of two for one model the older serves; the younger is told, and serves when the older goes', async () => {
+  test('of two for one model the older serves; the younger reports it, and serves when the older is deleted', async () => {
     const provider = unique('p')
     const [first, second] = [unique('a'), unique('b')]
     await applyProvider(provider)
@@ -76,7 +76,7 @@ describe('a ModelRoute', () => {
     expect(await ask(model)).toBe(200)
   })
 
-  test('of a model that was made in the cabinet is told so, and the cabinet’s goes on serving', async () => {
+  test('of a model that was created in the cabinet reports it, and the cabinet’s continues to serve', async () => {
     const model = await stack.createModel()
     await untilServed(gateway, key, model)
     const name = unique('r')
@@ -96,7 +96,7 @@ describe('a ModelRoute', () => {
     await until('modelprovider', name, { Accepted: 'False/NamespaceNotAllowed' }, elsewhere)
   })
 
-  test('for an organization that does not exist says which; for one that exists, others do not see the model', async () => {
+  test('for an organization that does not exist names it; for one that exists, others do not see the model', async () => {
     const provider = unique('p')
     await applyProvider(provider)
     const customer = await stack.createCustomer()
@@ -115,7 +115,7 @@ describe('a ModelRoute', () => {
     expect(await ask(model)).toBe(404)
   })
 
-  test('that somebody edits in the database says again what the object says, and tells', async () => {
+  test('that is edited in the database is restored from the object, with an event', async () => {
     const provider = unique('p')
     await applyProvider(provider)
     const name = unique('r')
@@ -151,7 +151,7 @@ describe('a ModelRoute', () => {
 describe('a ModelProvider', () => {
   const bearer = (name: string) => ({ auth: { type: 'Bearer', secretRef: { name, key: 'apiKey' } } })
 
-  test('says what is wrong with its Secret until nothing is: missing, not meant for it, without the key', async () => {
+  test('reports each problem with its Secret until there is none: missing, not meant for it, without the key', async () => {
     const name = unique('p')
     await applyProvider(name, bearer(name))
     await until('modelprovider', name, { ResolvedRefs: 'False/SecretNotFound' })
@@ -202,7 +202,7 @@ describe('a ModelProvider', () => {
     await upstream.stop()
   })
 
-  test('is called as it says: by TLS with its own authority, its key in the header of its choice, its headers, too', async () => {
+  test('is called by its spec: TLS with its own authority, its key in the configured header, its headers, too', async () => {
     const certificate = makeCertificate()
     const upstream = await startUpstream({ certificate })
     const name = unique('p')
@@ -242,7 +242,7 @@ describe('a ModelProvider', () => {
     expect(await until('modelprovider', name, { Accepted: 'False/AddressNotAllowed' })).toContain(message)
   })
 
-  test('at a loopback address is used once it says what the message asks for', async () => {
+  test('at a loopback address is used once its spec follows the message', async () => {
     const name = unique('p')
     await applyProvider(name, { network: { http: true } })
     expect(await until('modelprovider', name, { Accepted: 'False/AddressNotAllowed' })).toContain(
@@ -252,7 +252,7 @@ describe('a ModelProvider', () => {
     await until('modelprovider', name, { Ready: 'True/Ready' })
   })
 
-  test('of a wire that nobody speaks yet says which there are, and one of them is accepted', async () => {
+  test('of an unsupported API format lists the supported ones, and one of them is accepted', async () => {
     const name = unique('p')
     await applyProvider(name, { api: 'Bedrock' })
     expect(await until('modelprovider', name, { Accepted: 'False/InvalidSpec' })).toContain(
@@ -266,7 +266,7 @@ describe('a ModelProvider', () => {
     await until('modelprovider', name, { Ready: 'True/Ready' })
   })
 
-  test('that refuses its credential is unhealthy, and so is the route that has no other', async () => {
+  test('that rejects its credential is unhealthy, and the route that has no other is, too', async () => {
     const upstream = await startUpstream()
     const name = unique('p')
     await applyProvider(name, { baseURL: upstream.url })

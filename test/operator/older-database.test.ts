@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { migrate } from '#cabinet/db/migrate'
+import { migrate } from '#core/db/migrate'
 import { createClusterClient } from '#operator/runtime/cluster-client'
 import { leases } from '#operator/runtime/resources'
 import { clusterOfThisFile } from '../support/cluster.ts'

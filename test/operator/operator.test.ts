@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { beforeAll, expect, test, vi } from 'vitest'
-import { createKey, revokeKey } from '#cabinet/keys/key-store'
+import { createKey, revokeKey } from '#core/keys/key-store'
 import { keyClusterOfThisFile, type Team } from '../support/api-key-cluster.ts'
 import { deployed } from '../support/cluster.ts'
 import { pepper } from '../support/customer.ts'
@@ -11,7 +11,7 @@ import { inTestScope } from '../support/scope.ts'
 import { post } from '../support/stack.ts'
 import { gateOfThisTest } from '../support/tcp-gate.ts'
 
-// The whole thing as an installation has it: two operators with the shipped rights and policies, worker, gateway.
+// The whole thing as an installation has it: two operators with the shipped permissions and policies, worker, gateway.
 const operators = operatorsOfThisFile()
 const { cluster, stack, createTeam, gatewayStatus } = await keyClusterOfThisFile({ deploy: 'installed' })
 const { namespace } = deployed
@@ -101,7 +101,7 @@ test('with exactly the rights that are shipped it makes keys, serves routes and 
   await operator.stop()
 })
 
-test('when the leader is killed or frozen, or told to go, another one goes on, and no key is made twice', async () => {
+test('when the leader is killed, frozen or stopped, another one continues, and no key is created twice', async () => {
   const first = await startOperator()
   await team.apply('before')
   await team.untilReady('before')
@@ -131,7 +131,7 @@ test('when the leader is killed or frozen, or told to go, another one goes on, a
 test('what happens while API server and etcd are killed, and while no operator runs, is not missed', async () => {
   await team.apply('stays')
   await team.apply('goes')
-  const operator = await startOperator({}) // a leader of the usual Lease outlasts an API server that is away for 10 s
+  const operator = await startOperator({}) // a leader of the usual Lease outlasts an API server that is unavailable for 10 s
   const { OPENAI_API_KEY: stays = '' } = await team.readyValues('stays')
   const { OPENAI_API_KEY: goes = '' } = await team.readyValues('goes')
   await cluster.apiServer.kill()

@@ -1,13 +1,13 @@
 import { beforeAll, expect, onTestFinished, test, vi } from 'vitest'
-import { catalogueClusterOfThisFile, unique } from '../support/catalogue-cluster.ts'
+import { catalogClusterOfThisFile, unique } from '../support/catalog-cluster.ts'
 import { operatorsOfThisFile } from '../support/operator.ts'
 import type { Process } from '../support/processes.ts'
 import { post, untilOpen } from '../support/stack.ts'
 import { listed, plain, refusal, startUpstream } from '../support/upstream.ts'
 
 const operators = operatorsOfThisFile()
-const catalogue = await catalogueClusterOfThisFile()
-const { cluster, stack, namespace, apply, applyProvider, applyRoute, waitReady, until } = catalogue
+const catalog = await catalogClusterOfThisFile()
+const { cluster, stack, namespace, apply, applyProvider, applyRoute, waitReady, until } = catalog
 const gateways: Process[] = []
 let key: string
 
@@ -58,7 +58,7 @@ async function reasonsOfEvents(provider: string): Promise<string> {
   return cluster.kubectlOk(['-n', namespace, 'events', '--for', `modelprovider/${provider}`])
 }
 
-test('a provider that nobody has called is not called healthy; one refusal is told, and what the message says heals it', async () => {
+test('a provider without calls is not reported as healthy; one rejection is reported, and following the message fixes it', async () => {
   const name = unique('p')
   const upstream = await startStrictProvider(name, 'sk-right')
   await applyCredential(name, 'sk-wrong')
@@ -88,7 +88,7 @@ test('a provider that nobody has called is not called healthy; one refusal is to
   })
 })
 
-test('a health check lists the models once per change, whatever the number of gateways, and is charged to nobody', async () => {
+test('a health check lists the models once per change, for any number of gateways, and charges no organization', async () => {
   const name = unique('p')
   const upstream = await startStrictProvider(name, 'sk-right')
   await applyCredential(name, 'sk-wrong')
@@ -115,7 +115,7 @@ test('a health check lists the models once per change, whatever the number of ga
   expect(upstream.requests).toHaveLength(2)
 })
 
-test('a refusal without any credential says what to set', async () => {
+test('a rejection without any credential advises what to set', async () => {
   const name = unique('p')
   const upstream = await startStrictProvider(name, 'sk-right')
   await applyProvider(name, { baseURL: upstream.url, healthCheck: { type: 'ListModels' } })

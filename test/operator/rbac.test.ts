@@ -87,13 +87,17 @@ describe('Secrets', () => {
   ])('cannot be %s, in one namespace or in all', async (_, query, accept) => {
     for (const place of [path, '/api/v1/secrets']) {
       const { status, text } = await transport.send({
-        ...{ method: 'GET', path: place, query, accept, timeoutMs: 10_000 },
+        method: 'GET',
+        path: place,
+        query,
+        accept,
+        timeoutMs: 10_000,
       })
       expect([status, text]).toEqual([403, expect.stringMatching(/cannot (list|watch) resource .{2}secrets/)])
     }
   })
 
-  test('can be read by whoever knows the name; the version alone is read without the data', async () => {
+  test('can be read by name; reading only the version does not read the data', async () => {
     const data = { PASSWORD: 'c2VjcmV0' }
     const made = await createClusterClient(cluster.kubeConfig).create(secrets, { metadata: others, data })
     if (made === 'exists') throw new Error('it is there already')
@@ -103,13 +107,16 @@ describe('Secrets', () => {
     expect(await client.findVersion(secrets, others, resourceVersion)).toBe(resourceVersion)
     expect(await client.findVersion(secrets, { ...others, name: 'none' }, '')).toBe('')
     const { text } = await transport.send({
-      ...{ method: 'GET', path: `${path}/of-somebody`, accept: metadataOnly(''), timeoutMs: 10_000 },
+      method: 'GET',
+      path: `${path}/of-somebody`,
+      accept: metadataOnly(''),
+      timeoutMs: 10_000,
     })
     expect(text).not.toContain(data.PASSWORD)
   })
 })
 
-test('it may not delete even a Secret of its own: that right is only for handing them over', async () => {
+test('it may not delete even its own Secrets: that permission is only for handing them over', async () => {
   const labels = { 'app.kubernetes.io/managed-by': 'model-gateway-operator' }
   const path = `/api/v1/namespaces/${elsewhere}/secrets`
   for (const [name, metadata] of Object.entries({ own: { labels }, foreign: {} })) {
@@ -123,7 +130,7 @@ test('it may not delete even a Secret of its own: that right is only for handing
   }
 })
 
-describe('kubectl auth can-i says so too', () => {
+describe('kubectl auth can-i reports the same', () => {
   const inOther = ['-n', elsewhere]
   const inOwn = ['-n', release]
   const may: readonly (readonly string[])[] = [
@@ -190,8 +197,13 @@ describe('people', () => {
     )
     const person = await cluster.addUser(`person-${name}`)
     await cluster.kubectlOk([
-      ...['-n', elsewhere, 'create', 'rolebinding', role],
-      ...[`--clusterrole=${role}`, `--user=person-${name}`],
+      '-n',
+      elsewhere,
+      'create',
+      'rolebinding',
+      role,
+      `--clusterrole=${role}`,
+      `--user=person-${name}`,
     ])
     await expect.poll(() => rightsOf(person, elsewhere), { timeout: 10_000 }).toEqual(rights.toSorted())
     expect(await rightsOf(person, release)).toEqual([])
@@ -207,7 +219,10 @@ test('the operator may give its Lease to its ServiceAccount, with which it goes'
   const owner = { apiVersion: 'v1', kind: 'ServiceAccount', name: 'model-gateway-operator', uid }
   const elector = createLeaderElector(operator.kubeConfig, {
     lease: { namespace: release, name: 'model-gateway-operator' },
-    ...{ owner, identity: 'we', onElected: () => undefined, onLost: () => undefined },
+    owner,
+    identity: 'we',
+    onElected: () => undefined,
+    onLost: () => undefined,
     onError: (error) => expect.fail(String(error)),
     times: { lengthMs: 3_000, renewDeadlineMs: 2_000, retryMs: 100 },
   })

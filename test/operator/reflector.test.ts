@@ -17,7 +17,7 @@ afterAll(() => client.close())
 
 const configMaps: Resource = { group: '', version: 'v1', plural: 'configmaps', kind: 'ConfigMap' }
 
-/** Makes it, however long the servers are away. */
+/** Makes it, however long the servers are unavailable. */
 const make = (namespace: string, name: string, data = {}) =>
   vi.waitFor(() => client.apply(configMaps, { metadata: { name, namespace }, data }), { timeout: 30_000 })
 
@@ -33,7 +33,7 @@ const remove = (namespace: string, name: string) =>
 /** Least time for so many tries: pauses of 0.5, 1, 2 … s, each halved by chance. */
 const leastMsOf = (tries: number) => (500 / 2) * (2 ** (tries - 1) - 1)
 
-/** A reflector that has begun, and what it told so far. It ends with this test. */
+/** A reflector that has started, and its reports so far. It ends with this test. */
 function reflectorOfThisTest(kubeConfig: KubeConfig, options: Partial<ReflectorOptions> = {}) {
   const ofThis = createClusterClient(kubeConfig)
   const changes: string[] = []
@@ -63,7 +63,7 @@ function reflectorOfThisTest(kubeConfig: KubeConfig, options: Partial<ReflectorO
   return { reflector, changes, errors, counts }
 }
 
-/** Waits until its watch has told of something: from now on it has a connection that can break. */
+/** Waits until its watch has reported something: from now on it has a connection that can break. */
 async function watching(namespace: string, reflector: Reflector): Promise<void> {
   await make(namespace, 'first')
   await vi.waitFor(() => expect(reflector.find(`${namespace}/first`)).toBeDefined())
@@ -78,7 +78,7 @@ test('all pages are seen: five objects by two', async () => {
   expect(changes.length).toBe(5)
 })
 
-test('what is made, changed and deleted is told, and the same object looks the same from list and watch', async () => {
+test('creations, changes and deletions are reported, and the same object looks the same from list and watch', async () => {
   const namespace = await createNamespace()
   const { reflector, changes } = reflectorOfThisTest(kubeConfig, { namespaces: [namespace] })
   await reflector.synced
@@ -163,7 +163,7 @@ test('a try is life, though it failed, and the scope that tries least is what co
   expect(sinceStartMs - half.stuckMs()).toBeLessThan(leastMsOf(2) - 10)
 })
 
-test('what a killed and restarted API server did meanwhile is seen: a make and a delete', async () => {
+test('changes during a restart of the API server are noticed: a creation and a deletion', async () => {
   const namespace = await createNamespace()
   await make(namespace, 'stays')
   await make(namespace, 'goes')
@@ -199,7 +199,7 @@ test('a killed and restarted etcd costs no event', async () => {
   )
 })
 
-test('a connection that is open and silent is given up, and what happened meanwhile is seen', async () => {
+test('a connection that is open and silent is given up, and changes during it are noticed', async () => {
   const namespace = await createNamespace()
   const gate = await gateOfThisTest(portOf(kubeConfig))
   const { reflector, counts } = reflectorOfThisTest(atPort(kubeConfig, gate.port), {
@@ -263,7 +263,7 @@ test('a frozen API server is outlasted', async () => {
   await vi.waitFor(() => expect(reflector.find(`${namespace}/x`)).toBeDefined(), { timeout: 20_000 })
 })
 
-test('a reflector that is stopped while it lists asks and tells nothing more', async () => {
+test('a reflector that is stopped while it lists requests and reports nothing more', async () => {
   let answer = () => {}
   const server = await scriptedApiServerOfThisTest((_url, response) => {
     answer = () => void response.end(listOf(['x'], '1'))
@@ -277,7 +277,7 @@ test('a reflector that is stopped while it lists asks and tells nothing more', a
   expect(server.requests.length).toBe(1)
 })
 
-test('a reflector that is stopped while it watches tells nothing more', async () => {
+test('a reflector that is stopped while it watches reports nothing more', async () => {
   let pour = () => {}
   const server = await scriptedApiServerOfThisTest((url, response) => {
     if (!url.searchParams.has('watch')) return response.end(listOf([], '1'))

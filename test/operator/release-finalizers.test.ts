@@ -1,5 +1,5 @@
 import { afterEach, beforeAll, expect, test, vi } from 'vitest'
-import { revokeKey } from '#cabinet/keys/key-store'
+import { revokeKey } from '#core/keys/key-store'
 import { keyClusterOfThisFile, type Team } from '../support/api-key-cluster.ts'
 import { type ClusterUser, deployed } from '../support/cluster.ts'
 import { freshName, statusOf } from '../support/live-keys.ts'
@@ -12,7 +12,7 @@ const operators = operatorsOfThisFile()
 const { cluster, stack, createTeam, settledStatus } = await keyClusterOfThisFile({ deploy: 'installed' })
 const { namespace } = deployed
 const databaseUrl = stack.database.url
-/** The account of the Job, with the rights that are shipped for it. */
+/** The account of the Job, with the permissions that are shipped for it. */
 let user: ClusterUser
 let gateway: Process
 let team: Team
@@ -44,7 +44,7 @@ async function createReady(of = team) {
 
 const finalizersOf = async (name: string) => (await team.find(name))?.metadata.finalizers ?? []
 
-test('without an operator it lets a deleted ApiKey go, and says which keys still work and which do not', async () => {
+test('without an operator it releases a deleted ApiKey, and reports which keys still work', async () => {
   await startOperator()
   const [deleted, kept, revoked] = [await createReady(), await createReady(), await createReady()]
   await operator.stop()
@@ -75,7 +75,7 @@ test.each([
   {
     database: 'with a database that refuses it',
     url: `${databaseUrl}-gone`,
-    why: /The database cannot be asked \(error: .+ does not exist\)/,
+    why: /The database rejects the query \(error: .+ does not exist\)/,
   },
 ])(
   '$database it names the key of each ApiKey that it released',
@@ -88,7 +88,7 @@ test.each([
     expect(code).toBe(0)
     expect(stdout).toMatch(why)
     expect(stdout).toContain(
-      ', so which keys are revoked is unknown. Take each of these keys for one that works:',
+      ', so which keys are revoked is unknown. Assume that each of these keys still works:',
     )
     expect(stdout).toContain(key.line)
     expect(await finalizersOf(key.name)).toEqual([])
@@ -136,7 +136,7 @@ test('an operator that was killed counts until its Lease is over', async () => {
   expect(await finalizersOf(key.name)).toEqual([])
 }, 60_000)
 
-test('what is wrong with a call is said', async () => {
+test('problems of a call are reported', async () => {
   expect(await releaseFinalizers({ user, databaseUrl }, '--all')).toMatchObject({
     code: 2,
     stderr: expect.stringContaining('Usage: npm run release-finalizers -- [--take-over] [NAMESPACE...]'),

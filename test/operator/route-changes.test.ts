@@ -1,15 +1,15 @@
 import { beforeAll, expect, test, vi } from 'vitest'
 import type { Condition } from '#operator/runtime/conditions'
-import { apiVersion, catalogueClusterOfThisFile, unique } from '../support/catalogue-cluster.ts'
+import { apiVersion, catalogClusterOfThisFile, unique } from '../support/catalog-cluster.ts'
 import { operatorsOfThisFile } from '../support/operator.ts'
 import type { Process } from '../support/processes.ts'
 import { post } from '../support/stack.ts'
 import { startUpstream } from '../support/upstream.ts'
 
 const operators = operatorsOfThisFile()
-const catalogue = await catalogueClusterOfThisFile()
+const catalog = await catalogClusterOfThisFile()
 const { cluster, stack, namespace, apply, applyProvider, applyRoute, letOffer, remove, waitReady, until } =
-  catalogue
+  catalog
 const elsewhere = await cluster.createNamespace()
 let worker: Process
 let gateway: Process
@@ -110,7 +110,7 @@ test('a model passes to a ModelRoute of another namespace with its price, and th
   const model = await applyRoute(name, provider, priced('1000'))
   const madeAtS = Math.floor(Date.now() / 1000)
   await waitReady(name)
-  // Ages are told in whole seconds, and of two that are of one age the names decide.
+  // Ages are in whole seconds, and of two with the same age the names decide.
   await vi.waitFor(() => expect(Math.floor(Date.now() / 1000)).toBeGreaterThan(madeAtS))
   await applyRoute(name, provider, priced('2000'), elsewhere)
   const conflict = await until('modelroute', name, { Accepted: 'False/Conflict' }, elsewhere)
@@ -152,7 +152,7 @@ test('a ModelRoute may take over the model of another one without a single reque
   await vi.waitFor(async () => expect(await ask(`tests/${old}`)).toBe(404))
 })
 
-test('a route says which of its fallbacks nobody serves and when they go round, and is Ready all the same', async () => {
+test('a route reports unserved fallbacks and cycles of fallbacks, and is Ready nevertheless', async () => {
   const provider = unique('p')
   const [first, second] = [unique('a'), unique('b')]
   await applyProvider(provider)
@@ -175,7 +175,7 @@ test('a route says which of its fallbacks nobody serves and when they go round, 
   )
 })
 
-test('each route of a loop of fallbacks says so whichever was last, also when one is of the cabinet, and until it is broken', async () => {
+test('each route of a cycle of fallbacks reports it, in any order, also when one is of the cabinet, until it is broken', async () => {
   const provider = unique('p')
   const names = [unique('a'), unique('b'), unique('c')] as const
   const models = names.map((name) => `tests/${name}`)
@@ -196,7 +196,7 @@ test('each route of a loop of fallbacks says so whichever was last, also when on
   for (const name of names) await vi.waitFor(async () => expect(await saying(name)).toContain(ofCabinet))
 })
 
-test('a fallback that does something else is told when it begins to and until it ends', async () => {
+test('a fallback of another type is reported from its beginning to its end', async () => {
   const provider = unique('p')
   const [first, second] = [unique('a'), unique('b')]
   await applyProvider(provider)
@@ -213,13 +213,13 @@ test('a fallback that does something else is told when it begins to and until it
   await saying('')
 })
 
-test('a name that is too long for the catalogue is not Accepted: gateways would leave it out', async () => {
+test('a name that is too long for the catalog is not Accepted: gateways would leave it out', async () => {
   const long = `${unique('p')}${'x'.repeat(240)}`
   await applyProvider(long, {}, elsewhere)
   expect(await until('modelprovider', long, { Accepted: 'False/InvalidSpec' }, elsewhere)).toContain('253')
 })
 
-test('a status that somebody else writes is put right', async () => {
+test('a status that another writer changes is corrected', async () => {
   const provider = unique('p')
   await applyProvider(provider)
   await until('modelprovider', provider, { Ready: 'True/Ready' })

@@ -1,13 +1,13 @@
 import { beforeAll, expect, onTestFinished, test, vi } from 'vitest'
-import { catalogueClusterOfThisFile, unique } from '../support/catalogue-cluster.ts'
+import { catalogClusterOfThisFile, unique } from '../support/catalog-cluster.ts'
 import { operatorsOfThisFile } from '../support/operator.ts'
 import type { Process } from '../support/processes.ts'
 import { post, untilOpen } from '../support/stack.ts'
 import { startUpstream } from '../support/upstream.ts'
 
 const operators = operatorsOfThisFile()
-const catalogue = await catalogueClusterOfThisFile()
-const { cluster, stack, namespace, applyProvider, applyRoute, letOffer, until } = catalogue
+const catalog = await catalogClusterOfThisFile()
+const { cluster, stack, namespace, applyProvider, applyRoute, letOffer, until } = catalog
 const [team, shared] = [await cluster.createNamespace(), await cluster.createNamespace()]
 let gateway: Process
 let key: string
@@ -32,7 +32,10 @@ async function ask(model: string): Promise<number> {
 const untilAnswer = (model: string, status: number) =>
   vi.waitFor(async () => expect(await ask(model)).toBe(status))
 
-/** Kubernetes tells the age of an object in whole seconds: of two routes made in one second the name decides. */
+/**
+ * Kubernetes reports the age of an object in whole seconds: of two routes created in one second the name
+ * decides.
+ */
 function untilNextSecond() {
   const now = Date.now()
   return vi.waitUntil(() => Math.floor(Date.now() / 1_000) > Math.floor(now / 1_000), { interval: 20 })
@@ -56,7 +59,7 @@ const allow = (from: object) => ({ allowedRoutes: { namespaces: from } })
 const labelled = allow({ from: 'Selector', selector: { matchLabels: { 'models.example/shared': 'yes' } } })
 const setLabel = (label: string) => cluster.kubectlOk(['label', '--overwrite', 'namespace', team, label])
 
-test('a route serves once its namespace may offer the model, as its status says, and not when it may not any more', async () => {
+test('a route serves while its namespace may offer the model, as its status shows', async () => {
   const name = unique('r')
   await applyProvider(name, {}, team)
   const model = await applyRoute(name, name, {}, team)
@@ -75,7 +78,7 @@ test('a route serves once its namespace may offer the model, as its status says,
   await untilAnswer(model, 200)
 })
 
-test('a route that may not offer its model any more stands in nobody’s way: a younger one serves at once', async () => {
+test('a route that may no longer offer its model blocks no other: a younger one serves at once', async () => {
   const [first, second] = [unique('a'), unique('b')]
   await letOffer(team, 'tests/*')
   await applyProvider(first, {}, team)
@@ -104,7 +107,7 @@ test('the namespace of the release offers every model, unless it has the annotat
   await untilAnswer(model, 404)
 })
 
-test('a provider serves routes of another namespace only while it allows them; whether it exists is not told', async () => {
+test('a provider serves routes of another namespace only while it allows them; its existence is not revealed', async () => {
   const name = unique('p')
   await letOffer(team, 'tests/*')
   const model = await applyRoute(name, '', { backends: backendsAt(name) }, team)
@@ -128,7 +131,7 @@ test('a provider serves routes of another namespace only while it allows them; w
   await untilAnswer(model, 404)
 })
 
-test('of a route with two providers only the one that is allowed is called, and nobody is accused of drift', async () => {
+test('of a route with two providers only the allowed one is called, and no drift is reported', async () => {
   const upstream = await startUpstream()
   onTestFinished(upstream.stop)
   const name = unique('p')

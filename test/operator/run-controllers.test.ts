@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { Superseded } from '#cabinet/audit/cluster-epoch'
+import { Superseded } from '#core/audit/cluster-epoch'
 import { createOperatorMetrics, observeQueue, showState } from '#operator/metrics'
 import { createClusterClient } from '#operator/runtime/cluster-client'
 import { createEventRecorder } from '#operator/runtime/event-recorder'
@@ -142,7 +142,7 @@ test('nothing is done before the epoch is taken, however often that fails', asyn
   expect(running.isLeader()).toBe(true)
 })
 
-/** A reflector of nothing, in the state that a test says. */
+/** A reflector of nothing, in the given state. */
 function stillReflector(state: Partial<Reflector>): Reflector {
   const reflector = createReflector({
     client: createClusterClient(kubeConfig),
@@ -236,7 +236,7 @@ test('what happened last is written as an event before the process ends', async 
   expect(isFlushed).toBe(true)
 })
 
-test('a leader whose Lease was taken away ends', async () => {
+test('a leader that lost its Lease ends', async () => {
   const namespace = await namespaceWith('a')
   const { running, client, ends } = operatorOfThisTest(namespace, async () => undefined)
   await vi.waitFor(() => expect(running.isLeader()).toBe(true))
@@ -257,7 +257,7 @@ test('a process whose epoch is over ends', async () => {
   await vi.waitFor(() => expect(ends[0]).toBe(1))
 })
 
-test('everything is looked at again after the time of a resync, also what no event told of', async () => {
+test('everything is checked again after the time of a resync, also without events', async () => {
   const namespace = await namespaceWith('a')
   const seen: string[] = []
   operatorOfThisTest(

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { KubeConfig } from '@kubernetes/client-node'
 import { onTestFinished } from 'vitest'
 
-/** A server that answers as a test says, where the real one could not be brought to it in time. */
+/** A server that responds as a test defines, for cases that the real one could not produce in time. */
 export type ScriptedApiServer = {
   readonly kubeConfig: KubeConfig
   readonly requests: readonly { readonly url: URL; readonly authorization: string; readonly atMs: number }[]

@@ -4,7 +4,7 @@ import { modelProviderSchema } from '#crds/model-provider'
 import { modelRouteSchema } from '#crds/model-route'
 import { apiVersion } from '#crds/resource'
 
-/** A kind of ours, and the schema that reads it. */
+/** Each kind of this project, and the schema that reads it. */
 export const schemas = {
   ApiKey: apiKeySchema,
   ModelProvider: modelProviderSchema,
@@ -29,7 +29,7 @@ export function objectOf(kind: Kind, change: object = {}, name = 'x') {
   return { apiVersion, kind, metadata: { name }, spec: { ...bareSpecs[kind], ...change } }
 }
 
-/** What zod says to an object as it comes off the wire: `spec.backends[0].name: must be …`. */
+/** zod's messages for an object as it comes off the wire: `spec.backends[0].name: must be …`. */
 export function faultsOf(kind: Kind, object: object): readonly string[] {
   const { error } = schemas[kind].safeParse(JSON.parse(JSON.stringify(object)))
   return (error?.issues ?? []).map(({ path, message }) => `${z.core.toDotPath(path)}: ${message}`)

@@ -53,7 +53,7 @@ function kubeconfigOfThisTest(port: number): string {
 test.each([
   ['operator/main.ts', 'the operator', 'OPERATOR_NAMESPACE'],
   ['gateway/main.ts', 'the gateway', 'ROUTES_SIGNING_KEY'],
-  ['cabinet/worker/main.ts', 'the worker', 'REDIS_URL'],
+  ['worker/main.ts', 'the worker', 'REDIS_URL'],
   ['cabinet/web/main.ts', "the cabinet's web process", 'REDIS_URL'],
   ['cabinet/webhook/main.ts', 'the receiver of webhooks', 'DATABASE_URL'],
 ])('%s without its settings says in one line which ones are missing', async (entry, who, name) => {
@@ -62,14 +62,14 @@ test.each([
   expect(said).toContain(`${name}: is not set`)
 })
 
-test('an operator without a kubeconfig, or with one that is not there, says so', async () => {
+test('an operator without a kubeconfig, or with a missing file, reports it', async () => {
   expect(await operatorSays({})).toMatch(/^could not start: KUBECONFIG is not set, .+: set KUBECONFIG to/)
   expect(await operatorSays({ KUBECONFIG: '/nowhere' })).toMatch(
     /^could not start: KUBECONFIG: the file cannot be read \(ENOENT\): set it to/,
   )
 })
 
-test('an operator whose API server is away or refuses it says what to look at', async () => {
+test('an operator whose API server is unavailable or rejects it reports what to check', async () => {
   expect(await operatorSays({ KUBECONFIG: kubeconfigOfThisTest(await findFreePort()) })).toMatch(
     /^could not start: The Kubernetes API is unavailable: .+: check the server and the credential of the kubeconfig$/,
   )
@@ -78,11 +78,11 @@ test('an operator whose API server is away or refuses it says what to look at', 
   )
   const port = Number(new URL(server.kubeConfig.getCurrentCluster()?.server ?? '').port)
   expect(await operatorSays({ KUBECONFIG: kubeconfigOfThisTest(port) })).toBe(
-    'could not start: the API server refused: namespaces "kube-system" is forbidden: apply operator/deploy/rbac.yaml, or use a kubeconfig with those rights',
+    'could not start: the API server rejected the request: namespaces "kube-system" is forbidden: apply operator/deploy/rbac.yaml, or use a kubeconfig with those permissions',
   )
 })
 
-test('an operator whose port is taken says which one, and what to do', async () => {
+test('an operator whose port is taken reports which one, and how to fix it', async () => {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
   onTestFinished(() => void server.close())

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { beforeAll, expect, test, vi } from 'vitest'
 import { parseDocument } from 'yaml'
-import { createKey } from '#cabinet/keys/key-store'
+import { createKey } from '#core/keys/key-store'
 import { group } from '#crds/resource'
 import { keyClusterOfThisFile, type Team } from '../support/api-key-cluster.ts'
 import { deployed } from '../support/cluster.ts'
@@ -179,7 +179,7 @@ test('after the commands of the README one version is enough: nothing is lost', 
   // Not before: what is stored as v1alpha1 could not be read any more.
   await expect(applyDefinitions(today, withVersions('v1beta1'))).rejects.toThrow('storedVersions')
   const { kubectl } = await findKubeAssets()
-  const [commands = ''] = shellBlocksOf('Versions', 'operator/README.md')
+  const [commands = ''] = shellBlocksOf('Versions', 'docs/operate/operator.md')
   await promisify(execFile)('bash', ['-euo', 'pipefail', '-c', commands], {
     env: {
       PATH: `${dirname(kubectl)}:${inheritedEnvironment.PATH}`,

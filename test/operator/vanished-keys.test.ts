@@ -1,5 +1,5 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
-import { readKeyState } from '#cabinet/keys/key-state'
+import { readKeyState } from '#core/keys/key-state'
 import { apiKeys } from '#operator/runtime/resources'
 import { liveKeysOfThisFile } from '../support/live-keys.ts'
 import { revoke } from '../support/revoke.ts'
@@ -31,7 +31,7 @@ describe('an ApiKey that went while no operator looked', () => {
     return made
   }
 
-  test('leaves a key that opens nothing, and people are told', async () => {
+  test('leaves a key that is rejected, with an event', async () => {
     const { name, text, keyId } = await loseApiKey()
     await untilStatus(text, 403)
     expect(await readKeyState(pool, keyId)).toMatchObject({ revoked: false, blockedBy: ['kubernetes'] })

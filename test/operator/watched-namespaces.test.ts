@@ -1,5 +1,5 @@
-import { beforeAll, expect, test, vi } from 'vitest'
-import { catalogueClusterOfThisFile, unique } from '../support/catalogue-cluster.ts'
+import { beforeAll, expect, onTestFinished, test, vi } from 'vitest'
+import { catalogClusterOfThisFile, unique } from '../support/catalog-cluster.ts'
 import type { ClusterUser } from '../support/cluster.ts'
 import { operatorsOfThisFile } from '../support/operator.ts'
 import type { Process } from '../support/processes.ts'
@@ -7,9 +7,9 @@ import { post, untilServed } from '../support/stack.ts'
 
 // An operator that was started again to look after fewer namespaces.
 const operators = operatorsOfThisFile()
-const catalogue = await catalogueClusterOfThisFile()
+const catalog = await catalogClusterOfThisFile()
 const { cluster, stack, namespace, apply, applyProvider, applyRoute, letOffer, remove, waitReady, until } =
-  catalogue
+  catalog
 let gateway: Process
 let key: string
 let organization: string
@@ -25,8 +25,14 @@ beforeAll(async () => {
   organization = rows[0].name
 })
 
-function startOperator(env: Readonly<Record<string, string>>, user: ClusterUser = cluster): Promise<Process> {
-  return operators.start({ cluster, databaseUrl: stack.database.url, namespace, user }, env)
+/** It ends with its test at the latest: one that went on would lead, and its namespaces would be those of the next test. */
+async function startOperator(
+  env: Readonly<Record<string, string>>,
+  user: ClusterUser = cluster,
+): Promise<Process> {
+  const operator = await operators.start({ cluster, databaseUrl: stack.database.url, namespace, user }, env)
+  onTestFinished(() => operator.stop())
+  return operator
 }
 
 async function ask(model: string): Promise<number> {
@@ -56,7 +62,7 @@ test('limiting ApiKeys to a team’s namespace leaves the release’s routes ser
   await after.stop()
 }, 60_000)
 
-test('a route whose namespace neither counts nor is watched any more is told so; one that is gone is ended', async () => {
+test('a route whose namespace is no longer used or watched reports it; a deleted one is ended', async () => {
   const { elsewhere, provider, routes } = await serveElsewhere()
   const [stays, goes] = routes
   await cluster.kubectlOk(['-n', elsewhere, 'delete', 'modelroute', goes.name])
@@ -96,7 +102,8 @@ test('a namespace that is looked after no longer can be deleted, with its ApiKey
   const after = await startOperator({ OPERATOR_NAMESPACES: await cluster.createNamespace() })
   await vi.waitFor(async () => expect(await lookCount(after, 'ApiKey')).toBeGreaterThan(0))
   await cluster.kubectlOk(['delete', 'namespace', place, '--wait=false'])
-  await cluster.kubectlOk(['-n', place, 'delete', 'apikey', name, '--timeout=20s']) // nobody else does it here
+  // no controller does it here
+  await cluster.kubectlOk(['-n', place, 'delete', 'apikey', name, '--timeout=20s'])
   await vi.waitFor(async () => expect(await keyStatus(text)).toBe(401))
   await after.stop()
 }, 60_000)
@@ -119,7 +126,7 @@ async function whileAllCount<Made>(make: () => Promise<Made>): Promise<Made> {
   return made
 }
 
-/** An ApiKey that is Ready, in a namespace of its own. */
+/** An ApiKey that is Ready, in a separate namespace. */
 async function makeKey() {
   const place = await cluster.createNamespace(organization)
   const name = unique('k')
@@ -147,7 +154,7 @@ async function serveElsewhere() {
   return { elsewhere, provider, routes }
 }
 
-/** Somebody with every right in one namespace, and elsewhere that of reading namespaces. */
+/** A user with all permissions in one namespace, and elsewhere only that of reading namespaces. */
 async function addUserLimitedTo(place: string): Promise<ClusterUser> {
   const name = unique('limited')
   const to = [`--user=${name}`]

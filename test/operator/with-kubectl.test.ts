@@ -4,8 +4,8 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { createKey } from '#cabinet/keys/key-store'
-import { createOrganization, findOrganization } from '#cabinet/organizations/organization-store'
+import { createKey } from '#core/keys/key-store'
+import { createOrganization, findOrganization } from '#core/organizations/organization-store'
 import { apiVersion } from '#crds/resource'
 import { requireFreePort } from '#standalone/port'
 import { startRedis } from '#standalone/redis'
@@ -22,12 +22,12 @@ import { inTestScope } from '../support/scope.ts'
 const operators = operatorsOfThisFile()
 const cluster = await clusterOfThisFile()
 
-test('whoever follows the README with kubectl gets an answer, on a fresh cluster and an empty database', async () => {
+test('the kubectl walkthrough leads to a response, on a fresh cluster and an empty database', async () => {
   await cluster.kubectlOk(['delete', '-f', 'crds/'])
   await using database = await createDatabase({ template: 'template0' })
   await using redis = await startRedis({ appendonly: 'no' })
   const state = folderOfThisTest('with-kubectl')
-  const [places = '', ...commands] = shellBlocksOf('With kubectl')
+  const [places = '', ...commands] = shellBlocksOf('Walkthrough', 'docs/operate/kubectl.md')
   const ownPlaces: Record<string, string> = {
     KUBECONFIG: cluster.kubeconfigPath,
     DATABASE_URL: database.url,
@@ -48,7 +48,7 @@ test('whoever follows the README with kubectl gets an answer, on a fresh cluster
   expect(log).not.toMatch(/"level":[456]0/)
 }, 180_000)
 
-test('a key that waits because no worker runs says so, and a route too', async () => {
+test('a key that waits because no worker runs reports it, and a route does, too', async () => {
   await using database = await createDatabase()
   const namespace = await cluster.createNamespace('acme')
   await cluster.kubectlOk(['annotate', 'namespace', namespace, 'modelgateway.dev/may-offer=without/*'])
@@ -66,7 +66,12 @@ test('a key that waits because no worker runs says so, and a route too', async (
   }
   const messageOf = async (kind: string) =>
     cluster.kubectlOk([
-      ...['-n', namespace, 'get', kind, 'x', '-o'],
+      '-n',
+      namespace,
+      'get',
+      kind,
+      'x',
+      '-o',
       'jsonpath={.status.conditions[?(@.type=="Ready")].message}',
     ])
   await vi.waitFor(async () => {
@@ -81,7 +86,7 @@ async function findQuietPort(): Promise<number> {
   return requireFreePort(port, '127.0.0.1', '').then(() => port, findQuietPort)
 }
 
-/** The block with other values; a value that the README does not name is an error. */
+/** The block with other values; a value that the document does not name is an error. */
 function withPlaces(block: string, places: Readonly<Record<string, string>>): string {
   return Object.entries(places).reduce((text, [name, value]) => {
     const setting = new RegExp(`\\b${name}=\\S+`)
@@ -90,13 +95,16 @@ function withPlaces(block: string, places: Readonly<Record<string, string>>): st
   }, block)
 }
 
-/** Runs commands as whoever pastes them, in the root of the project; what they have started ends with this test. */
+/**
+ * Runs commands like a user who pastes them, in the root of the project. Whatever they have started ends with
+ * this test.
+ */
 async function runCommands(commands: string, home: string): Promise<string> {
   const { kubectl } = await findKubeAssets()
   const shell = spawn('bash', ['-euo', 'pipefail', '-c', commands], {
     env: { PATH: `${dirname(kubectl)}:${inheritedEnvironment.PATH}`, HOME: home },
     stdio: ['ignore', 'pipe', 'pipe'],
-    detached: true, // a process group of its own
+    detached: true, // a separate process group
   })
   const group = -(shell.pid ?? Number.NaN)
   const end = () => {

@@ -2,11 +2,11 @@ import { randomUUID } from 'node:crypto'
 import { rmSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
-import { readCatalogue } from '#cabinet/catalogue/catalogue-store'
-import { hashKey, type KeySecret } from '#cabinet/keys/key'
-import { revokeKey } from '#cabinet/keys/key-store'
-import { readBalance } from '#cabinet/ledger/balance'
-import { nanoRub } from '#cabinet/ledger/money'
+import { readCatalog } from '#core/catalog/catalog-store'
+import { hashKey, type KeySecret } from '#core/keys/key'
+import { revokeKey } from '#core/keys/key-store'
+import { readBalance } from '#core/ledger/balance'
+import { nanoRub } from '#core/ledger/money'
 import { createManifestApplier } from '#standalone/manifests/internal/apply-manifests'
 import { keepOwned, readOwned } from '#standalone/manifests/internal/owned'
 import { type Plan, planManifests } from '#standalone/manifests/internal/plan-manifests'
@@ -32,7 +32,7 @@ function installation(name: string) {
       writeFileSync(join(folder, 'all.yaml'), documents.join('---\n')),
     forgetOwned: () => rmSync(join(dataDir, 'manifests.json')),
     forgetValue: () => rmSync(join(dataDir, 'keys', name)),
-    /** Applies the folder as a process that has just started; answers the keys and problems that were said. */
+    /** Applies the folder like a newly started process. Returns the reported keys and problems. */
     async apply(edit: (plan: Plan) => Plan = (plan) => plan): Promise<readonly string[]> {
       const said: string[] = []
       const applier = createManifestApplier({
@@ -66,7 +66,7 @@ function key(name: string, organization: string, spec = ''): string {
   return `${head}kind: ApiKey\nmetadata: {name: ${name}}\nspec:\n  organization: ${organization}\n${spec}`
 }
 
-/** What was changed by manifests, whoever asked for it. */
+/** All changes by manifests. */
 async function auditRows() {
   const { rows } = await pool.query<{ actor: string; action: string; reason: string | null }>(
     "select actor_kind || ' ' || actor_id as actor, action, reason from audit_log order by id",
@@ -94,7 +94,7 @@ test('the same manifests again, after a restart too, write nothing: no revision 
     key('same', 'same'),
   )
   expect(await place.apply()).toHaveLength(1)
-  const before = await readCatalogue(pool)
+  const before = await readCatalog(pool)
   const changes = await auditRows()
   const ofKey = changes.filter(({ action }) => action.startsWith('key.'))
   const reason = expect.stringMatching(/^manifest .*all\.yaml$/)
@@ -107,7 +107,7 @@ test('the same manifests again, after a restart too, write nothing: no revision 
   )
   expect(await place.apply()).toEqual([])
   expect(await auditRows()).toEqual(changes)
-  const after = await readCatalogue(pool)
+  const after = await readCatalog(pool)
   expect(after).toEqual(before)
   const closed = after.routes.find(({ model }) => model === 'same/closed')
   const [organizationId = ''] = closed?.organizations ?? []
@@ -120,7 +120,7 @@ test('what is not asked for any more is gone, and nothing else', async () => {
   await place.apply()
   place.write(provider('gone'), route('gone/b', 'gone'))
   await place.apply()
-  const { providers, routes } = await readCatalogue(pool)
+  const { providers, routes } = await readCatalog(pool)
   expect(routes.map(({ model }) => model).filter((model) => model.startsWith('gone/'))).toEqual(['gone/b'])
   expect(providers.map(({ name }) => name)).toEqual(expect.arrayContaining(['gone', 'same']))
 })
@@ -140,7 +140,7 @@ test('a key that was made by a run that died is taken over, with a new value onl
   expect(rows).toHaveLength(1)
 })
 
-test('a secret that was kept by a run that died before it said so is delivered, and stays', async () => {
+test('a secret stored by a run that died before reporting it is delivered, and stays', async () => {
   const place = installation('kept')
   place.write(key('kept', 'kept'))
   const [first = ''] = await place.apply()
@@ -234,7 +234,7 @@ test('a document that the database refuses is named with file and line, and ever
     'all.yaml:25 ModelRoute "nul.bad": the database rejected it: unsupported Unicode escape sequence',
     'all.yaml:41 ApiKey "nul-bad": the database rejected it: invalid byte sequence for encoding "UTF8": 0x00',
   ])
-  const { routes } = await readCatalogue(pool)
+  const { routes } = await readCatalog(pool)
   const models = routes.map(({ model }) => model).filter((model) => model.startsWith('nul/'))
   expect(models).toEqual(['nul/good', 'nul/last'])
 })

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { readBalance } from '#cabinet/ledger/balance'
-import { checkInvariants } from '#cabinet/ledger/invariants'
-import { putDemoCatalogue } from '#standalone/demo-catalogue'
+import { readBalance } from '#core/ledger/balance'
+import { checkInvariants } from '#core/ledger/invariants'
+import { putDemoCatalog } from '#standalone/demo-catalog'
 import { writeDemoHistory } from '#standalone/demo-history'
 import { createCustomer } from '../support/customer.ts'
 import { databaseOfThisFile } from '../support/postgres.ts'
@@ -9,7 +9,7 @@ import { databaseOfThisFile } from '../support/postgres.ts'
 const { pool } = await databaseOfThisFile()
 
 test('thirty days of history leave the balance as it was and every invariant whole', async () => {
-  const prices = await putDemoCatalogue(pool, 'http://127.0.0.1:1')
+  const prices = await putDemoCatalog(pool, 'http://127.0.0.1:1')
   const customer = await createCustomer(pool)
   await writeDemoHistory(pool, customer, prices)
   expect(await readBalance(pool, customer.organizationId)).toBe(0n)

@@ -1,8 +1,8 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { createPool } from '#cabinet/db/pool'
-import { nanoRub } from '#cabinet/ledger/money'
+import { createPool } from '#core/db/pool'
+import { nanoRub } from '#core/ledger/money'
 import { followManifests } from '#standalone/manifests/follow-manifests'
 import { findFreePort } from '#standalone/port'
 import { pepper } from '../support/customer.ts'
@@ -40,6 +40,8 @@ test('while the database is away that is said once, and a bad document once', as
   await vi.waitFor(() => expect(passes).toBeGreaterThan(8), { timeout: 15_000 })
   expect(said).toEqual([
     expect.stringContaining('bad.yaml:1  the document: '),
-    expect.stringContaining('manifests: could not be applied, will retry; what was applied before stays: '),
+    expect.stringContaining(
+      'manifests: could not be applied, will retry; earlier manifests stay in effect: ',
+    ),
   ])
 })

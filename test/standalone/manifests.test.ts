@@ -62,7 +62,7 @@ async function ask(model: string, key = keyOf('ci')) {
   return { status: response.status, code: body.error?.code, headers: response.headers }
 }
 
-/** Waits until the gateway answers so, and tells how long that took. */
+/** Waits for this response of the gateway, and returns how long that took. */
 async function until(model: string, outcome: number | string, key?: string): Promise<number> {
   const startedAtMs = performance.now()
   await vi.waitFor(
@@ -91,7 +91,7 @@ afterAll(async () => {
   for (const made of [folder, dataDir]) rmSync(made, { recursive: true, force: true })
 })
 
-test('what the folder asks for is served as soon as the system is ready; its key is said once and kept', async () => {
+test('the folder is served as soon as the system is ready; its key is printed once and stored', async () => {
   expect(system.said()).toContain(`API key ci: ${keyOf('ci')}`)
   const { status, headers } = await ask('acme/one')
   expect(status).toBe(200)
@@ -129,7 +129,7 @@ test('a bad edit is named with file, line and reason; the last good one is serve
   write('routes.yml', routeManifest('one', '10.5'), routeManifest('two'), routeManifest('four'))
   await until('acme/four', 200)
   expect(system.said()).toMatch(
-    /routes\.yml:9 {2}ModelRoute "one": spec\.pricingRubPerMillionTokens\.input: must be a quoted amount of roubles/,
+    /routes\.yml:9 {2}ModelRoute "one": spec\.pricingRubPerMillionTokens\.input: must be a quoted amount of rubles/,
   )
   expect((await ask('acme/one')).status).toBe(200)
   expect((await ask('acme/two')).status).toBe(200)

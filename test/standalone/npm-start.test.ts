@@ -46,7 +46,7 @@ function clusterFolderOf(processes: readonly RunningProcess[]): string {
   return /--pgdata (\S+)/.exec(initdb?.command ?? '')?.[1] ?? ''
 }
 
-/** npm itself, as a supervisor would start it, on these ports of gateway, admin, cabinet and till. */
+/** npm itself, started like a supervisor does, on these ports of gateway, admin, cabinet and test payment provider. */
 function startNpm(dataDir: string, [gateway, admin, cabinet, till]: readonly number[]) {
   const npm = spawn('npm', ['start', '--silent', '--', '--json'], {
     env: {
@@ -58,7 +58,7 @@ function startNpm(dataDir: string, [gateway, admin, cabinet, till]: readonly num
       TILL_PORT: String(till),
     },
     stdio: ['ignore', 'pipe', 'pipe'],
-    detached: true, // a process group of its own, which the test can end whatever became of npm
+    detached: true, // a separate process group, which the test can end regardless of npm
   })
   const { pid } = npm
   if (pid === undefined) throw new Error('npm did not start')
@@ -82,6 +82,6 @@ function endProcessGroup(leader: number): void {
   try {
     process.kill(-leader, 'SIGKILL')
   } catch {
-    // nobody of it is left
+    // none of its processes are left
   }
 }

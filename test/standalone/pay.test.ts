@@ -5,9 +5,9 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import type { Pool } from 'pg'
 import { afterAll, expect, test, vi } from 'vitest'
-import { createPool } from '#cabinet/db/pool'
-import { credit } from '#cabinet/ledger/credit'
-import { nanoRub } from '#cabinet/ledger/money'
+import { createPool } from '#core/db/pool'
+import { credit } from '#core/ledger/credit'
+import { nanoRub } from '#core/ledger/money'
 import { aPassword, newEmail, registration, type Visitor, visitorOf } from '../support/cabinet.ts'
 import { inheritedEnvironment } from '../support/environment.ts'
 import { folderOfThisFile } from '../support/folder.ts'
@@ -15,7 +15,8 @@ import { inTestScope } from '../support/scope.ts'
 import { databaseUrlOf, startStandalone } from '../support/standalone.ts'
 import { driveTill } from '../support/till.ts'
 
-// What somebody with a browser does on `npm start`, and nothing else but to spend money faster than demo models can.
+// What a user with a browser does on `npm start`. The only other action is to spend money faster than demo models
+// can.
 const dataDir = folderOfThisFile('pay')
 let system = await startStandalone({ DATA_DIR: dataDir })
 let pool = openPool()
@@ -36,7 +37,7 @@ function openPool(): Pool {
 
 type Payer = { readonly visitor: Visitor; readonly organizationId: string; readonly key: string }
 
-/** Somebody new, with a key, who has confirmed his address and so has 30 ₽. */
+/** A new user with a key, whose address is confirmed, and who so has 30 ₽. */
 async function registered(): Promise<Payer> {
   const visitor = visitorOf(system.cabinetUrl)
   const email = newEmail()
@@ -71,22 +72,24 @@ async function ask({ key }: Payer): Promise<number> {
   return response.status
 }
 
-/** In kopecks, without the small change of what was asked meanwhile. */
+/** In kopecks, ignoring the small cost of other requests. */
 async function balanceOf({ visitor }: Payer): Promise<string> {
   return Number((await visitor.get('/balance')).body.balance_rub).toFixed(2)
 }
 
 const untilAnswered = (payer: Payer, status: number) =>
   vi.waitFor(async () => expect(await ask(payer)).toBe(status), { timeout: 10_000, interval: 100 })
-const untilBalance = (payer: Payer, roubles: string) =>
-  vi.waitFor(async () => expect(await balanceOf(payer)).toBe(roubles), { timeout: 10_000, interval: 100 })
+const untilBalance = (payer: Payer, rubles: string) =>
+  vi.waitFor(async () => expect(await balanceOf(payer)).toBe(rubles), { timeout: 10_000, interval: 100 })
 
-/** As if this many roubles had gone for requests. */
-const spend = ({ organizationId }: Payer, roubles: bigint) =>
+/** As if this many rubles had gone for requests. */
+const spend = ({ organizationId }: Payer, rubles: bigint) =>
   inTestScope(pool, (client) =>
     credit(client, {
-      ...{ organizationId, kind: 'adjustment', refId: randomUUID() },
-      amount: nanoRub(-roubles * 1_000_000_000n),
+      organizationId,
+      kind: 'adjustment',
+      refId: randomUUID(),
+      amount: nanoRub(-rubles * 1_000_000_000n),
     }),
   )
 
@@ -97,7 +100,9 @@ async function begin({ visitor }: Payer, amount_rub: string) {
   return { id: body.id as string, page: body.confirmation_url as string }
 }
 
-/** Presses a button on the till's page, as a browser that follows its form; answers where it goes then. */
+/**
+ * Clicks a button on the test payment provider's page, like a browser submits its form. Returns the page that follows.
+ */
 async function press(page: string, action: string, fields: Readonly<Record<string, string>> = {}) {
   expect(await (await fetch(page)).text()).toContain(`value="${action}"`)
   const body = new URLSearchParams({ action, ...fields })
@@ -113,7 +118,7 @@ async function pay(payer: Payer, amount: string, action = 'pay') {
   return { id, page }
 }
 
-test('whoever has spent the trial is refused with 402, pays 100 ₽ at the till, and is served', async () => {
+test('a user who has spent the trial gets 402, pays 100 ₽ at the test payment provider, and is served', async () => {
   const payer = await registered()
   expect(await ask(payer)).toBe(200)
   await spend(payer, 30n)
@@ -143,7 +148,7 @@ test('1000 ₽ add 1150 ₽, and their refund takes 1150 ₽; where they were sp
   expect(await balanceOf(payer)).toBe('130.00')
 })
 
-test('a payment whose notification is lost is credited within 10 s to whoever comes back, and by the poller in its time', async () => {
+test('a payment whose notification is lost is credited within 10 s if the user returns, and otherwise by the poller', async () => {
   const payer = await registered()
   await spend(payer, 30n)
   await untilAnswered(payer, 402)
@@ -164,7 +169,7 @@ test('a payment whose notification is lost is credited within 10 s to whoever co
   await untilBalance(payer, '300.00')
 })
 
-test("the cabinet's own port takes notifications, of whoever has the secret", async () => {
+test("the cabinet's own port accepts notifications with the secret", async () => {
   const { webhookSecret } = JSON.parse(readFileSync(join(dataDir, 'secrets.json'), 'utf8'))
   const id = randomUUID()
   const notify = async (query: string, path = 'yookassa', init: RequestInit = {}) => {
@@ -183,7 +188,7 @@ test("the cabinet's own port takes notifications, of whoever has the secret", as
   expect(readFileSync(join(dataDir, 'log'), 'utf8')).not.toContain(webhookSecret)
 })
 
-test('the till keeps its payments over a restart, and at the end every promise about money holds', async () => {
+test('the test payment provider keeps its payments over a restart, and in the end every money invariant holds', async () => {
   const payer = await registered()
   const [paid, open] = [await pay(payer, '1000'), await begin(payer, '100')]
   await untilBalance(payer, '1180.00')
@@ -203,7 +208,7 @@ test('the till keeps its payments over a restart, and at the end every promise a
   expect(payments.length).toBeGreaterThanOrEqual(2)
 
   const env = { ...inheritedEnvironment, DATABASE_URL: databaseUrlOf(system) }
-  const { stdout } = await promisify(execFile)(process.execPath, ['cabinet/invariants/main.ts'], { env })
+  const { stdout } = await promisify(execFile)(process.execPath, ['worker/invariants/main.ts'], { env })
   const lines = stdout.trim().split('\n')
   expect(lines.slice(0, -1)).toEqual(stdout.match(/^\w+: ok$/gm))
   expect(lines.at(-1)).toMatch(/ s$/)

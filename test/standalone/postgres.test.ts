@@ -18,7 +18,7 @@ async function query(url: string, sql: string): Promise<unknown[]> {
 }
 
 async function withFolder(work: (dataDir: string) => Promise<void>): Promise<void> {
-  const dataDir = await mkdtemp(join(tmpdir(), 'mg-test-')) // mode 700: as root, nobody else can enter
+  const dataDir = await mkdtemp(join(tmpdir(), 'mg-test-')) // mode 700: as root, no other user can enter
   await work(dataDir).finally(() => removeDataFolder(dataDir))
 }
 
@@ -42,7 +42,7 @@ test('what was committed survives a kill -9, a stop and another start on the sam
   })
 })
 
-test('a folder that was deleted by hand and is made again begins empty, and what it had is put aside', async () => {
+test('a folder that was deleted manually and recreated begins empty, and its earlier data is put aside', async () => {
   await withFolder(async (parent) => {
     const account = await findAccount()
     const dataDir = join(parent, 'postgres')

@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process'
+import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { generateSync } from 'otplib'
 import { expect, onTestFinished, test, vi } from 'vitest'
@@ -10,7 +11,7 @@ import { launch, startStandalone } from '../support/standalone.ts'
 
 const administration = '/admin/users'
 
-test('whoever follows the README signs up and calls a model, and whoever npm start names signs in as it says', async () => {
+test('the commands of the documents sign up, call a model and pay, and the seeded users sign in as npm start prints', async () => {
   const dataDir = folderOfThisTest('sign-up')
   const first = await startWithBanner(dataDir)
   const banner = first.banner
@@ -41,8 +42,9 @@ test('whoever follows the README signs up and calls a model, and whoever npm sta
     text
       .replaceAll('http://localhost:3000', cabinetUrl)
       .replaceAll('http://localhost:8080', new URL(baseUrl).origin)
-  const [register = '', ...further] = shellBlocksOf('Sign up').map(here)
-  expect(await inFolder(register)).toBe('{"status":"verification_sent"}')
+  const [register = '', ...further] = shellBlocksOf('Sign up', 'docs/use/sign-up.md').map(here)
+  const inRepository = shellIn(join(import.meta.dirname, '../..'))
+  expect(await inRepository(register)).toBe('{"status":"verification_sent"}')
   await vi.waitFor(async () => {
     const letters = await (await fetch(`${cabinetUrl}/dev/mailbox.json`)).json()
     expect(letters).toMatchObject([{ to: 'me@example.com' }])
@@ -51,7 +53,7 @@ test('whoever follows the README signs up and calls a model, and whoever npm sta
   for (const part of ['{"mfa":null}', 'sk-gateway-', '"content":"Hello"', '"available_rub":"29.99996"'])
     expect(said).toContain(part)
 
-  const [payBlock = '', balanceBlock = ''] = shellBlocksOf('Pay').map(here)
+  const [payBlock = '', balanceBlock = ''] = shellBlocksOf('Pay', 'docs/use/top-ups.md').map(here)
   expect(await inFolder(payBlock)).toContain('"status":"pending"')
   await vi.waitFor(async () => expect(await inFolder(balanceBlock)).toContain('"available_rub":"1179.99996"'))
 
@@ -92,7 +94,7 @@ async function startWithBanner(dataDir: string) {
   }
 }
 
-/** Runs commands and answers what they said. */
+/** Runs commands and returns their output. */
 function shellIn(cwd: string) {
   return async (commands: string) => {
     const run = promisify(execFile)

@@ -26,7 +26,17 @@ function linkSlimInstallation(): void {
     mkdirSync(dirname(join(folder, path)), { recursive: true })
     symlinkSync(join(root, path), join(folder, path))
   }
-  for (const path of ['package.json', 'cabinet', 'crds', 'gateway', 'operator', 'standalone']) link(path)
+  for (const path of [
+    'package.json',
+    'cabinet',
+    'core',
+    'crds',
+    'gateway',
+    'operator',
+    'standalone',
+    'worker',
+  ])
+    link(path)
   const { packages } = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8'))
   for (const [path, { dev, optional }] of Object.entries<{ dev?: boolean; optional?: boolean }>(packages)) {
     const isAtTop = path.lastIndexOf('node_modules/') === 0
@@ -45,7 +55,7 @@ test.each([
     { REDIS_URL: redisUrlOf.gateway(redis.url), ...at('GATEWAY_PORT', 'GATEWAY_ADMIN_PORT') },
   ],
   [
-    'cabinet/worker/main.ts',
+    'worker/main.ts',
     { ...as('worker'), REDIS_URL: redisUrlOf.worker(redis.url), ...at('WORKER_ADMIN_PORT') },
   ],
   ['cabinet/web/main.ts', { ...webSettings, ...as('cabinet') }],
@@ -54,7 +64,7 @@ test.each([
     { ...as('webhook'), WEBHOOK_SECRET: webhookSecret, ...at('WEBHOOK_PORT', 'WEBHOOK_ADMIN_PORT') },
   ],
 ] as const)('%s runs without development and optional packages', async (entry, env) => {
-  if (entry === 'gateway/main.ts') await stack.startWorker() // it is ready when it has a catalogue
+  if (entry === 'gateway/main.ts') await stack.startWorker() // it is ready when it has a catalog
   const process = await startProcess(join(folder, entry), { ...secrets, ...within, ...env })
   onTestFinished(() => process.kill())
   await untilReady(process)
@@ -64,8 +74,12 @@ test('operator/main.ts starts without development and optional packages', async 
   const KUBECONFIG = join(folder, 'kubeconfig')
   writeFileSync(KUBECONFIG, kubeconfigOfNobody)
   const process = await startProcess(join(folder, 'operator/main.ts'), {
-    ...{ ...secrets, ...within, ...as('operator'), KUBECONFIG },
-    ...{ OPERATOR_NAMESPACE: 'any', OPERATOR_CLUSTER_ID: 'any' },
+    ...secrets,
+    ...within,
+    ...as('operator'),
+    KUBECONFIG,
+    OPERATOR_NAMESPACE: 'any',
+    OPERATOR_CLUSTER_ID: 'any',
     GATEWAY_BASE_URL: 'http://gateway.example/v1',
     ...at('OPERATOR_PROBES_PORT', 'OPERATOR_METRICS_PORT'),
   })
@@ -86,7 +100,7 @@ test.each(['standalone/demo-provider/main.ts', 'standalone/yookassa/main.ts'])(
 test('commands run without development and optional packages', async () => {
   const run = promisify(execFile)
   const env = { ...within, DATABASE_URL: stack.database.url }
-  const { stdout } = await run(process.execPath, [join(folder, 'cabinet/db/main.ts')], { env })
+  const { stdout } = await run(process.execPath, [join(folder, 'core/db/main.ts')], { env })
   expect(stdout).toBe('The schema is up to date.\n')
 })
 

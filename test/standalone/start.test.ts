@@ -67,7 +67,7 @@ test('one command starts everything within 15 s; data and key survive a restart;
   expect(await third.stop()).toBe(0)
 }, 90_000)
 
-test('another database begins with keys of its own, and what belongs to the first one waits for its return', async () => {
+test('another database begins with its own keys, and the files of the first one wait for its return', async () => {
   const dataDir = folderOfThisTest('two-databases')
   const folder = folderOfThisTest('two-databases-manifests')
   writeFileSync(
@@ -113,7 +113,7 @@ test('a database whose keys were made with another data folder is refused in one
   )
 }, 60_000)
 
-test('a busy port is said in one sentence that names the setting, and nothing is started', async () => {
+test('a busy port is reported in one sentence with the setting, and nothing is started', async () => {
   const taken = createServer().listen(0)
   await once(taken, 'listening')
   onTestFinished(() => void taken.close())
@@ -130,7 +130,7 @@ test('a busy port is said in one sentence that names the setting, and nothing is
   )
 })
 
-test('whoever is not on this machine reaches nothing of it, and whoever is not its user reads nothing', async () => {
+test('other machines reach nothing of it, and other users read nothing', async () => {
   const dataDir = folderOfThisTest('closed')
   const secrets = { keyPepper: 'p'.repeat(44), credentialsKey: Buffer.alloc(32).toString('base64') }
   const older = { ...secrets, routesSigningKey: 's'.repeat(44) } // as a version wrote it that knew no others
@@ -143,7 +143,7 @@ test('whoever is not on this machine reaches nothing of it, and whoever is not i
 
   const children = descendantsOf(system.pid)
   const listening = [system.pid, ...children.map(({ pid }) => pid)].flatMap(listeningOf)
-  expect(listening.length).toBeGreaterThanOrEqual(12) // clients, four admins, cabinet, mailbox, receiver, till, demo provider, Redis, Postgres
+  expect(listening.length).toBeGreaterThanOrEqual(12) // clients, four admins, cabinet, mailbox, receiver, test payment provider, demo provider, Redis, Postgres
   expect(listening.filter((address) => !['127.0.0.1', '::1'].includes(address))).toEqual([])
 
   const isOpen = (file: string) => (statSync(join(dataDir, file)).mode & 0o077) !== 0
@@ -197,7 +197,7 @@ function listeningOf(pid: number): readonly string[] {
     try {
       return readlinkSync(`/proc/${pid}/fd/${fd}`)
     } catch {
-      return '' // closed meanwhile
+      return '' // closed in the meantime
     }
   })
   return ['tcp', 'tcp6'].flatMap((table) =>

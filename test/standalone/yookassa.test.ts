@@ -34,7 +34,7 @@ const receiptOf = (...amounts: string[]) => ({
   timezone: 2,
 })
 
-/** A till with its shop and its people. */
+/** A test payment provider with its shop and users. */
 async function tillAndShop(options: Partial<TillOptions> = {}) {
   const till = await tillOfThisTest(options)
   const post = (path: string, body: unknown, key?: string) =>
@@ -267,7 +267,7 @@ describe('a new payment', () => {
       expect(await post('/payments', body)).toMatchObject({ status: 400 })
   })
 
-  test('is canceled when nobody has paid it within an hour, and the shop hears of it', async () => {
+  test('is canceled if not paid within an hour, and the shop is notified', async () => {
     const { people, order: make, payment, events } = await tillAndShop()
     const id = await make()
     await people.moveClock({ forwardMs: hourMs - 60_000 })
@@ -290,7 +290,10 @@ describe('a payment that is paid', () => {
     await people.pay(id)
     const body = await payment(id)
     expect(body).toMatchObject({
-      ...{ status: 'succeeded', paid: true, refundable: true, test: false },
+      status: 'succeeded',
+      paid: true,
+      refundable: true,
+      test: false,
       amount: rub('100.00'),
       income_amount: rub('95.73'),
       payment_method: { type: 'bank_card', id, saved: false },
@@ -301,7 +304,7 @@ describe('a payment that is paid', () => {
     expect(await events()).toEqual(['payment.succeeded'])
   })
 
-  test('waits for the shop when capture was not said, and is taken whole, in part or not', async () => {
+  test('waits for the shop without `capture`, and is captured fully, partially or not at all', async () => {
     const { people, order: make, payment, post } = await tillAndShop()
     const { capture: _, ...unsaid } = order
     const paidOf = async () => {
@@ -421,7 +424,9 @@ describe('a refund', () => {
       })
     expect(await refund(id, '60.00')).toMatchObject({ status: 200 })
     expect(await payment(id)).toMatchObject({
-      ...{ status: 'succeeded', paid: true, refundable: false },
+      status: 'succeeded',
+      paid: true,
+      refundable: false,
       amount: rub('100.00'),
       refunded_amount: rub('100.00'),
     })
@@ -643,7 +648,7 @@ describe('notifications', () => {
     )
   })
 
-  test('that find nobody are repeated, too', async () => {
+  test('that reach no receiver are repeated, too', async () => {
     const { people, order: make } = await tillAndShop({ notifyUrl: 'http://127.0.0.1:1/hook' })
     await people.pay(await make())
     await vi.waitFor(async () =>
@@ -698,7 +703,7 @@ describe('on demand', () => {
     )
   })
 
-  test('500 for as long as it is wanted, and for nothing else than was said', async () => {
+  test('500 for as long as requested, and only for the requested operation', async () => {
     const { people, post, get } = await tillAndShop()
     await people.misbehave({ on: 'create_refund', answer: 'internal_error', times: null })
     expect(await post('/payments', order)).toMatchObject({ status: 200 })
@@ -753,7 +758,7 @@ describe('on demand', () => {
 })
 
 describe('its file', () => {
-  test('keeps payments, refunds, keys and notifications for the next till, even after a torn line', async () => {
+  test('keeps payments, refunds, keys and notifications for the next start, even after an incomplete line', async () => {
     const stateFile = join(folderOfThisTest('till'), 'till.jsonl')
     const first = await tillAndShop({ stateFile })
     const id = await first.order()

@@ -1,14 +1,15 @@
 import { randomBytes } from 'node:crypto'
 import type { KubeConfig } from '@kubernetes/client-node'
-import { type Fence, takeEpoch } from '#cabinet/audit/cluster-epoch'
-import { listenForHints } from '#cabinet/db/change-hints'
-import { createPool } from '#cabinet/db/pool'
+import type { Pool } from 'pg'
+import { type Fence, takeEpoch } from '#core/audit/cluster-epoch'
+import { listenForHints } from '#core/db/change-hints'
+import { createPool } from '#core/db/pool'
 import { createKeyController } from '#operator/api-keys/key-controller'
 import { createClusterClient } from '#operator/runtime/cluster-client'
 import { createControlLoop } from '#operator/runtime/control-loop'
 import { createEventRecorder } from '#operator/runtime/event-recorder'
-import { createReflector } from '#operator/runtime/reflector'
-import { apiKeys, namespaces } from '#operator/runtime/resources'
+import { createReflector, type Reflector } from '#operator/runtime/reflector'
+import { apiKeys, namespaces, type Resource } from '#operator/runtime/resources'
 import type { WorkQueueObserver } from '#operator/runtime/work-queue'
 import { pepper } from './customer.ts'
 import { asOperator, gatewayBaseUrl } from './operator.ts'
@@ -35,7 +36,7 @@ export type KeyOperatorOptions = {
 /** As the settings have them by default. */
 const times = { revocationWaitMs: 600_000, secretPollMs: 1_500 } as const
 
-/** Starts it as the next leader, with the rights that it has in an installation. */
+/** Starts it as the next leader, with the permissions that it has in an installation. */
 export async function startKeyOperator(options: KeyOperatorOptions): Promise<KeyOperator> {
   const { kubeConfig, clusterId, releaseNamespace = 'model-gateway' } = options
   const instance = `operator-${randomBytes(4).toString('hex')}`
@@ -46,17 +47,10 @@ export async function startKeyOperator(options: KeyOperatorOptions): Promise<Key
   const client = createClusterClient(kubeConfig)
   const pool = createPool({ databaseUrl, applicationName: instance })
   const fence: Fence = { clusterId, epoch: await takeEpoch(pool, clusterId, instance) }
-  const common = { client, namespaces: 'all', onError } as const
-  const objects = createReflector({
-    ...common,
-    resource: apiKeys,
-    onChange: (key) => controller.objectChanged(key),
-  })
-  const spaces = createReflector({
-    ...common,
-    resource: namespaces,
-    onChange: (key) => controller.namespaceChanged(key),
-  })
+  const reflect = (resource: Resource, onChange: (key: string) => void) =>
+    createReflector({ client, namespaces: 'all', onError, resource, onChange })
+  const objects = reflect(apiKeys, (key) => controller.objectChanged(key))
+  const spaces = reflect(namespaces, (key) => controller.namespaceChanged(key))
   const recorder = createEventRecorder(client, { instance, onError })
   const controller = createKeyController({
     client,
@@ -85,8 +79,7 @@ export async function startKeyOperator(options: KeyOperatorOptions): Promise<Key
     onError: (_controller, _key, error) => onError(error),
     observerOf: () => unobserved,
   })
-  for (const reflector of [objects, spaces]) reflector.start()
-  await Promise.all([objects.synced, spaces.synced])
+  await startReflectors([objects, spaces])
   loop.start()
   controller.start()
   const hints = listenForHints({
@@ -107,15 +100,23 @@ export async function startKeyOperator(options: KeyOperatorOptions): Promise<Key
     looksAt: (key) => looks.filter((looked) => looked === key).length,
     errors,
     async kill() {
-      const killed = pool.query(
-        'select pg_terminate_backend(pid) from pg_stat_activity where application_name = $1 and pid <> pg_backend_pid()',
-        [instance],
-      )
-      await Promise.all([client.close(), killed.catch(() => undefined)])
+      await Promise.all([client.close(), endOtherSessions(pool, instance).catch(() => undefined)])
       await stop()
     },
     stop,
   }
+}
+
+async function startReflectors(reflectors: readonly Reflector[]): Promise<void> {
+  for (const reflector of reflectors) reflector.start()
+  await Promise.all(reflectors.map(({ synced }) => synced))
+}
+
+function endOtherSessions(pool: Pool, applicationName: string): Promise<unknown> {
+  return pool.query(
+    'select pg_terminate_backend(pid) from pg_stat_activity where application_name = $1 and pid <> pg_backend_pid()',
+    [applicationName],
+  )
 }
 
 const unobserved: WorkQueueObserver = {

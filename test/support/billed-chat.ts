@@ -1,6 +1,6 @@
 import { expect, vi } from 'vitest'
-import { noTokens } from '#cabinet/ledger/price'
-import type { ModelFields } from './catalogue.ts'
+import { noTokens } from '#core/ledger/price'
+import type { ModelFields } from './catalog.ts'
 import type { Customer } from './customer.ts'
 import { type LeavingClient, startChat } from './leaving-client.ts'
 import type { Process } from './processes.ts'
@@ -9,7 +9,7 @@ import { settledBooks } from './settled-books.ts'
 import { type Stack, untilServed } from './stack.ts'
 import { goodStream, type Script, type Step, streamHeaders } from './upstream.ts'
 
-/** Prices of every model of these chats, in nano-roubles per token. */
+/** Prices of every model of these chats, in nano-rubles per token. */
 const inputNano = 10_000n
 const outputNano = 30_000n
 export const prices = { inputNano, outputNano } as const
@@ -21,13 +21,13 @@ export const promptTokens = 9
 export const said = ['Some words ', 'that were delivered.'] as const
 /** o200k_base: 6 of both together. By characters they would be 8. */
 export const saidTokens = 6
-/** What a provider says of its answer, where it does. */
+/** The provider's usage of its response, if it reports any. */
 export const reported = { prompt_tokens: 100, completion_tokens: 50, total_tokens: 150 }
 
 /** The thread that counts may be slow to start on a busy machine. */
 export const patientCounting = { TOKEN_COUNT_TIMEOUT_MS: '20000' }
 
-/** The bill of so many tokens, as the books have it. */
+/** The bill of so many tokens, as in the ledger. */
 export function due(usageSource: 'estimated' | 'provider', input: number, output: number) {
   const costNano = BigInt(input) * inputNano + BigInt(output) * outputNano
   const chargeRows = costNano === 0n ? 0 : 1
@@ -39,14 +39,17 @@ export const ofPrompt = due('estimated', promptTokens, 0)
 export const ofPromptAndSaid = due('estimated', promptTokens, saidTokens)
 export const asReported = due('provider', reported.prompt_tokens, reported.completion_tokens)
 
-/** A stream that begins well and goes on as told. */
+/** A stream that starts successfully and continues with the given steps. */
 export function streamOf(...steps: readonly Step[]): Script {
   return { headers: streamHeaders, steps: [goodStream.role, ...steps] }
 }
 
 export type BilledChat = Customer & { readonly model: string; readonly client: LeavingClient }
 
-/** One streamed request (or what `body` says) of a new customer for a new model, whose provider follows the script. */
+/**
+ * One streamed request (or the one of `body`) of a new customer for a new model, whose provider follows the
+ * script.
+ */
 export async function startBilledChat(
   stack: Stack,
   gateway: Process,
@@ -69,12 +72,12 @@ export async function startBilledChat(
       timeout: 5_000,
       interval: 2,
     })
-    // A machine too busy to hear Redis within 100 ms refuses before a provider is asked: not what these tests are about.
+    // A machine too busy to hear Redis within 100 ms rejects before a provider is asked: not what these tests are about.
     if (isAsked() || client.status() !== 503) return { ...customer, model, client }
   }
 }
 
-/** What was booked for a customer's only request, once nothing of it is under way. */
+/** What was posted for a customer's only request, once nothing of it is under way. */
 export async function onlyBill(stack: Stack, view: RedisView, { organizationId }: Customer) {
   const [only] = (await settledBooks(stack, view, organizationId)).values()
   if (only === undefined) throw new Error('nothing was booked')

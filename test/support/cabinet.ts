@@ -1,8 +1,11 @@
-import { randomBytes, randomInt, randomUUID } from 'node:crypto'
+import { randomBytes, randomUUID } from 'node:crypto'
 import type { Pool } from 'pg'
 import { afterAll, expect } from 'vitest'
+import { proofHeader } from '#cabinet/api/proof-of-work'
 import { readConfig } from '#cabinet/web/config'
 import { startWeb } from '#cabinet/web/start-web'
+import { solve } from '#standalone/solve-proof'
+import { newClientAddress } from './client-address.ts'
 import { databaseOfThisFile, type TestDatabase, urlAs } from './postgres.ts'
 import { redisOfThisFile } from './redis.ts'
 import { webSettings } from './web-settings.ts'
@@ -15,7 +18,7 @@ export type Cabinet = {
   readonly url: string
   /** Everything that it logged, a JSON line each. */
   readonly lines: readonly string[]
-  /** Somebody with a browser of his own, at a network address of his own. */
+  /** A user with a separate browser, at a separate network address. */
   visitor(): Visitor
 }
 
@@ -23,12 +26,12 @@ type Answer = {
   readonly status: number
   readonly headers: Headers
   readonly text: string
-  /** What it says, if it is JSON; `{}` otherwise. */
+  /** Its content, if it is JSON; `{}` otherwise. */
   // biome-ignore lint/suspicious/noExplicitAny: a test says itself what it expects
   readonly body: any
 }
 
-/** Calls the cabinet as a browser on its own pages does: it keeps the session's cookie. */
+/** Calls the cabinet as a browser on its own pages does: it keeps the session's cookie, and registers with a proof of work. */
 export type Visitor = {
   cookie: string | undefined
   /** By which its browser is known again. */
@@ -56,8 +59,9 @@ export async function cabinetOfThisFile(env: NodeJS.ProcessEnv = {}): Promise<Ca
   const web = await startWeb(
     readConfig({
       ...webSettings,
-      ...{ DATABASE_URL: urlAs('model_gateway_cabinet', database.url), REDIS_URL: redis.url },
-      // So that each visitor has an address, and throttles of his own.
+      DATABASE_URL: urlAs('model_gateway_cabinet', database.url),
+      REDIS_URL: redis.url,
+      // So that each visitor has an address and separate throttles.
       TRUSTED_PROXY_CIDRS: '127.0.0.0/8',
       ...env,
     }),
@@ -68,16 +72,18 @@ export async function cabinetOfThisFile(env: NodeJS.ProcessEnv = {}): Promise<Ca
   return { database, pool: database.pool, url, lines, visitor: () => visitorOf(url) }
 }
 
-/** Somebody who calls the cabinet at this address, from a network address of his own where a proxy is believed. */
+/** A user who calls the cabinet at this address, from a separate network address if a proxy is trusted. */
 export function visitorOf(url: string): Visitor {
-  const address = [10, randomInt(256), randomInt(256), randomInt(256)].join('.')
+  const address = newClientAddress()
   const visitor: Visitor = {
-    ...{ cookie: undefined, device: undefined },
+    cookie: undefined,
+    device: undefined,
     async call(method, path, body, headers = {}) {
       const response = await fetch(`${url}/api/v1${path}`, {
         method,
         headers: {
-          ...{ 'x-forwarded-for': address, 'accept-language': 'en' },
+          'x-forwarded-for': address,
+          'accept-language': 'en',
           cookie: [visitor.cookie, visitor.device].filter((pair) => pair !== undefined).join('; '),
           ...(visitor.cookie === undefined ? {} : { 'sec-fetch-site': 'same-origin' }),
           ...(body === undefined ? {} : { 'content-type': 'application/json' }),
@@ -92,6 +98,10 @@ export function visitorOf(url: string): Visitor {
       }
       const text = await response.text()
       const isJson = response.headers.get('content-type')?.includes('json') === true
+      if (response.status === 428 && path === '/auth/register' && !(proofHeader in headers)) {
+        const proof = await solve(JSON.parse(text).challenge)
+        return visitor.call(method, path, body, { ...headers, [proofHeader]: proof })
+      }
       return {
         status: response.status,
         headers: response.headers,
@@ -105,9 +115,9 @@ export function visitorOf(url: string): Visitor {
   return visitor
 }
 
-/** An address that nobody has. */
+/** An address that no one has, at a domain that no one has: the trials of a domain are few. */
 export function newEmail(): string {
-  return `p-${randomBytes(6).toString('hex')}@example.com`
+  return `anna@p-${randomBytes(6).toString('hex')}.example`
 }
 
 export const aPassword = 'correct horse battery staple'
@@ -146,6 +156,10 @@ export async function letTimePass(pool: Pool, email: string, seconds: number): P
       where user_id = (select id from users where lower(email) = lower($1))`,
     [email, seconds],
   )
+  await pool.query(
+    'update email_outbox set due_at = due_at - make_interval(secs => $2) where lower(recipient) = lower($1)',
+    [email, seconds],
+  )
 }
 
 export type SignedUp = {
@@ -155,7 +169,7 @@ export type SignedUp = {
   readonly organizationId: string
 }
 
-/** Somebody who has registered, confirmed the address, and is signed in: all of it over HTTP. */
+/** A user who has registered, confirmed the address, and is signed in: all of it over HTTP. */
 export async function signUp(
   cabinet: Pick<Cabinet, 'pool' | 'visitor'>,
   email = newEmail(),

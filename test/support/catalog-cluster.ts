@@ -5,16 +5,16 @@ import { type Cluster, clusterOfThisFile } from './cluster.ts'
 import { type Stack, stackOfThisFile } from './stack.ts'
 
 /** A cluster whose ModelProviders are at the scripted provider, next to a whole system. */
-export type CatalogueCluster = {
+export type CatalogCluster = {
   readonly cluster: Cluster
   readonly stack: Stack
-  /** Of the release; everything is made here unless said otherwise. */
+  /** Of the release; objects are created here by default. */
   readonly namespace: string
-  /** Applies an object; of our own group where it names no other. */
+  /** Applies an object; in this project's API group by default. */
   apply(object: object): Promise<void>
-  /** At the scripted provider, unless `spec` says otherwise. */
+  /** At the scripted provider by default. */
   applyProvider(name: string, spec?: object, place?: string): Promise<void>
-  /** For `tests/<name>`, free, unless `spec` says otherwise; answers the model. */
+  /** For `tests/<name>`, free by default; returns the model. */
   applyRoute(name: string, provider: string, spec?: object, place?: string): Promise<string>
   /** Lets routes of a namespace offer these models, in the form of its annotation. */
   letOffer(place: string, models: string): Promise<void>
@@ -34,7 +34,7 @@ export function unique(prefix: string): string {
 }
 
 /** Starts everything for this test file; it ends with the file. Call it at the top of the file. */
-export async function catalogueClusterOfThisFile(): Promise<CatalogueCluster> {
+export async function catalogClusterOfThisFile(): Promise<CatalogCluster> {
   const [cluster, stack] = await Promise.all([clusterOfThisFile(), stackOfThisFile()])
   const namespace = await cluster.createNamespace()
 

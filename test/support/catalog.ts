@@ -1,12 +1,12 @@
 import type { Pool } from 'pg'
-import type { ProviderDocument } from '#cabinet/catalogue/catalogue-document'
-import { putPrice, putProvider, putRoute, type StoredRoute } from '#cabinet/catalogue/catalogue-store'
-import { nanoRub } from '#cabinet/ledger/money'
+import type { ProviderDocument } from '#core/catalog/catalog-document'
+import { putPrice, putProvider, putRoute, type StoredRoute } from '#core/catalog/catalog-store'
+import { nanoRub } from '#core/ledger/money'
 import { inTestScope } from './scope.ts'
 
 export type ProviderFields = Pick<ProviderDocument, 'name' | 'baseUrl'> & Partial<ProviderDocument>
 
-/** What tests say of a model: what of its route is not as in `storedRoute`, and what a token costs in nano-roubles. */
+/** What tests say of a model: what of its route is not as in `storedRoute`, and what a token costs in nano-rubles. */
 export type ModelFields = Partial<StoredRoute> & {
   readonly inputNano?: bigint
   readonly outputNano?: bigint
@@ -33,7 +33,7 @@ export function storedRoute(model: string, fields: Partial<StoredRoute> = {}): S
   }
 }
 
-/** A provider on this machine that wants no credential, unless said. */
+/** A provider on this machine, by default without a credential. */
 export async function createProvider(pool: Pool, fields: ProviderFields): Promise<void> {
   await inTestScope(pool, (client) =>
     putProvider(client, {

@@ -26,9 +26,12 @@ import { type KubeServer, startKubeServer } from './kube-server.ts'
 export type Cluster = ClusterUser & {
   readonly apiServer: KubeServer
   readonly etcd: KubeServer
-  /** Makes a namespace of its own, allowed to spend an organization's money if one is named, and answers its name. */
+  /**
+   * Creates a separate namespace, allowed to spend an organization's money if one is named, and returns its
+   * name.
+   */
   createNamespace(organization?: string): Promise<string>
-  /** Somebody else, who may do what RBAC says. */
+  /** Adds another user, with permissions by RBAC. */
   addUser(name: string, groups?: readonly string[]): Promise<ClusterUser>
 }
 
@@ -44,7 +47,7 @@ export type ClusterUser = {
 }
 
 type ClusterOptions = {
-  /** Whether the operator's rights and the admission policies are installed too, and in force. 'bare': no CRD either. Default: none. */
+  /** Whether the operator's permissions and the admission policies are installed too, and in force. 'bare': no CRD either. Default: none. */
   readonly deploy?: 'bare' | 'none' | 'installed'
   /** Whether a real kube-controller-manager collects garbage and ends deleted namespaces. Default: none. */
   readonly controllers?: 'none' | 'running'
@@ -78,7 +81,7 @@ export async function clusterOfThisFile(options: ClusterOptions = {}): Promise<C
     await rm(folder, { recursive: true, force: true })
   }
   afterAll(stop)
-  // Of a file that cannot be loaded Vitest tells no end.
+  // Vitest reports no end of a file that cannot be loaded.
   return startCluster(assets, folder, servers, options).catch(async (error) => {
     await stop()
     throw error
@@ -201,7 +204,7 @@ function apiServerArgs(folder: string, port: number, etcdPort: number): readonly
     '--authorization-mode=RBAC',
     '--service-cluster-ip-range=10.0.0.0/24',
     '--enable-admission-plugins=OwnerReferencesPermissionEnforcement',
-    // Nobody makes the default service account that it would ask for.
+    // No controller creates the default service account that it would require.
     '--disable-admission-plugins=ServiceAccount',
   ]
 }

@@ -16,7 +16,7 @@ type Missing = { readonly path: string; readonly entry: Entry & { readonly versi
 /**
  * Platform packages that others ask for and the lockfile does not name.
  *
- * npm leaves out what its registry lacks at that moment, and then `npm ci` refuses the whole lockfile wherever that is
+ * npm leaves out what its registry lacks at that moment, and then `npm ci` rejects the whole lockfile wherever that is
  * so. Named, they are skipped on machines of another platform and installed where they belong.
  */
 export function findMissingPlatformPackages({ packages }: Lockfile): readonly Missing[] {

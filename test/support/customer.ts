@@ -1,13 +1,13 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import type { Pool } from 'pg'
-import type { KeyLimits } from '#cabinet/keys/key-state'
-import { createKey } from '#cabinet/keys/key-store'
-import { credit } from '#cabinet/ledger/credit'
-import { nanoRub } from '#cabinet/ledger/money'
-import type { BatchEntry } from '#cabinet/ledger/post-batch'
-import { noTokens, type TokenClasses } from '#cabinet/ledger/price'
-import type { RequestRecord } from '#cabinet/ledger/request-record'
-import { createOrganization } from '#cabinet/organizations/organization-store'
+import type { KeyLimits } from '#core/keys/key-state'
+import { createKey } from '#core/keys/key-store'
+import { credit } from '#core/ledger/credit'
+import { nanoRub } from '#core/ledger/money'
+import type { BatchEntry } from '#core/ledger/post-batch'
+import { noTokens, type TokenClasses } from '#core/ledger/price'
+import type { RequestRecord } from '#core/ledger/request-record'
+import { createOrganization } from '#core/organizations/organization-store'
 import { inTestScope } from './scope.ts'
 
 /** Pepper of keys in tests. */
@@ -15,7 +15,7 @@ export const pepper = 'pepper of the tests, 32 characters long'
 
 export type Customer = { readonly organizationId: string; readonly keyId: string; readonly key: string }
 
-/** A new organization with one key and, where said, money. */
+/** A new organization with one key and, optionally, money. */
 export async function createCustomer(
   pool: Pool,
   { balanceNano, ...limits }: KeyLimits & { readonly balanceNano?: bigint } = {},
@@ -71,7 +71,20 @@ export function recordOf(
   }
 }
 
-/** An entry of a customer's request as settlement would book it; today unless said. */
+/**
+ * The correction of a gateway that sent its client an error, and does not know whether the charge was posted.
+ */
+export function takenBack(entry: BatchEntry): BatchEntry {
+  const record = {
+    ...entry.record,
+    outcome: 'unsettled',
+    status: 503,
+    errorCode: 'service_unavailable',
+  } as const
+  return { ...entry, chargeKind: 'corrected', costNano: 0n, record }
+}
+
+/** A stream entry of a customer's request as settlement would post it; today by default. */
 export function entryOf(customer: Customer, costNano: bigint, fields: Partial<BatchEntry> = {}): BatchEntry {
   return {
     requestId: uuidV7(),

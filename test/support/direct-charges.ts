@@ -1,21 +1,21 @@
 import { afterAll, expect, vi } from 'vitest'
-import { createAdmission } from '#cabinet/admission/admission'
-import type { Hold } from '#cabinet/admission/admission-reply'
-import { findKey, hashKey } from '#cabinet/keys/key'
-import type { ChargeKind } from '#cabinet/ledger/charge-kind'
-import { connectRedis } from '#cabinet/redis/redis-connection'
+import { createAdmission } from '#core/admission/admission'
+import type { Hold } from '#core/admission/admission-reply'
+import { findKey, hashKey } from '#core/keys/key'
+import type { ChargeKind } from '#core/ledger/charge-kind'
+import { connectRedis } from '#core/redis/redis-connection'
 import { type Customer, pepper, recordOf, uuidV7 } from './customer.ts'
 import { fixedCandidate, holdOf } from './shards.ts'
 import type { CustomerOptions, Stack } from './stack.ts'
 
-/** Nano-roubles per output token of every charge made here. */
+/** Nano-rubles per output token of every charge made here. */
 const outputNano = 1_000n
 
 /** A customer whose requests reach Redis without a gateway, by the scripts that a gateway calls. */
 export type DirectCustomer = Customer & {
-  /** Holds 10 000 tokens' worth. @param requestId unless said, one of now. */
+  /** Holds 10 000 tokens' worth. @param requestId by default a new one. */
   admit(requestId?: string): Promise<Hold>
-  /** Charges `tokens` at 1000 nano-roubles each and answers what that costs. */
+  /** Charges `tokens` at 1000 nano-rubles each and answers what that costs. */
   settle(hold: Hold, tokens: number, chargeKind?: ChargeKind): Promise<bigint>
   /** What the key may do and has used. */
   state(): ReturnType<ReturnType<typeof createAdmission>['inspect']>

@@ -8,7 +8,7 @@ export type DistantRequest = {
   readonly body: Uint8Array
 }
 
-/** What came of it: the status, and what the provider there was sent meanwhile. */
+/** The result: the status, and what the provider there received during the request. */
 export type DistantOutcome = { readonly status: number; readonly answer: string; readonly received: string }
 
 export type DistantPeers = {
@@ -18,7 +18,10 @@ export type DistantPeers = {
   stop(): Promise<void>
 }
 
-/** A client and a provider in a thread of their own, for who measures the event loop of a gateway in this one. */
+/**
+ * A client and a provider in a separate thread, for tests that measure the event loop of a gateway in this
+ * one.
+ */
 export async function startDistantPeers(): Promise<DistantPeers> {
   const thread = new Worker(new URL('./distant-peers-thread.ts', import.meta.url))
   const [providerUrl] = await once(thread, 'message')

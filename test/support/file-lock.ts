@@ -1,16 +1,16 @@
 import { open, rm, stat, utimes } from 'node:fs/promises'
 import { setTimeout as pause } from 'node:timers/promises'
 
-/** How often the holder says that it lives, and after which silence it is taken for dead. */
+/** How often the holder proves that it lives, and the silence after which it counts as dead. */
 const beatMs = 1_000
 const silenceMs = 15_000
 const pollMs = 200
 
 /**
- * Runs `work` while no other process runs its own under the same file, which exists meanwhile.
+ * Runs `work` while no other process runs its own under the same file, which exists during that time.
  *
- * Saves work, proves nothing: a holder that was frozen for 15 s may wake next to its successor, so what `work` writes
- * must be whole by itself.
+ * Saves work, but guarantees nothing: a holder that was frozen for 15 s may wake next to its successor, so
+ * each write of `work` must be complete by itself.
  */
 export async function withFileLock<Result>(path: string, work: () => Promise<Result>): Promise<Result> {
   while (!(await take(path))) await pause(pollMs)

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { goProgram } from './go-program.ts'
 
-/** Kinds of others that the chart can make objects of, out of their own Go modules. */
+/** Third-party kinds that the chart can create objects of, from their Go modules. */
 const sources = [
   {
     module: 'sigs.k8s.io/gateway-api@v1.4.0',
@@ -24,7 +24,7 @@ const sources = [
 
 const downloadTimeoutMs = 300_000
 
-/** Paths of their definitions. @throws Error when Go or its modules cannot be had. */
+/** Paths of their definitions. @throws Error when Go or its modules are not available. */
 export async function findForeignCrds(): Promise<string[]> {
   const paths = sources.map(async ({ module, files }) => {
     const { stdout } = await promisify(execFile)(await goProgram(), ['mod', 'download', '-json', module], {

@@ -187,7 +187,7 @@ const manyHeaders = fc.record(
       fc.constantFrom('application/json', 'application/json; charset=utf-8'),
       fc.constantFrom('text/plain', 'json', 'multipart/form-data'),
     ),
-    // Never so short that it could run out: what would be refused then is not the body.
+    // Never so short that it could run out: what would be rejected then is not the body.
     'x-gateway-timeout-ms': mostly(
       4,
       fc.constantFrom('60000', '600000'),

@@ -1,11 +1,11 @@
 import type { TestProject } from 'vitest/node'
-import { migrate } from '#cabinet/db/migrate'
-import { createPool } from '#cabinet/db/pool'
-import { buildPagesIfOlder } from '#cabinet/ui/build-pages'
+import { buildPagesIfOlder } from '#cabinet/pages/build-pages'
+import { migrate } from '#core/db/migrate'
+import { createPool } from '#core/db/pool'
 import { startEmbeddedPostgres } from '#standalone/postgres'
 import { findRedisServer } from '#standalone/redis'
 
-/** A migrated database that nobody connects to, so that it can be copied. */
+/** A migrated database without connections, so that it can be copied. */
 const templateName = 'template_migrated'
 
 /**

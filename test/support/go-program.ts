@@ -1,6 +1,6 @@
 import { access } from 'node:fs/promises'
 
-/** Go, of its own installer's place, or of PATH. */
+/** Go, from the place of its installer, or from PATH. */
 export async function goProgram(): Promise<string> {
   const usual = '/usr/local/go/bin/go'
   return access(usual).then(

@@ -4,7 +4,7 @@ import { access, mkdir, mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { cacheFolder, inheritedEnvironment } from './environment.ts'
+import { cacheFolder, inheritedEnvironment, isSlowRun } from './environment.ts'
 import { withFileLock } from './file-lock.ts'
 import { goProgram } from './go-program.ts'
 
@@ -12,6 +12,9 @@ import { goProgram } from './go-program.ts'
 const helmVersions = { 3: 'v3.21.4', 4: 'v4.3.1' } as const
 
 type HelmMajor = keyof typeof helmVersions
+
+/** What the slow run renders and installs with, and every other run. */
+export const helmMajor: HelmMajor = isSlowRun ? 3 : 4
 
 /** What a command of Helm did, whether or not it could. */
 export type HelmResult = { readonly code: number; readonly stdout: string; readonly stderr: string }
@@ -25,8 +28,8 @@ const outputBytesMax = 16_777_216
 
 /** The path of Helm, built once from its Go module into the cache outside of the checkout. */
 export async function findHelm(
-  major: HelmMajor,
   say: (line: string) => void = () => undefined,
+  major: HelmMajor = helmMajor,
 ): Promise<string> {
   const folder = join(cacheFolder, 'helm', helmVersions[major])
   const program = join(folder, 'helm')
@@ -52,7 +55,7 @@ function homeOfHelm(): Promise<string> {
   return home
 }
 
-/** Runs Helm as whoever the kubeconfig names; `{}`: without a cluster. */
+/** Runs Helm as the user of the kubeconfig; `{}`: without a cluster. */
 export async function helm(
   program: string,
   args: readonly string[],
@@ -72,7 +75,7 @@ export async function helm(
   })
 }
 
-/** The same with success demanded; answers its output. @throws Error with what Helm said. */
+/** Like `helm`, but requires success; returns the output. @throws Error with Helm's output. */
 export async function helmOk(...call: Parameters<typeof helm>): Promise<string> {
   const { code, stdout, stderr } = await helm(...call)
   if (code !== 0) throw new Error(`helm ${call[1].join(' ')}: ${stderr}`)

@@ -22,14 +22,16 @@ const programsOfPath: readonly KubeProgram[] = ['etcd', 'kubectl']
 const workPrefix = 'making-'
 
 /**
- * Finds etcd, kube-apiserver, kubectl and kube-controller-manager: in the folder KUBEBUILDER_ASSETS, which may lack the
- * last; else in the cache, which is outside the checkout, and on PATH (etcd and kubectl); else makes what is missing in
- * the cache, by `kubeSources`.
+ * Finds etcd, kube-apiserver, kubectl and kube-controller-manager, in this order:
  *
- * Processes that ask at the same time make it only once, and one that is killed meanwhile leaves nothing half behind.
+ * - in the folder KUBEBUILDER_ASSETS, which may lack the last
+ * - in the cache, which is outside the checkout, and on PATH (etcd and kubectl)
+ * - otherwise builds the missing ones in the cache, by `kubeSources`
  *
- * @param say hears what is being done when that takes long.
- * @throws Error saying what to install when nothing works.
+ * Parallel processes build them only once, and a process that is killed during that leaves no partial files.
+ *
+ * @param say receives progress if that takes long.
+ * @throws Error with installation instructions when nothing works.
  */
 export async function findKubeAssets(say: (line: string) => void = () => undefined): Promise<KubeAssets> {
   const named = process.env.KUBEBUILDER_ASSETS
@@ -55,7 +57,7 @@ async function make(
   look: () => Promise<Found>,
   say: (line: string) => void,
 ): Promise<KubeAssets> {
-  // Whoever holds the lock is alone: unfinished work is of somebody who was killed.
+  // The holder of the lock is the only builder: unfinished work is of a process that was killed.
   for (const name of await readdir(cache))
     if (name.startsWith(workPrefix)) await rm(join(cache, name), { recursive: true, force: true })
   const failures: string[] = []

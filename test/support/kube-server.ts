@@ -20,7 +20,7 @@ export type KubeServer = {
 
 const startTimeoutMs = 60_000
 const pollMs = 50
-/** How often a free port may be taken by somebody else before our server has it. */
+/** How often another process may take a free port before the server does. */
 const portTriesMax = 3
 const outputBytesMax = 8_000
 /** Their heaps stay small; collected as often as Go does by itself they took a fifth more of two processors. */
@@ -32,7 +32,7 @@ const idleCollector = { GOGC: 'off', GOMEMLIMIT: '1GiB' } as const
  * @param folder its data, removed with it when this process dies before it has ended the server.
  * @param argsFor its arguments, given its port.
  * @param isReady whether it does its work; may throw while it does not.
- * @throws Error when it does not come up, with the end of what it said.
+ * @throws Error when it does not come up, with the end of its output.
  */
 export async function startKubeServer(
   program: string,

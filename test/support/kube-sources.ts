@@ -81,7 +81,9 @@ async function buildKubernetes(folder: string, wanted: readonly KubeProgram[]): 
   )
 }
 
-/** `go install` refuses modules whose go.mod replaces others; as tools of a module of ours they can be built. */
+/**
+ * `go install` rejects modules whose go.mod replaces others; as tools of a separate module they can be built.
+ */
 async function build(
   folder: string,
   modLines: readonly string[],

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import type { Pool } from 'pg'
 import { afterAll, expect, vi } from 'vitest'
 import type { ClusterObject } from '#operator/runtime/cluster-object'
 import { secrets } from '#operator/runtime/resources'
@@ -12,7 +13,7 @@ export async function liveKeysOfThisFile(...options: Parameters<typeof keyCluste
   const { pool } = stack.database
   const clusterId = randomUUID()
   const [gateway, worker] = await Promise.all([stack.startGateway(), stack.startWorker()])
-  // Where its rights are installed, it has no others.
+  // Where its permissions are installed, it has no others.
   const { kubeConfig } =
     options[0]?.deploy === 'installed' ? await cluster.addUser(deployed.operator) : cluster
   const start = () => startKeyOperator({ kubeConfig, databaseUrl: stack.database.url, clusterId })
@@ -22,29 +23,9 @@ export async function liveKeysOfThisFile(...options: Parameters<typeof keyCluste
   const { key } = await stack.createCustomer()
   await vi.waitFor(async () => expect(await gatewayStatus(gateway, key)).toBe(200), { timeout: 20_000 })
 
-  async function createReady(spec: object = {}) {
-    const name = freshName()
-    await team.apply(name, spec)
-    const values = await team.readyValues(name)
-    const text = values.OPENAI_API_KEY ?? ''
-    const object = await team.find(name)
-    return { name, text, values, keyId: statusOf(object).keyID ?? '' }
-  }
-
-  async function secretOf(name: string): Promise<ClusterObject> {
-    const secret = await team.secret(`${name}-apikey`)
-    if (secret === undefined) throw new Error(`there is no Secret of ${name}`)
-    return secret
-  }
-
   async function putValue(name: string, value: string): Promise<void> {
     const data = { OPENAI_API_KEY: Buffer.from(value).toString('base64') }
-    expect(await client.patch(secrets, await secretOf(name), { data })).toMatchObject({ data })
-  }
-
-  async function keyRowCount(keyName: string): Promise<number> {
-    const { rowCount } = await pool.query('select from api_keys where name = $1', [keyName])
-    return rowCount ?? 0
+    expect(await client.patch(secrets, await secretOf(team, name), { data })).toMatchObject({ data })
   }
 
   const untilStatus = (text: string, status: number) =>
@@ -68,7 +49,7 @@ export async function liveKeysOfThisFile(...options: Parameters<typeof keyCluste
     stack,
     pool,
     gateway,
-    /** Whoever tells the gateways of changes. */
+    /** The process that sends changes to the gateways. */
     worker,
     operator: () => running,
     /** The next leader, after the present one was killed. */
@@ -78,14 +59,36 @@ export async function liveKeysOfThisFile(...options: Parameters<typeof keyCluste
     team,
     createTeam,
     gatewayStatus,
-    createReady,
-    secretOf,
+    createReady: (spec?: object) => createReady(team, spec),
+    secretOf: (name: string) => secretOf(team, name),
     putValue,
-    keyRowCount,
+    keyRowCount: (keyName: string) => countKeyRows(pool, keyName),
     untilStatus,
     untilEvent,
     touch,
   }
+}
+
+type Team = Awaited<ReturnType<Awaited<ReturnType<typeof keyClusterOfThisFile>>['createTeam']>>
+
+async function createReady(team: Team, spec: object = {}) {
+  const name = freshName()
+  await team.apply(name, spec)
+  const values = await team.readyValues(name)
+  const text = values.OPENAI_API_KEY ?? ''
+  const object = await team.find(name)
+  return { name, text, values, keyId: statusOf(object).keyID ?? '' }
+}
+
+async function secretOf(team: Team, name: string): Promise<ClusterObject> {
+  const secret = await team.secret(`${name}-apikey`)
+  if (secret === undefined) throw new Error(`there is no Secret of ${name}`)
+  return secret
+}
+
+async function countKeyRows(pool: Pool, keyName: string): Promise<number> {
+  const { rowCount } = await pool.query('select from api_keys where name = $1', [keyName])
+  return rowCount ?? 0
 }
 
 /** A name that no other test has. */

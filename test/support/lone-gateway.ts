@@ -2,13 +2,13 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { type ClientRequest, request as httpRequest, type IncomingHttpHeaders } from 'node:http'
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, expect, vi } from 'vitest'
-import { createPosting, type Posting } from '#cabinet/admission/internal/posting'
-import type { ProjectedRow } from '#cabinet/admission/internal/projected-rows'
-import { signDocument } from '#cabinet/catalogue/catalogue-document'
-import { createCatalogueCopy } from '#cabinet/catalogue/internal/published-catalogue'
-import { hashKey, writeKey } from '#cabinet/keys/key'
-import { connectRedis, type RedisConnection } from '#cabinet/redis/redis-connection'
-import { shardOf } from '#cabinet/redis/shard'
+import { createPosting, type Posting } from '#core/admission/posting'
+import type { ProjectedRow } from '#core/admission/projected-rows'
+import { signDocument } from '#core/catalog/catalog-document'
+import { createCatalogCopy } from '#core/catalog/internal/published-catalog'
+import { hashKey, writeKey } from '#core/keys/key'
+import { connectRedis, type RedisConnection } from '#core/redis/redis-connection'
+import { shardOf } from '#core/redis/shard'
 import { readConfig } from '#gateway/config'
 import { startGateway } from '#gateway/start-gateway'
 import { redisOfThisFile } from './redis.ts'
@@ -29,9 +29,10 @@ function quietLog(heard: object[], warnings: string[]) {
 }
 
 /**
- * A gateway with a Redis and a provider and nothing else: no Postgres, no worker, so that nobody takes charges away.
- * With `whenClosed` its provider stops generating when its connection is closed.
- * At a provider of its own, or at `providerUrl`, it serves `demo/echo`, `demo/vector` (embeddings) and `demo/closed`, which is open to the owner of `closed` alone.
+ * A gateway with a Redis and a provider and nothing else: no Postgres, and no worker that removes charges.
+ * With `whenClosed` its provider stops generating when its connection is closed. At its own provider, or at
+ * `providerUrl`, it serves `demo/echo`, `demo/vector` (embeddings) and `demo/closed`, which is open only to
+ * the owner of `closed`.
  */
 export async function loneGatewayOfThisFile(
   env: NodeJS.ProcessEnv = {},
@@ -54,7 +55,7 @@ export async function loneGatewayOfThisFile(
     ...(whenClosed === 'stops' ? { quirks: 'vllm' } : {}),
   }
   const signing = { revision: 1n, signingKey }
-  await createCatalogueCopy(connection).publishCatalogue(
+  await createCatalogCopy(connection).publishCatalog(
     signing.revision,
     new Map([
       ['provider:demo', signDocument(JSON.stringify(provider), String(signing.revision), [signingKey])],
@@ -64,20 +65,9 @@ export async function loneGatewayOfThisFile(
     ]),
   )
 
-  const config = readConfig({
-    GATEWAY_HOST: '127.0.0.1',
-    GATEWAY_PORT: '0',
-    GATEWAY_ADMIN_PORT: '0',
-    REDIS_URL: redisUrlOf.gateway(redis.url),
-    KEY_PEPPER: pepper,
-    CREDENTIALS_KEY: randomBytes(32).toString('base64'),
-    ROUTES_SIGNING_KEY: signingKey,
-    UPSTREAM_ALLOWED_CIDRS: '127.0.0.0/8',
-    ...env,
-  })
   const logged: object[] = []
   const warned: string[] = []
-  const gateway = await startGateway(config, quietLog(logged, warned))
+  const gateway = await startGateway(configOf(redis.url, env), quietLog(logged, warned))
   const baseUrl = `http://127.0.0.1:${gateway.port}`
 
   afterAll(async () => {
@@ -106,7 +96,21 @@ export async function loneGatewayOfThisFile(
   }
 }
 
-/** Scripts that Redis has run so far, whoever asked. */
+function configOf(redisUrl: string, env: NodeJS.ProcessEnv) {
+  return readConfig({
+    GATEWAY_HOST: '127.0.0.1',
+    GATEWAY_PORT: '0',
+    GATEWAY_ADMIN_PORT: '0',
+    REDIS_URL: redisUrlOf.gateway(redisUrl),
+    KEY_PEPPER: pepper,
+    CREDENTIALS_KEY: randomBytes(32).toString('base64'),
+    ROUTES_SIGNING_KEY: signingKey,
+    UPSTREAM_ALLOWED_CIDRS: '127.0.0.0/8',
+    ...env,
+  })
+}
+
+/** Scripts that Redis has run so far, for any client. */
 async function scriptCalls({ redis }: RedisConnection): Promise<number> {
   const stats = await redis.info('commandstats')
   const calls = [...stats.matchAll(/^cmdstat_(?:eval|fcall)\w*:calls=(\d+)/gm)]
@@ -168,12 +172,14 @@ export function unknownKeyBeside({ shard }: Owner) {
   return writeKey(shard, randomBytes(32), pepper)
 }
 
-/** A key as somebody writes it who does not know the pepper, in a shard that is open: with a right checksum. */
+/**
+ * A key as written by an attacker who does not know the pepper, in an open shard: with a correct checksum.
+ */
 export function uncheckedKeyBeside({ shard }: Owner) {
   return writeKey(shard, randomBytes(32), 'a pepper of somebody else, 32 letters')
 }
 
-/** A key as somebody writes it who does not even know that it has a checksum. */
+/** A key as written by an attacker who does not even know that it has a checksum. */
 export function madeUpKeyBeside(owner: Owner) {
   return uncheckedKeyBeside(owner).replace(/.$/, (last) => (last === 'a' ? 'b' : 'a'))
 }

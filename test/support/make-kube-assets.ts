@@ -7,7 +7,5 @@ const { kubeApiserver } = await findKubeAssets((line) =>
   process.stderr.write(`Kubernetes for the tests: ${line}\n`),
 )
 process.stderr.write(`Kubernetes for the tests: ${kubeApiserver}\n`)
-const sayHelm = (line: string) => process.stderr.write(`Helm for the tests: ${line}\n`)
-await findHelm(3, sayHelm)
-await findHelm(4, sayHelm)
+await findHelm((line) => process.stderr.write(`Helm for the tests: ${line}\n`))
 await findForeignCrds()

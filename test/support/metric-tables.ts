@@ -2,34 +2,30 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Process } from './processes.ts'
 
-/** A row of the table of metrics in a README. */
+/** A row of a table of metrics. */
 export type MetricRow = {
   readonly names: readonly string[]
   readonly meaning: string
-  /** When to wake somebody, in words; empty: never. */
-  readonly alarm: string
+  /** When an alert fires, in words; empty: never. */
+  readonly alert: string
 }
 
-/** The READMEs that describe what a process measures. */
-export const metricReadmes = [
-  'gateway/README.md',
-  'cabinet/worker/README.md',
-  'cabinet/web/README.md',
-  'cabinet/webhook/README.md',
-  'operator/README.md',
-] as const
+/** The sections of the page, one per process. */
+export const metricSections = ['Gateway', 'Worker', 'Cabinet', 'Webhook receiver', 'Operator'] as const
 
-/** Reads the table that begins with `| metric`. @throws Error when there is none */
-export function readMetricTable(readme: (typeof metricReadmes)[number]): readonly MetricRow[] {
-  const text = readFileSync(join(import.meta.dirname, '../..', readme), 'utf8')
-  const [, table] = /^\| metric +\| meaning +\| alarm +\|\n\|[- |]+\|\n((?:\|.*\n)+)/m.exec(text) ?? []
-  if (table === undefined) throw new Error(`${readme} has no table of metrics`)
+/** Reads the table of metrics of a section. @throws Error when there is none */
+export function readMetricTable(section: (typeof metricSections)[number]): readonly MetricRow[] {
+  const page = readFileSync(join(import.meta.dirname, '../../docs/operate/metrics.md'), 'utf8')
+  const [, after = ''] = page.split(`\n## ${section}\n`)
+  const [text = ''] = after.split('\n## ')
+  const [, table] = /^\| metric +\| meaning +\| alert +\|\n\|[- |]+\|\n((?:\|.*\n)+)/m.exec(text) ?? []
+  if (table === undefined) throw new Error(`metrics.md has no table for ${section}`)
   return table
     .trimEnd()
     .split('\n')
     .map((line) => {
-      const [, names = '', meaning = '', alarm = ''] = line.split('|').map((cell) => cell.trim())
-      return { names: [...names.matchAll(/`(\w+)`/g)].map(([, name = '']) => name), meaning, alarm }
+      const [, names = '', meaning = '', alert = ''] = line.split('|').map((cell) => cell.trim())
+      return { names: [...names.matchAll(/`(\w+)`/g)].map(([, name = '']) => name), meaning, alert }
     })
 }
 

@@ -1,19 +1,22 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll } from 'vitest'
-import { formatRub, nanoRub } from '#cabinet/ledger/money'
-import { shardOf } from '#cabinet/redis/shard'
+import { formatRub, nanoRub } from '#core/ledger/money'
+import { shardOf } from '#core/redis/shard'
 import { startTill, type Till } from '#standalone/yookassa/start-till'
 import { type TestDatabase, urlAs } from './postgres.ts'
 import { type Process, startProcess } from './processes.ts'
 import { type Stack, stackOfThisFile } from './stack.ts'
 import { driveTill, shopSettingsOf, testShop } from './till.ts'
 
-/** From where the till notifies: the one address that a receiver lets in unless said. */
+/**
+ * The source address of the test payment provider's notifications: the only one that a webhook receiver
+ * accepts by default.
+ */
 export const listedAddress = '127.0.0.2'
 
 export const webhookSecret = 'secret-of-the-webhook-in-these-tests'
 
-/** Till, receivers and workers, each a process of its own but the till. */
+/** Test payment provider, webhook receivers and workers, each a separate process except the first. */
 export type MoneyIn = {
   readonly stack: Stack
   readonly till: Till
@@ -29,7 +32,10 @@ export type MoneyIn = {
   readonly hear: (line: string) => void
 }
 
-/** Two receivers, two workers and a till that tells nobody anything by itself; gone with this test file. */
+/**
+ * Two webhook receivers, two workers and a test payment provider that sends no notification by itself; they
+ * end with this test file.
+ */
 export async function moneyInOfThisFile(env: Readonly<Record<string, string>> = {}): Promise<MoneyIn> {
   const stack = await stackOfThisFile()
   const till = await startTill({ ...testShop, notifyFrom: listedAddress })
@@ -39,7 +45,7 @@ export async function moneyInOfThisFile(env: Readonly<Record<string, string>> = 
   const lines: string[] = []
   const hear = (line: string) => void lines.push(line)
   const startBoth = <Started>(start: () => Promise<Started>) => Promise.all([start(), start()])
-  // No requests here: Redis need not be told anything often.
+  // There are no requests here: Redis needs few updates.
   const workerEnv = { ...shopEnv, RENEW_EVERY_MS: '5000', LEASE_MS: '20000', ...env }
   const receivers = await startBoth(() => startReceiver(stack.database, env, hear))
   const workers = await startBoth(() => stack.startWorker(workerEnv, hear))
@@ -51,7 +57,7 @@ export async function moneyInOfThisFile(env: Readonly<Record<string, string>> = 
   return { stack, till, drive, webhooks, receivers, workers, shopEnv, lines, hear }
 }
 
-/** A receiver of notifications, with the rights of its role. */
+/** A receiver of notifications, with the permissions of its role. */
 export function startReceiver(
   database: TestDatabase,
   env: Readonly<Record<string, string>> = {},
@@ -61,8 +67,11 @@ export function startReceiver(
     'cabinet/webhook/main.ts',
     {
       DATABASE_URL: urlAs('model_gateway_webhook', database.url),
-      ...{ WEBHOOK_SECRET: webhookSecret, WEBHOOK_ALLOWED_CIDRS: listedAddress },
-      ...{ WEBHOOK_PORT: '0', WEBHOOK_ADMIN_PORT: '0', WEBHOOK_HOST: '127.0.0.1' },
+      WEBHOOK_SECRET: webhookSecret,
+      WEBHOOK_ALLOWED_CIDRS: listedAddress,
+      WEBHOOK_PORT: '0',
+      WEBHOOK_ADMIN_PORT: '0',
+      WEBHOOK_HOST: '127.0.0.1',
       ...env,
     },
     onLine,
@@ -78,10 +87,10 @@ export function webhookOf({ baseUrl }: Process): string {
 export type MadePayment = { readonly id: string; readonly organizationId: string }
 
 /**
- * So many people want to pay, each for an organization of his own, and whoever was to tell the provider has died: a worker
- * is to make the calls now.
+ * So many users want to pay, each for a separate organization, and the process that should have called the
+ * provider has died: a worker should make the calls now.
  *
- * @param callOf the words of one
+ * @param callOf the parameters of one
  */
 export async function notePayments(
   { database: { pool } }: Stack,
@@ -111,8 +120,11 @@ export async function notePayments(
      select id, organization_id, user_id, $5, sha256(user_id::text::bytea), call_body, clock_timestamp()
        from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::text[]) p (id, organization_id, user_id, call_body)`,
     [
-      ...[made.map(({ id }) => id), organizations, people],
-      ...[made.map(({ id }) => JSON.stringify(callOf(id))), amountNano],
+      made.map(({ id }) => id),
+      organizations,
+      people,
+      made.map(({ id }) => JSON.stringify(callOf(id))),
+      amountNano,
     ],
   )
   await pool.query(wakeWorkers)
@@ -122,7 +134,7 @@ export async function notePayments(
 /** What a notification would do: workers look at once for what is due. */
 export const wakeWorkers = "select pg_notify('model_gateway_changes', 'webhooks')"
 
-/** What our rows and books say of a payment. Roubles as text; entries and refunds sorted. */
+/** What our rows and books say of a payment. Rubles as text; entries and refunds sorted. */
 export type PaymentState = {
   readonly providerId: string | null
   readonly status: string

@@ -3,7 +3,7 @@ import type { Throttles } from '#cabinet/api/throttles'
 import { createProofsOfWork } from '#cabinet/web/internal/api/altcha'
 import { createDeviceCookies } from '#cabinet/web/internal/api/device-cookie'
 
-/** Nobody ever waits, nor proves any work. */
+/** No caller ever waits or proves any work. */
 export const noThrottles: Throttles = {
   count: async () => 0,
   tally: async () => 0,

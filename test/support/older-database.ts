@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createDatabase, type TestDatabase } from './postgres.ts'
 
-const folder = join(import.meta.dirname, '../../cabinet/db/migrations')
+const folder = join(import.meta.dirname, '../../core/db/migrations')
 
 /** Names of all migrations, in order. */
 export const migrationNames: readonly string[] = readdirSync(folder).sort()

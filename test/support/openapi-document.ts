@@ -45,7 +45,7 @@ export function openApiOf(contracts: readonly Contract[]): object {
       title: 'Model Gateway cabinet',
       version: 'v1',
       description:
-        'Accounts, API keys, usage and money. Amounts are roubles as decimal strings; times are RFC 3339 in UTC.',
+        'Accounts, API keys, usage and money. Amounts are rubles as decimal strings; times are RFC 3339 in UTC.',
     },
     paths,
     components: {
@@ -128,7 +128,7 @@ function answerOf(shape: AnswerShape) {
   return { description: 'The answer.', content: { 'application/json': { schema: shape } } }
 }
 
-/** Those of its own, and those that its access and its form imply. */
+/** Its own problems, and those that its access and its form imply. */
 function problemsOf({
   access,
   problems = [],
@@ -151,12 +151,15 @@ function problemsOf({
     [contract.idempotencyKey === true, ['idempotency_key_required', 'idempotency_mismatch']],
     [contract.ifMatch === true, ['precondition_required', 'precondition_failed']],
     [mayNeedProof({ ...contract, access }), ['proof_of_work_required']],
+    [contract.answers[200] === 'csv', ['too_many_exports']],
     [true, ['rate_limited', 'internal', 'service_unavailable']],
   ]
   return [...new Set([...problems, ...implied.flatMap(([is, codes]) => (is ? codes : []))])]
 }
 
-/** The committed document, `cabinet/web/openapi.json`; with `UPDATE_OPENAPI=1` it first becomes what `actual` says. */
+/**
+ * The committed document, `cabinet/web/openapi.json`; with `UPDATE_OPENAPI=1` it is first set to `actual`.
+ */
 export async function readOpenApi(actual: object): Promise<unknown> {
   const file = join(import.meta.dirname, '../../cabinet/web/openapi.json')
   if (process.env.UPDATE_OPENAPI === '1') await writeFile(file, `${JSON.stringify(actual, null, 2)}\n`)

@@ -9,9 +9,9 @@ export type OperatorSurroundings = {
   readonly databaseUrl: string
   /** The release's namespace. */
   readonly namespace: string
-  /** Whoever the operator is for the API server; unless said, one who may do everything. */
+  /** The operator's user at the API server; by default one with all permissions. */
   readonly user?: ClusterUser
-  /** Where the files of another release lie; unless said, ours. */
+  /** The folder with the files of another release; by default this one. */
   readonly folder?: string | undefined
 }
 
@@ -19,7 +19,7 @@ export type OperatorSurroundings = {
 export const gatewayBaseUrl = 'http://gateway.example/v1'
 
 /**
- * Starts operators as processes, with the rights that they have in an installation's database, and ends them with the
+ * Starts operators as processes, with the permissions that they have in an installation's database, and ends them with the
  * file. Call it at the top of the file.
  */
 export function operatorsOfThisFile() {
@@ -54,14 +54,14 @@ export function operatorsOfThisFile() {
   }
 }
 
-/** The same database with the operator's rights only. */
+/** The same database with the operator's permissions only. */
 export function asOperator(databaseUrl: string): string {
   const url = new URL(databaseUrl)
   url.searchParams.set('options', '-c role=model_gateway_operator')
   return url.href
 }
 
-/** Leads to an API server that nobody can reach, for what an operator does without one. */
+/** Points to an API server that cannot be reached, for an operator without one. */
 export const kubeconfigOfNobody = `
 apiVersion: v1
 kind: Config

@@ -1,8 +1,16 @@
 import type { Pool } from 'pg'
 
 const owned = [
-  ...['api_keys', 'org_account', 'balance_ledger', 'usage_hourly', 'requests', 'memberships', 'bonuses'],
-  ...['audit_log', 'payments', 'refunds'],
+  'api_keys',
+  'org_account',
+  'balance_ledger',
+  'usage_hourly',
+  'requests',
+  'memberships',
+  'bonuses',
+  'audit_log',
+  'payments',
+  'refunds',
 ]
 const ofKeys = ['api_key_credentials', 'key_daily_spend']
 

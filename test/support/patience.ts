@@ -1,11 +1,11 @@
 import { vi } from 'vitest'
 
 /**
- * How long a test waits for a condition, and how often it looks, unless it says otherwise.
+ * How long a test waits for a condition, and how often it checks, by default.
  *
- * Vitest's own second is for one process on an idle machine; here several processes share two cores, and one whose tries
- * failed while they were busy pauses up to 30 s before the next (the operator's reflectors). A condition that comes true
- * is seen just as soon; how soon it has to is what the `timed` tests promise.
+ * Vitest's own second is for one process on an idle machine. Here several processes share two cores. One
+ * whose tries failed while they were busy pauses up to 30 s before the next (the operator's reflectors). A
+ * condition that becomes true is noticed just as soon. The `timed` tests check how soon it must.
  */
 const patience = { timeout: 35_000, interval: 20 }
 

@@ -1,13 +1,14 @@
-import { randomInt, randomUUID } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
 import type { Pool } from 'pg'
 import { currentDocuments } from '#cabinet/people/internal/legal-documents'
+import { newClientAddress } from './client-address.ts'
 import { signedIn } from './signed-in.ts'
 import type { TestWeb } from './web.ts'
 
-/** Somebody who is signed in and may pay. */
+/** A user who is signed in and may pay. */
 export type Payer = Awaited<ReturnType<typeof signedIn>>
 
-/** Signs somebody in who has accepted the offer in force, or another version of it. */
+/** Signs in a user who has accepted the offer in force, or another version of it. */
 export async function makePayer(
   pool: Pool,
   { offer, ...fields }: Parameters<typeof signedIn>[1] & { readonly offer?: string } = {},
@@ -22,7 +23,10 @@ export async function makePayer(
   return person
 }
 
-/** Posts as a payer, from a network address of its own and so with throttles of its own; 127.0.0.1 is to be trusted. */
+/**
+ * Posts as a payer, from a separate network address and so with separate throttles; 127.0.0.1 must be
+ * trusted.
+ */
 export function postAs(
   web: TestWeb,
   payer: Payer,
@@ -30,7 +34,7 @@ export function postAs(
   body: object | string = {},
   key: string = randomUUID(),
 ) {
-  const address = [10, randomInt(256), randomInt(256), randomInt(256)].join('.')
+  const address = newClientAddress()
   const headers = { 'x-forwarded-for': address, 'idempotency-key': key }
   return web.call('POST', path, { cookie: payer.cookie, body, headers })
 }

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { Client, type Pool } from 'pg'
 import { afterAll, inject } from 'vitest'
-import { createPool } from '#cabinet/db/pool'
+import { createPool } from '#core/db/pool'
 
 /** What global-setup.ts gives to every test file. */
 declare module 'vitest' {
@@ -20,7 +20,7 @@ export type TestDatabase = {
   [Symbol.asyncDispose](): Promise<void>
 }
 
-/** A database of its own: a copy of the migrated template, or of `template` (`template0`: empty). */
+/** A separate database: a copy of the migrated template, or of `template` (`template0`: empty). */
 export async function createDatabase(
   options: { readonly template?: string; readonly clusterUrl?: string } = {},
 ): Promise<TestDatabase> {
@@ -48,14 +48,14 @@ export async function databaseOfThisFile(): Promise<TestDatabase> {
   return database
 }
 
-/** The same database, with no more rights than a role has. */
+/** The same database, with no more permissions than a role has. */
 export function urlAs(role: string, databaseUrl: string): string {
   const url = new URL(databaseUrl)
   url.searchParams.set('options', `-c role=${role}`)
   return url.href
 }
 
-/** A pool with no more rights than a role has; it ends with the file. */
+/** A pool with no more permissions than a role has; it ends with the file. */
 export function poolAs(role: string, { url }: TestDatabase): Pool {
   const pool = createPool({ databaseUrl: urlAs(role, url), applicationName: role, connectionCountMax: 2 })
   afterAll(() => pool.end())

@@ -5,7 +5,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { pepper } from './customer.ts'
 import { inheritedEnvironment } from './environment.ts'
 
-/** A process of ours, as a cluster would run it: its own memory, its own connections, its own end. */
+/** A process of this project, as a cluster would run it: with separate memory, connections and end. */
 export type Process = {
   readonly pid: number
   /** Ends with `/v1`; a gateway's only. */
@@ -41,11 +41,11 @@ process.once('exit', () => {
 })
 
 /**
- * Starts `node <entry>` with nothing but PATH and `env`, and answers once it has said that it started.
+ * Starts `node <entry>` with nothing but PATH and `env`, and resolves once it has reported that it started.
  *
- * It ends with this process, however that ends. `onLine` hears whatever it says.
+ * It ends with this process, however that ends. `onLine` receives each line of its output.
  *
- * @throws Error with the last lines of what it said when it ended instead.
+ * @throws Error with the last lines of its output when it ended instead.
  */
 export async function startProcess(
   entry: string,

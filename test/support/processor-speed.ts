@@ -1,4 +1,4 @@
-/** What `loop` took on the machine on which promises of time were made, while nobody disturbed it (2026-11-22). */
+/** The time of `loop` on the machine on which time limits were set, while idle (2026-11-22). */
 const referenceMs = 190
 const tries = 3
 

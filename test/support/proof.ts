@@ -1,12 +1,11 @@
-import { type Challenge, solveChallenge } from 'altcha-lib'
-import { deriveKey } from 'altcha-lib/algorithms/pbkdf2'
 import { proofHeader } from '#cabinet/api/proof-of-work'
+import { solve } from '#standalone/solve-proof'
 import type { Visitor } from './cabinet.ts'
 
-/** Solves a challenge as any ALTCHA library does. */
-export async function solve(challenge: Challenge): Promise<string> {
-  const solution = await solveChallenge({ challenge, deriveKey })
-  return Buffer.from(JSON.stringify({ challenge, solution })).toString('base64')
+/** A proof of work that one call of an endpoint may be made with. */
+export async function proofFor(visitor: Visitor, path: string, body: object): Promise<string> {
+  const { body: problem } = await visitor.call('POST', path, body, { [proofHeader]: '' })
+  return solve(problem.challenge)
 }
 
 /** Posts as the pages do: where a proof of work is asked for, with one. */

@@ -10,14 +10,14 @@ const root = join(import.meta.dirname, '../..')
 
 /**
  * The messages of the whole product: errors, conditions, events, log lines, descriptions, help of metrics, output of
- * commands, what a migration or a function of the database raises. The pages of `cabinet/ui` are not among them.
+ * commands, what a migration or a function of the database raises. The pages of `cabinet/pages` are not among them.
  */
 export function readMessages(): readonly FileMessages[] {
-  const exclude = ['**/*.test.ts', '**/*.fixture.ts', 'cabinet/ui/**']
+  const exclude = ['**/*.test.ts', '**/*.fixture.ts', 'cabinet/pages/**']
   const sources = [
-    '{gateway,operator,cabinet,crds,standalone}/**/*.ts',
+    '{core,gateway,operator,cabinet,worker,crds,standalone}/**/*.ts',
     'operator/deploy/*.yaml',
-    'cabinet/db/migrations/*.sql',
+    'core/db/migrations/*.sql',
   ]
   return globSync(sources, { cwd: root, exclude })
     .toSorted()
@@ -26,23 +26,28 @@ export function readMessages(): readonly FileMessages[] {
 }
 
 /** As `test/messages.txt` has them: a file, its messages below it, a line each. */
-export function catalogueOf(files: readonly FileMessages[]): string {
+export function catalogOf(files: readonly FileMessages[]): string {
   return files
     .map(({ file, messages }) => `${file}\n${messages.map((message) => `  ${message}\n`).join('')}`)
     .join('\n')
 }
 
-/** The reviewed catalogue, `test/messages.txt`; with `UPDATE_MESSAGES=1` it first becomes what `actual` says. */
-export function readReviewedCatalogue(actual: string): string {
+/** The reviewed catalog, `test/messages.txt`; with `UPDATE_MESSAGES=1` it is first set to `actual`. */
+export function readReviewedCatalog(actual: string): string {
   const file = join(root, 'test/messages.txt')
   if (process.env.UPDATE_MESSAGES === '1') writeFileSync(file, actual)
   return readFileSync(file, 'utf8')
 }
 
 /**
- * Every string and template of a source file that has at least two words and is not SQL, CEL, a pattern or what goes
- * over a wire; of a YAML file, the messages of its admission policies; of SQL, what it raises. Rather a line too many than a message that
- * nobody reviews. A text of one word is not found, unless it stands in an expression within a longer one.
+ * The messages of a source file, rather a line too many than a message without review:
+ *
+ * - of code, every string and template that has at least two words and is not SQL, CEL, a pattern or data on
+ *   a wire
+ * - of a YAML file, the messages of its admission policies
+ * - of SQL, what it raises
+ *
+ * A text of one word is not found, unless it is in an expression within a longer one.
  */
 export function messagesOf(file: string, source: string): readonly string[] {
   return textsOf(file, source)
@@ -56,7 +61,7 @@ function textsOf(file: string, source: string): readonly Text[] {
   return textsOfCode(file, source)
 }
 
-/** A text as the catalogue shows it, and as it is written: with a mark in place of each expression. */
+/** A text as the catalog shows it, and as it is written: with a mark in place of each expression. */
 type Text = { readonly shown: string; readonly written: string }
 
 const expressionMark = '\u{fffc}'
@@ -97,8 +102,9 @@ function textsOfPolicies(file: string, source: string): Text[] {
   return texts
 }
 
-/** Calls whose strings go to another program, or are looked for in what it said. */
-const callsWithoutMessages = /(?:^|\.)(?:query|change|ask|includes|startsWith|endsWith|says|firstOf)$/
+/** Calls whose strings go to another program, or are looked for in its output. */
+const callsWithoutMessages =
+  /(?:^|\.)(?:query|change|withoutAudit|ask|includes|startsWith|endsWith|says|firstOf)$/
 
 /** Properties that hold CEL. */
 const propertiesWithoutMessages = /^(?:cel|rule)$/
@@ -150,7 +156,7 @@ function textOf(node: Node, source: string): Text | undefined {
   return joined(parts.map(({ part, text }) => text ?? filledIn(part, source)))
 }
 
-/** What cannot be parsed may hold messages that the catalogue would lack. */
+/** What cannot be parsed may hold messages that the catalog would lack. */
 function refuseUnread(file: string, [error]: readonly { readonly message: string }[]): void {
   if (error !== undefined) throw new Error(`${file} cannot be parsed: ${error.message}`)
 }
@@ -159,7 +165,7 @@ function plain(text: string): Text {
   return { shown: text, written: text }
 }
 
-/** Enough for a choice between two words; what is longer tells a reader of messages nothing. */
+/** Enough for a choice between two words; longer expressions do not help a reader of messages. */
 const expressionLengthMax = 80
 
 function filledIn({ start, end }: Span, source: string): Text {

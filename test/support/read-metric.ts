@@ -1,6 +1,9 @@
 import type { Process } from './processes.ts'
 
-/** What a process says of one series (`name` or `name{label="value"}`, without `model_gateway_`); 0 if it is silent. */
+/**
+ * A process's value of one series (`name` or `name{label="value"}`, without `model_gateway_`); 0 if it is
+ * absent.
+ */
 export async function readMetric(process: Process, series: string): Promise<number> {
   const text = await (await fetch(`${process.adminUrl}/metrics`)).text()
   const start = `model_gateway_${series} `

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** The commands for a shell in a section of a README, a block each; of the root README unless said. */
+/** The shell commands of a section of a document, one text per block; of the root README by default. */
 export function shellBlocksOf(section: string, file = 'README.md'): readonly string[] {
   const readme = readFileSync(join(import.meta.dirname, '../..', file), 'utf8')
   const [, text = ''] = readme.split(`\n## ${section}\n`)

@@ -1,12 +1,12 @@
 import { Redis } from 'ioredis'
-import { cabinetRedisUser, gatewayRedisUser, workerRedisUser } from '#cabinet/admission/redis-users'
+import { cabinetRedisUser, gatewayRedisUser, workerRedisUser } from '#core/admission/redis-users'
 import { redisUrlAs } from '#standalone/redis'
 
 const gateway = { user: gatewayRedisUser, password: 'what a gateway says to Redis in tests' }
 const worker = { user: workerRedisUser, password: 'what a worker says to Redis in tests' }
 const cabinet = { user: cabinetRedisUser, password: 'what a cabinet says to Redis in tests' }
 
-/** The processes that talk to Redis, each with no more rights than its job needs. */
+/** The processes that talk to Redis, each with no more permissions than its job needs. */
 export const redisLogins = [gateway, worker, cabinet]
 
 /** A Redis that knows `redisLogins`, as a process reaches it. */
@@ -19,7 +19,7 @@ export const redisUrlOf = {
 /** What Redis has refused to its users for want of a right since its start: command or name, and whose. */
 export async function readRefusals(url: string): Promise<readonly string[]> {
   const redis = new Redis(url, { lazyConnect: true, retryStrategy: () => null, commandTimeout: 1_000 })
-  redis.on('error', () => undefined) // whoever asks hears of it
+  redis.on('error', () => undefined) // the caller gets the error
   try {
     await redis.connect()
     const entries = (await redis.call('ACL', 'LOG')) as string[][]

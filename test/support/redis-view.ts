@@ -1,7 +1,7 @@
 import { afterAll } from 'vitest'
-import type { RequestRecord } from '#cabinet/ledger/request-record'
-import { connectRedis } from '#cabinet/redis/redis-connection'
-import { chargesName, epochName, shardOf, shardPrefix } from '#cabinet/redis/shard'
+import type { RequestRecord } from '#core/ledger/request-record'
+import { connectRedis } from '#core/redis/redis-connection'
+import { chargesName, epochName, shardOf, shardPrefix } from '#core/redis/shard'
 import type { RedisServer } from '#standalone/redis'
 
 /** What Redis knows, read past all scripts. */

@@ -3,7 +3,8 @@ import { type RedisServer, startRedis } from '#standalone/redis'
 import { redisLogins } from './redis-logins.ts'
 
 /**
- * A Redis of this test file alone, gone with it; at its `url` everything is allowed. Nothing on disk unless `appendonly` says so.
+ * A Redis for this test file only, which ends with it; at its `url` everything is allowed. Nothing on disk
+ * unless `appendonly` is set.
  *
  * `TEST_REDIS_SERVER` names another server program, to try all tests on Valkey.
  */

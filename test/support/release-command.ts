@@ -16,7 +16,7 @@ type Said = { readonly code: number; readonly stdout: string; readonly stderr: s
 
 const commandTimeoutMs = 90_000
 
-/** Runs `release-finalizers` and answers what it said, whether or not it could. */
+/** Runs `release-finalizers` and returns its output, whether or not it succeeded. */
 export function releaseFinalizers(
   surroundings: ReleaseSurroundings,
   ...args: readonly string[]

@@ -1,4 +1,5 @@
 import type { Reporter, TestModule } from 'vitest/node'
+import { keepDurations } from './durations.ts'
 
 /**
  * Ends a run with the plain line `N passed, N failed`; a file that could not even load counts as one failure. Before it
@@ -18,6 +19,7 @@ export default class ClosingLine implements Reporter {
       }
       failed += failedHere === 0 && module.state() === 'failed' ? 1 : failedHere
     }
+    keepDurations(modules)
     process.stdout.write(`\n${passed} passed, ${failed} failed\n`)
   }
 }

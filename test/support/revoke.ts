@@ -8,5 +8,5 @@ const root = join(import.meta.dirname, '..', '..')
 /** `npm run revoke -- …` on a database. Rejects with `code`, `stdout` and `stderr` when it fails. */
 export function revoke(databaseUrl: string, ...args: readonly string[]) {
   const env = { ...inheritedEnvironment, DATABASE_URL: databaseUrl }
-  return promisify(execFile)(process.execPath, ['cabinet/keys/main.ts', ...args], { cwd: root, env })
+  return promisify(execFile)(process.execPath, ['core/keys/main.ts', ...args], { cwd: root, env })
 }

@@ -5,7 +5,10 @@ import type { Till } from '#standalone/yookassa/start-till'
 
 type Json = Record<string, unknown>
 
-/** Stands before a till and changes each object that it answers, those in lists included; until the running test ends. */
+/**
+ * A proxy before a test payment provider that changes each object in its responses, those in lists included;
+ * until the running test ends.
+ */
 export async function rewritingTill(till: Till, rewrite: (object: Json, path: string) => Json) {
   const server = createServer(async (request, response) => {
     const path = request.url ?? ''

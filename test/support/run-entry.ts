@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
 import { inheritedEnvironment } from './environment.ts'
 
-/** How a process that ends by itself ended, and what it said. */
+/** How a process that ends by itself ended, and its output. */
 export type RunEntry = { readonly code: number; readonly stdout: string; readonly stderr: string }
 
 const timeoutMsDefault = 50_000

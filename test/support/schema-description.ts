@@ -1,10 +1,10 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Queryable } from '#cabinet/db/pool'
+import type { Queryable } from '#core/db/pool'
 
 /**
  * What a migrated database consists of, a line each, the same on every version of Postgres: tables, columns,
- * constraints, indexes, triggers, functions, types, rights and policies. Monthly partitions are left out; they follow the date.
+ * constraints, indexes, triggers, functions, types, permissions and policies. Monthly partitions are left out; they follow the date.
  */
 export async function describeSchema(client: Queryable): Promise<string> {
   const { rows } = await client.query<{ line: string }>(`
@@ -67,9 +67,9 @@ export async function describeSchema(client: Queryable): Promise<string> {
   return `${rows.map(({ line }) => line).join('\n')}\n`
 }
 
-/** The committed description, `cabinet/db/schema.txt`; with `UPDATE_SCHEMA=1` it first becomes what `actual` says. */
+/** The committed description, `core/db/schema.txt`; with `UPDATE_SCHEMA=1` it is first set to `actual`. */
 export async function readDescription(actual: string): Promise<string> {
-  const file = join(import.meta.dirname, '../../cabinet/db/schema.txt')
+  const file = join(import.meta.dirname, '../../core/db/schema.txt')
   if (process.env.UPDATE_SCHEMA === '1') await writeFile(file, actual)
   return readFile(file, 'utf8')
 }

@@ -1,7 +1,7 @@
 import type { Pool } from 'pg'
-import { inScope, type Scope, type ScopedClient } from '#cabinet/audit/scope'
+import { inScope, type Scope, type ScopedClient } from '#core/audit/scope'
 
-/** Writes as a test, for the platform unless said otherwise. */
+/** Writes as a test, by default for the platform. */
 export function inTestScope<Answer>(
   pool: Pool,
   work: (client: ScopedClient) => Promise<Answer>,

@@ -1,10 +1,10 @@
 import { expect, vi } from 'vitest'
-import { checkInvariants } from '#cabinet/ledger/invariants'
-import type { RequestRecord } from '#cabinet/ledger/request-record'
+import { checkInvariants } from '#core/ledger/invariants'
+import type { RequestRecord } from '#core/ledger/request-record'
 import type { RedisView } from './redis-view.ts'
 import type { Stack } from './stack.ts'
 
-/** One request as it stands in the books. */
+/** One request as recorded in the ledger. */
 export type Booked = {
   readonly costNano: bigint
   /** 1 at most: what was corrected later is another row. */
@@ -13,9 +13,9 @@ export type Booked = {
 }
 
 /**
- * The books of an organization once nothing about it is under way: nothing held, nothing waiting for Postgres, and
- * Redis and Postgres agree on the balance, which is the opening one less what the requests cost; and no invariant is
- * broken.
+ * The ledger of an organization once all its work is done. Nothing is held, and nothing waits for Postgres.
+ * Redis and Postgres agree on the balance, which is the opening one less the costs of the requests. No
+ * invariant is broken.
  */
 export async function settledBooks(
   stack: Stack,

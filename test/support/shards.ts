@@ -1,13 +1,13 @@
 import { randomBytes, randomUUID } from 'node:crypto'
-import { type Candidate, createAdmission } from '#cabinet/admission/admission'
-import type { AdmitAnswer, Hold } from '#cabinet/admission/admission-reply'
-import { createPosting } from '#cabinet/admission/internal/posting'
-import type { ProjectedRow } from '#cabinet/admission/internal/projected-rows'
-import type { KeyHash } from '#cabinet/keys/key'
-import type { ChargeKind } from '#cabinet/ledger/charge-kind'
-import { type RequestRecord, requestRecordSchema } from '#cabinet/ledger/request-record'
-import { connectRedis, type RedisConnection } from '#cabinet/redis/redis-connection'
-import { allShards, type Shard, shardOf, shardPrefix } from '#cabinet/redis/shard'
+import { type Admission, type Candidate, createAdmission } from '#core/admission/admission'
+import type { AdmitAnswer, Hold } from '#core/admission/admission-reply'
+import { createPosting } from '#core/admission/posting'
+import type { ProjectedRow } from '#core/admission/projected-rows'
+import type { KeyHash } from '#core/keys/key'
+import type { ChargeKind } from '#core/ledger/charge-kind'
+import { type RequestRecord, requestRecordSchema } from '#core/ledger/request-record'
+import { connectRedis, type RedisConnection } from '#core/redis/redis-connection'
+import { allShards, type Shard, shardOf, shardPrefix } from '#core/redis/shard'
 import type { RedisServer } from '#standalone/redis'
 
 type KeyRow = Extract<ProjectedRow, { kind: 'key' }>
@@ -34,7 +34,7 @@ export function fixedCandidate({
   return { model, tokens, promptNano: holdNano, outputTokenNano: 0n, output: { limit: 0 } }
 }
 
-/** What a test may change of a key; unless said, it may do everything and has 1 ₽. */
+/** The settings of a key that a test may change; by default it may do everything and has 1 ₽. */
 export type KeySettings = {
   readonly balanceNano?: bigint
   readonly key?: Partial<KeyRow>
@@ -44,7 +44,7 @@ export type KeySettings = {
 /**
  * An organization with one key in an open shard of `redis`, and the calls of gateway and worker on it.
  *
- * The shard is nobody else's. `clock.offsetMs` moves the time of every script of this fixture.
+ * No other test uses the shard. `clock.offsetMs` moves the time of every script of this fixture.
  */
 export async function openShard(
   redis: RedisServer,
@@ -96,7 +96,17 @@ export async function openShard(
     })
   await open()
   return {
-    ...{ clock, connection, admission, posting, organizationId, keyId, secretHash, shard, set, open, admit },
+    clock,
+    connection,
+    admission,
+    posting,
+    organizationId,
+    keyId,
+    secretHash,
+    shard,
+    set,
+    open,
+    admit,
     /** Admits a request that must be admitted. */
     hold: async (holdNano = 1_000n, tokens = 10) =>
       holdOf(await admit({ candidates: [fixedCandidate({ holdNano, tokens })] })),
@@ -104,15 +114,17 @@ export async function openShard(
       admission.settle({ hold, chargeKind, costNano, tokens: hold.tokens, record: emptyRecord }),
     charges: () => posting.readCharges(shard, 1_000),
     /** What the key has used, as the gateway sees it. */
-    async state() {
-      const inspection = await admission.inspect(shard, secretHash)
-      if (inspection.outcome !== 'usable') throw new Error(`refused: ${inspection.reason}`)
-      return inspection.key
-    },
+    state: () => inspectKey(admission, shard, secretHash),
     /** Name of a key of this shard in Redis. */
     nameOf: (rest: string) => `${shardPrefix(shard)}${rest}`,
     close: () => connection.close(),
   }
+}
+
+async function inspectKey(admission: Admission, shard: Shard, secretHash: KeyHash) {
+  const inspection = await admission.inspect(shard, secretHash)
+  if (inspection.outcome !== 'usable') throw new Error(`refused: ${inspection.reason}`)
+  return inspection.key
 }
 
 /** The id of an organization that belongs to this shard. */
@@ -147,7 +159,7 @@ export function plainSecret(hash: KeyHash, keyId: string, organizationId: string
   return { kind: 'secret', hash, version: 0n, keyId, organizationId, validUntilMs: null, state: 'active' }
 }
 
-/** A key without limits of its own. */
+/** A key without its own limits. */
 export function plainKey(keyId: string): KeyRow {
   return {
     kind: 'key',

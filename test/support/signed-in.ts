@@ -1,10 +1,10 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import type { Pool } from 'pg'
-import { createOrganization } from '#cabinet/organizations/organization-store'
 import { hashToken } from '#cabinet/people/session-store'
+import { createOrganization } from '#core/organizations/organization-store'
 import { inTestScope } from './scope.ts'
 
-/** Who somebody is; an owner with a confirmed address and no second factor unless said. */
+/** A user; by default an owner with a confirmed address and no second factor. */
 type SignedInFields = {
   readonly role?: 'user' | 'admin'
   readonly memberRole?: 'owner' | 'developer' | 'accountant'
@@ -15,7 +15,9 @@ type SignedInFields = {
   readonly hasTotp?: boolean
 }
 
-/** Somebody who is signed in, written straight into the database: user, organization, membership and session. */
+/**
+ * A user who is signed in, written straight into the database: user, organization, membership and session.
+ */
 export async function signedIn(
   pool: Pool,
   fields: SignedInFields = {},
@@ -31,7 +33,9 @@ export async function signedIn(
     [userId, `${userId}@example.com`, role, isConfirmed, hasTotp],
   )
   await pool.query('insert into memberships (organization_id, user_id, role) values ($1, $2, $3)', [
-    ...[organizationId, userId, memberRole],
+    organizationId,
+    userId,
+    memberRole,
   ])
   await pool.query(
     `insert into sessions (id, token_hash, user_id, stage, mfa_at, expires_at, address, agent)

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
-import { type RouteDocumentJson, signDocument } from '#cabinet/catalogue/catalogue-document'
+import { type RouteDocumentJson, signDocument } from '#core/catalog/catalog-document'
 
-/** A route of the catalogue as Redis has it: to the provider `demo`, for a price, unless `changes` say otherwise. */
+/** A route of the catalog as Redis has it: to the provider `demo`, for a price, unless `changes` say otherwise. */
 export function signedRoute(
   model: string,
   { revision, signingKey }: { readonly revision: bigint; readonly signingKey: string },

@@ -3,7 +3,7 @@ import { buffer } from 'node:stream/consumers'
 import PostalMime, { type Email } from 'postal-mime'
 import { SMTPServer } from 'smtp-server'
 import { afterAll, vi } from 'vitest'
-import { listeningPort } from '#cabinet/process/listening-port'
+import { listeningPort } from '#core/process/listening-port'
 
 /** A letter as its reader gets it. */
 type ReceivedLetter = {
@@ -21,7 +21,7 @@ type ReceivedLetter = {
 
 /** What the server does with a letter to an address. */
 type Reception =
-  /** Refuses its recipient with such a code. */
+  /** Rejects its recipient with such a code. */
   | { readonly refuse: number }
   /** Takes the whole letter, and never answers. */
   | 'stall'
@@ -37,9 +37,9 @@ export type Smtp = {
   untilLetter(to: string, which?: string | ((letter: ReceivedLetter) => boolean)): Promise<ReceivedLetter>
   /** From now on; `undefined`: takes its letters again. */
   script(to: string, reception: Reception | undefined): void
-  /** Greets nobody from now on, or again. */
+  /** Greets no client from now on, or again. */
   greet(answer: 'at once' | 'never'): void
-  /** Hangs up, and refuses connections until `open`. */
+  /** Hangs up, and rejects connections until `open`. */
   shut(): Promise<void>
   open(): Promise<void>
   stop(): Promise<void>

@@ -2,15 +2,15 @@ import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import type { Pool, PoolClient } from 'pg'
 import { afterAll, expect, vi } from 'vitest'
-import type { ProviderDocument } from '#cabinet/catalogue/catalogue-document'
-import { inTransaction } from '#cabinet/db/transaction'
-import { writeKey } from '#cabinet/keys/key'
-import type { KeyLimits } from '#cabinet/keys/key-state'
-import { readBalance } from '#cabinet/ledger/balance'
-import type { RequestRecord } from '#cabinet/ledger/request-record'
-import { allShards } from '#cabinet/redis/shard'
+import type { ProviderDocument } from '#core/catalog/catalog-document'
+import { inTransaction } from '#core/db/transaction'
+import { writeKey } from '#core/keys/key'
+import type { KeyLimits } from '#core/keys/key-state'
+import { readBalance } from '#core/ledger/balance'
+import type { RequestRecord } from '#core/ledger/request-record'
+import { allShards } from '#core/redis/shard'
 import { type RedisServer, startRedis } from '#standalone/redis'
-import { createModel, createProvider, type ModelFields } from './catalogue.ts'
+import { createModel, createProvider, type ModelFields } from './catalog.ts'
 import { type Customer, createCustomer, pepper } from './customer.ts'
 import { createDatabase, type TestDatabase, urlAs } from './postgres.ts'
 import { type Process, secrets, startProcess } from './processes.ts'
@@ -26,22 +26,27 @@ export type Stack = {
   /** `onLine` hears all that it logs. */
   startGateway(env?: Readonly<Record<string, string>>, onLine?: (line: string) => void): Promise<Process>
   startWorker(env?: Readonly<Record<string, string>>, onLine?: (line: string) => void): Promise<Process>
-  /** Processes of another release, whose files lie in `folder`. They may do everything in Redis: its users came later. */
+  /**
+   * Processes of another release, whose files are in `folder`. They may do everything in Redis: its users
+   * came later.
+   */
   ofRelease(folder: string): DataPlane
   /** The cabinet's web process. */
   startWeb(env?: Readonly<Record<string, string>>, onLine?: (line: string) => void): Promise<Process>
-  /** Makes a provider of its own, at the scripted one's address unless said, and answers its name. */
+  /** Creates a separate provider, by default at the scripted one's address, and returns its name. */
   createProvider(fields?: Partial<ProviderDocument>): Promise<string>
   /** Makes a chat model at the scripted provider, whose name there is the same, and answers its name. */
   createModel(fields?: ModelFields): Promise<string>
-  /** Makes an organization with money (100 ₽ unless said) and a key. */
+  /** Creates an organization with money (100 ₽ by default) and a key. */
   createCustomer(options?: CustomerOptions): Promise<Customer>
-  /** What an organization has booked: its charges by request id, in nano-roubles, and its balance. */
+  /** What an organization has posted: its charges by request id, in nano-rubles, and its balance. */
   readBooks(organizationId: string): Promise<Books>
 }
 
 type DataPlane = Pick<Stack, 'startGateway' | 'startWorker'>
 type DataPlaneUrls = Pick<typeof redisUrlOf, 'gateway' | 'worker'>
+
+const asOwner: DataPlaneUrls = { gateway: (url) => url, worker: (url) => url }
 
 export type CustomerOptions = KeyLimits & { readonly balanceNano?: bigint }
 
@@ -79,49 +84,19 @@ export async function stackOfThisFile(
     await database[Symbol.asyncDispose]()
   })
   const env = { ...secrets, ...quick, LOG_LEVEL: 'info' }
-  const start = async (
-    entry: string,
-    extra: Readonly<Record<string, string>>,
-    onLine?: (line: string) => void,
-  ) => {
+  const start: Start = async (entry, extra, onLine) => {
     const process = await startProcess(entry, { ...env, ...extra }, onLine)
     processes.push(process)
     return process
   }
-  const dataPlane = (folder: string, urlOf: DataPlaneUrls): DataPlane => ({
-    startGateway: (extra = {}, onLine) =>
-      start(
-        join(folder, 'gateway/main.ts'),
-        {
-          GATEWAY_PORT: '0',
-          GATEWAY_ADMIN_PORT: '0',
-          GATEWAY_HOST: '127.0.0.1',
-          UPSTREAM_ALLOWED_CIDRS: '127.0.0.0/8',
-          REDIS_URL: urlOf.gateway(redis.url),
-          ...extra,
-        },
-        onLine,
-      ),
-    startWorker: (extra = {}, onLine) =>
-      start(
-        join(folder, 'cabinet/worker/main.ts'),
-        {
-          DATABASE_URL: urlAs('model_gateway_worker', database.url),
-          WORKER_ADMIN_PORT: '0',
-          WORKER_HOST: '127.0.0.1',
-          REDIS_URL: urlOf.worker(redis.url),
-          ...extra,
-        },
-        onLine,
-      ),
-  })
-  const asOwner = (url: string) => url
+  const dataPlane = (folder: string, urlOf: DataPlaneUrls, workerEntry?: string) =>
+    createDataPlane(start, { redis, database }, urlOf, { folder, workerEntry })
   return {
     redis,
     database,
     upstream,
     ...dataPlane('', redisUrlOf),
-    ofRelease: (folder) => dataPlane(folder, { gateway: asOwner, worker: asOwner }),
+    ofRelease: (folder) => dataPlane(folder, asOwner, 'cabinet/worker/main.ts'),
     startWeb: (extra = {}, onLine) =>
       start(
         'cabinet/web/main.ts',
@@ -145,6 +120,51 @@ export async function stackOfThisFile(
     createCustomer: ({ balanceNano = 100_000_000_000n, ...limits } = {}) =>
       createCustomer(database.pool, { balanceNano, ...limits }),
     readBooks: (organizationId) => readBooks(database.pool, organizationId),
+  }
+}
+
+type Start = (
+  entry: string,
+  env: Readonly<Record<string, string>>,
+  onLine?: (line: string) => void,
+) => Promise<Process>
+
+/** The processes of the release in `folder`. */
+function createDataPlane(
+  start: Start,
+  { redis, database }: Pick<Stack, 'redis' | 'database'>,
+  urlOf: DataPlaneUrls,
+  {
+    folder,
+    workerEntry = 'worker/main.ts',
+  }: { readonly folder: string; readonly workerEntry: string | undefined },
+): DataPlane {
+  return {
+    startGateway: (extra = {}, onLine) =>
+      start(
+        join(folder, 'gateway/main.ts'),
+        {
+          GATEWAY_PORT: '0',
+          GATEWAY_ADMIN_PORT: '0',
+          GATEWAY_HOST: '127.0.0.1',
+          UPSTREAM_ALLOWED_CIDRS: '127.0.0.0/8',
+          REDIS_URL: urlOf.gateway(redis.url),
+          ...extra,
+        },
+        onLine,
+      ),
+    startWorker: (extra = {}, onLine) =>
+      start(
+        join(folder, workerEntry),
+        {
+          DATABASE_URL: urlAs('model_gateway_worker', database.url),
+          WORKER_ADMIN_PORT: '0',
+          WORKER_HOST: '127.0.0.1',
+          REDIS_URL: urlOf.worker(redis.url),
+          ...extra,
+        },
+        onLine,
+      ),
   }
 }
 
@@ -179,7 +199,10 @@ export async function untilListed(gateway: Process, key: string, models: readonl
   )
 }
 
-/** Resolves once every shard is open to a gateway: they do not open in one moment, and until then it tells nobody 401. */
+/**
+ * Resolves once every shard is open to a gateway. Shards do not open at one moment, and until then no client
+ * gets 401.
+ */
 export async function untilOpen(gateway: Process): Promise<void> {
   await Promise.all(
     allShards.map((shard) =>
@@ -191,7 +214,7 @@ export async function untilOpen(gateway: Process): Promise<void> {
   )
 }
 
-/** A cap that every priced model exceeds: the request is refused before a provider hears of it. */
+/** A cap that every priced model exceeds: the request is rejected before a provider hears of it. */
 const probe = { 'x-gateway-max-cost-rub': '0' }
 
 /** One raw chat request. */
@@ -208,7 +231,7 @@ export function post(
   })
 }
 
-/** In one snapshot: a charge that is booked meanwhile is either seen whole or not at all. */
+/** In one snapshot: a charge that is posted in the meantime is either seen whole or not at all. */
 function readBooks(pool: Pool, organizationId: string): Promise<Books> {
   const read = async (client: PoolClient) => {
     const { rows: ledger } = await client.query<{ ref_id: string; charges: number; net: bigint }>(

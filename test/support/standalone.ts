@@ -15,24 +15,27 @@ const readyLine = z.object({
   organization: z.string(),
   cabinet: z
     .object({
-      ...{ user: z.string(), password: z.string().nullable() },
-      ...{ admin: z.string(), adminPassword: z.string().nullable(), adminTotp: z.string().nullable() },
+      user: z.string(),
+      password: z.string().nullable(),
+      admin: z.string(),
+      adminPassword: z.string().nullable(),
+      adminTotp: z.string().nullable(),
     })
     .nullable(),
 })
 
-/** `npm start` as people run it: a process, its one JSON line, and what it says. */
+/** `npm start` as users run it: a process, its one JSON line, and its output. */
 export type Standalone = z.infer<typeof readyLine> & {
   readonly pid: number
   readonly readyMs: number
-  /** What it has said so far, on stderr. */
+  /** Its output so far, on stderr. */
   said(): string
   /** SIGINT, as Ctrl-C; answers the exit code. */
   stop(): Promise<number | null>
   kill(): void
 }
 
-/** Starts one of standalone's entry files on ports of its own. */
+/** Starts one of standalone's entry files on separate ports. */
 export function launch(
   entry: string,
   env: Readonly<Record<string, string>>,
@@ -53,7 +56,7 @@ export function launch(
   return child
 }
 
-/** Resolves once the system says that it is ready. @throws Error with what it said when it ends before */
+/** Resolves once the system reports that it is ready. @throws Error with its output when it ends before */
 export async function startStandalone(
   env: Readonly<Record<string, string>>,
   args: readonly string[] = [],
@@ -85,7 +88,7 @@ export async function startStandalone(
   }
 }
 
-/** Of the Postgres that it has started, with the rights of its superuser. */
+/** Of the Postgres that it has started, with the permissions of its superuser. */
 export function databaseUrlOf({ pid }: Standalone): string {
   const postgres = descendantsOf(pid).map(({ command }) =>
     /\/postgres -D (\S+)\/cluster -p (\d+)/.exec(command),

@@ -11,7 +11,7 @@ export function readStatements() {
   const fromServer = splitMessages('server')
   let current: { text: string; said: string } | undefined
   return {
-    /** What the client says. */
+    /** Reads bytes from the client. */
     hear(bytes: Buffer): void {
       for (const { type, body } of fromClient(bytes)) {
         if (type === 'Q') current = { text: textAt(body, 0), said: '' }

@@ -8,7 +8,7 @@ import { readStatements } from './statement-reader.ts'
  * once it was carried out; each call is two: it was sent and has not arrived, it was done and is not answered.
  */
 export type StepGate = {
-  /** On loopback; whoever shall stand behind the gate connects there. */
+  /** On loopback; clients that go through the gate connect there. */
   readonly port: number
   /** Where the API is behind the gate. */
   readonly apiUrl: string
@@ -29,6 +29,11 @@ export type StepGate = {
 
 /** What opens a transaction changes nothing: after it is where before it was. */
 const opening = /^(?:begin|select set_config)/
+
+/** Whether a step only reads: after it there is what was before it. */
+export const isReading = (step: string) =>
+  /^(?:select|with)\b/.test(step) &&
+  !/\b(?:(?:book|grant|reverse|post|write|promise)_\w+\(|insert into|update \w+ set|delete from)/.test(step)
 
 const passedHeaders = ['authorization', 'content-type', 'idempotence-key'] as const
 
@@ -56,7 +61,8 @@ export async function openStepGate({
   }).on('connection', keep)
   const [port, apiPort] = [await listen(postgres), await listen(api)]
   return {
-    ...{ port, apiUrl: `http://127.0.0.1:${apiPort}${pathname}` },
+    port,
+    apiUrl: `http://127.0.0.1:${apiPort}${pathname}`,
     closeAfter: steps.closeAfter,
     count: (about) => void steps.closeAfter(Number.POSITIVE_INFINITY, about),
     get taken() {
@@ -87,9 +93,9 @@ function countSteps() {
   let reached: (name: string) => void = () => undefined
   let beginnings = 0
   return {
-    /** Another number each time that counting begins anew. */
+    /** Another number each time that counting starts again. */
     beginning: () => beginnings,
-    /** Whether what was said is about what is counted. */
+    /** Whether the data is about the counted ids. */
     isAbout: (said: string) => ids === undefined || ids.some((id) => said.includes(id)),
     isClosed: () => isClosed,
     take(name: string): void {
@@ -169,7 +175,8 @@ async function forward(
     headers[name] === undefined ? [] : [[name, String(headers[name])]],
   )
   const answer = await fetch(origin + url, {
-    ...{ method, headers: Object.fromEntries(passed) },
+    method,
+    headers: Object.fromEntries(passed),
     ...(body === '' ? {} : { body }),
   })
   const text = await answer.text()

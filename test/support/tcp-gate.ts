@@ -5,7 +5,7 @@ import { onTestFinished } from 'vitest'
 
 /** A gate in a TCP connection: what passes is not looked at, only held back. */
 export type TcpGate = {
-  /** On loopback; whoever shall stand behind the gate connects there. */
+  /** On loopback; clients that go through the gate connect there. */
   readonly port: number
   /** From now on what clients say still arrives, and what the server answers does not. */
   holdAnswers(): void

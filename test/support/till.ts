@@ -9,10 +9,10 @@ import type {
 } from '#standalone/yookassa/control-contracts'
 import { startTill, type Till, type TillOptions } from '#standalone/yookassa/start-till'
 
-/** The one shop of every till in tests. */
+/** The one shop of every test payment provider in tests. */
 export const testShop = { shopId: '100500', secretKey: 'test_of-the-till' }
 
-/** What a process needs in order to take payments at a till, or at whoever stands before it. */
+/** Settings of a process for payments at a test payment provider, or at a proxy before it. */
 export function shopSettingsOf({ apiUrl }: Pick<Till, 'apiUrl'>) {
   const { shopId, secretKey } = testShop
   return { YOOKASSA_SHOP_ID: shopId, YOOKASSA_SECRET_KEY: secretKey, YOOKASSA_URL: apiUrl }
@@ -20,14 +20,14 @@ export function shopSettingsOf({ apiUrl }: Pick<Till, 'apiUrl'>) {
 
 type Answer = { readonly status: number; readonly body: Record<string, unknown> }
 
-/** A till in this process, until the test that is running ends. */
+/** A test payment provider in this process, until the test that is running ends. */
 export async function tillOfThisTest(options: Partial<TillOptions> = {}): Promise<Till> {
   const till = await startTill({ ...testShop, ...options })
   onTestFinished(() => till.stop())
   return till
 }
 
-/** What tests do with a till that runs anywhere. */
+/** Test actions on a test payment provider that runs anywhere. */
 export function driveTill(url: string) {
   const command = async (method: string, path: string, body?: object) => {
     const answer = await call(url, method, `/till/${path}`, body ?? {})
@@ -36,7 +36,7 @@ export function driveTill(url: string) {
   }
   return {
     journal: async () => (await command('GET', 'journal')) as unknown as Journal,
-    /** The payer pays. @param notification `lost`: nobody is told */
+    /** The payer pays. @param notification `lost`: no notification is sent */
     pay: (id: string, notification: 'usual' | 'lost' = 'usual') =>
       command('POST', `payments/${id}/pay`, { notification }),
     decline: (id: string, reason?: string) => command('POST', `payments/${id}/decline`, { reason }),

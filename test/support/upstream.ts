@@ -40,7 +40,7 @@ type ReceivedRequest = {
   /** Empty where it was no JSON object. Of a request for the list of models, the model is `/models`. */
   readonly body: { readonly [field: string]: unknown }
   readonly receivedAtMs: number
-  /** What OpenAI would have refused it for; then the answer was a 400, whatever the script. */
+  /** What OpenAI would have rejected it for; then the answer was a 400, whatever the script. */
   readonly fault: string | undefined
   /** `left`: the gateway closed the connection before the script was through. */
   state: 'open' | 'answered' | 'cut' | 'left'
@@ -65,7 +65,10 @@ export type Upstream = {
   [Symbol.asyncDispose](): Promise<void>
 }
 
-/** A provider on the OpenAI wire that does what a test tells it, and remembers what it was asked. As strict as OpenAI. */
+/**
+ * A provider with OpenAI's API format that does what a test defines, and records its requests. As strict as
+ * OpenAI.
+ */
 export async function startUpstream(
   settings: { readonly port?: number; readonly certificate?: Certificate } = {},
 ): Promise<Upstream> {
@@ -89,7 +92,7 @@ export async function startUpstream(
 
   const { certificate } = settings
   const listener = (incoming: IncomingMessage, response: ServerResponse) => {
-    // A play that is cut short ends with an error; the journal has said why.
+    // A script that is cut short ends with an error; the journal has the reason.
     handle(incoming, response).catch(() => response.destroy())
   }
   const server = certificate === undefined ? createServer(listener) : createTlsServer(certificate, listener)
@@ -208,7 +211,7 @@ export function listed(...models: readonly string[]): Script {
 /** Usage of an answer, where a script does not say otherwise. */
 const usage = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 }
 
-/** A whole plain answer as OpenAI gives it. `fields` replaces any of its top-level fields. */
+/** A whole non-streaming response as OpenAI gives it. `fields` replaces any of its top-level fields. */
 export function plain(content: string, fields: object = {}): Script {
   const message = { role: 'assistant', content, refusal: null }
   const choices = [{ index: 0, message, logprobs: null, finish_reason: 'stop' }]
@@ -253,7 +256,7 @@ export const goodStream = {
   done: { event: '[DONE]' },
 } as const
 
-/** A good stream that says these pieces, and `between` every two of them does something else. */
+/** A successful stream with these chunks, and `between` between every two of them. */
 export function streamed(
   pieces: readonly string[],
   options: { between?: Step; usage?: object | null } = {},

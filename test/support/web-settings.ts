@@ -3,7 +3,7 @@ import { secrets } from './processes.ts'
 /** Where people open the cabinet of a test. */
 export const appUrl = 'http://localhost:3000'
 
-/** Settings of the cabinet's web process but for its database; Redis is away unless said. */
+/** Settings of the cabinet's web process except its database; Redis is unavailable by default. */
 export const webSettings = {
   ...secrets,
   REDIS_URL: 'redis://127.0.0.1:1',

@@ -36,7 +36,7 @@ export async function webOfThisFile(
   return web
 }
 
-/** The cabinet's web process in this one, with the rights of its role. */
+/** The cabinet's web process in this one, with the permissions of its role. */
 export async function startTestWeb(
   database: TestDatabase,
   env: Readonly<Record<string, string>> = {},
@@ -49,7 +49,8 @@ export async function startTestWeb(
     error: (facts: object) => process.stderr.write(`${inspect(facts)}\n`),
   }
   const config = readConfig({
-    ...{ ...webSettings, DATABASE_URL: urlAs('model_gateway_cabinet', database.url) },
+    ...webSettings,
+    DATABASE_URL: urlAs('model_gateway_cabinet', database.url),
     ...env,
   })
   const web = await startWeb(config, log as never)

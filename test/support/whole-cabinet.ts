@@ -2,14 +2,14 @@ import { inspect } from 'node:util'
 import type { FastifyInstance } from 'fastify'
 import { afterAll } from 'vitest'
 import type { Contract } from '#cabinet/api/contract'
-import { createPool } from '#cabinet/db/pool'
 import type { LiveEvents } from '#cabinet/events/live-events'
-import { nanoRub } from '#cabinet/ledger/money'
 import { openShop } from '#cabinet/payments/shop'
-import { connectRedis } from '#cabinet/redis/redis-connection'
 import { buildApp } from '#cabinet/web/internal/app'
 import { cabinetEndpoints } from '#cabinet/web/internal/cabinet-endpoints'
 import { createWebMetrics } from '#cabinet/web/internal/metrics'
+import { createPool } from '#core/db/pool'
+import { nanoRub } from '#core/ledger/money'
+import { connectRedis } from '#core/redis/redis-connection'
 import { pepper } from './customer.ts'
 import { noThrottles, unthrottled } from './no-throttles.ts'
 import { type TestDatabase, urlAs } from './postgres.ts'
@@ -18,7 +18,10 @@ import { appUrl } from './web-settings.ts'
 
 /** A payment provider that does not answer. */
 const nowhere = {
-  ...{ url: 'http://127.0.0.1:1', shopId: '1', secretKey: 'test_key_of_tests', isTest: true },
+  url: 'http://127.0.0.1:1',
+  shopId: '1',
+  secretKey: 'test_key_of_tests',
+  isTest: true,
   receipt: undefined,
 }
 
@@ -29,8 +32,8 @@ export type WholeCabinet = {
 }
 
 /**
- * Every endpoint of the cabinet in this process, with the rights of its role: for tests that call each of them many times.
- * Nothing is throttled, Redis and the payment provider are away, a changed key is taken for programmed at once,
+ * Every endpoint of the cabinet in this process, with the permissions of its role: for tests that call each of them many times.
+ * Nothing is throttled, Redis and the payment provider are unavailable, a changed key is taken for programmed at once,
  * and streams of events end as they begin.
  */
 export function wholeCabinetOfThisFile({ url }: TestDatabase): WholeCabinet {
@@ -47,21 +50,35 @@ export function wholeCabinetOfThisFile({ url }: TestDatabase): WholeCabinet {
       reader.end()
       return () => undefined
     },
-    ...{ onHint: () => undefined, stop: () => undefined },
+    onHint: () => undefined,
+    stop: () => undefined,
   }
   const config = {
-    ...{ keyPepper: pepper, sealingKeys: [Buffer.from(secrets.CABINET_SEALING_KEY, 'base64')] as const },
-    ...{ appUrl, topUpMax: nanoRub(10n ** 15n), gatewayBaseUrl: 'https://gateway.example/v1' },
+    keyPepper: pepper,
+    sealingKeys: [Buffer.from(secrets.CABINET_SEALING_KEY, 'base64')] as const,
+    trials: { grant: 'email', dailyMax: nanoRub(3_000_000_000_000n) } as const,
+    appUrl,
+    topUpMax: nanoRub(10n ** 15n),
+    gatewayBaseUrl: 'https://gateway.example/v1',
   }
   const log = {
-    ...{ debug: () => undefined, info: () => undefined, warn: () => undefined },
+    debug: () => undefined,
+    info: () => undefined,
+    warn: () => undefined,
     error: (facts: object) => process.stderr.write(`${inspect(facts)}\n`),
   }
   const shop = openShop(nowhere)
   const endpoints = cabinetEndpoints({ pool, redis, throttles, programmed, liveEvents, shop, log, config })
   const app = buildApp({
-    ...{ pool, keyPepper: pepper, metrics: createWebMetrics(), now: () => 0, routes: [], endpoints },
-    ...{ trustedProxies: [], appOrigin: appUrl, ...unthrottled },
+    pool,
+    keyPepper: pepper,
+    metrics: createWebMetrics(),
+    now: () => 0,
+    routes: [],
+    endpoints,
+    trustedProxies: [],
+    appOrigin: appUrl,
+    ...unthrottled,
     log,
   })
   afterAll(async () => {

@@ -7,16 +7,16 @@ import { chat, createTally, onlyThese, repeat } from '../support/raw-client.ts'
 const model = 'abuse/abandoned'
 /** 10 and 600 ₽ per 1M tokens. */
 const prices = { inputNano: 10_000n, outputNano: 600_000n }
-/** What the provider counts of each: a prompt of some 10,000 tokens, and an answer that nobody sees. */
+/** What the provider counts for each: a prompt of about 10,000 tokens, and a response that no client reads. */
 const [promptTokens, outputTokens] = [10_000, 4_000]
 const answerNano = BigInt(promptTokens) * prices.inputNano + BigInt(outputTokens) * prices.outputNano
 const content = 'All work and no play makes Jack a dull boy. '.repeat(1_000)
-/** Since the provider was asked: whoever leaves has left by then. */
+/** Measured from the request to the provider. By then, the client has disconnected. */
 const answersAfterMs = 900
 
 const obtainedName = '₽ obtained'
 
-/** How nobody waits for the answer. */
+/** Ways to abandon a response. */
 const ways = [
   { options: { leaveAfterMs: 60 }, stream: false },
   { options: { leaveAfterMs: 500 }, stream: true },

@@ -29,7 +29,9 @@ type Way = {
 
 const limitOf = (sent: Readonly<Record<string, unknown>>) =>
   Number(sent.max_tokens ?? sent.max_completion_tokens ?? 0)
-/** An honest provider of a byte-level model: in the worst case a token per byte, and never more output than it was told. */
+/**
+ * An honest provider of a byte-level model: in the worst case a token per byte, and never more output than requested.
+ */
 const byBytes: Way['work'] = (sent, bytes) => ({
   prompt: Math.min(bytes, contextLength),
   output: Math.min(5, limitOf(sent)),
@@ -38,7 +40,7 @@ const byBytes: Way['work'] = (sent, bytes) => ({
 const reading =
   (tokens: number, isSent: (sent: Readonly<Record<string, unknown>>) => boolean = () => true): Way['work'] =>
   (sent, bytes) => ({ prompt: isSent(sent) ? tokens : bytes, output: Math.min(5, limitOf(sent)) })
-/** One that writes as many tokens as a parameter of its own says. */
+/** A provider that writes as many tokens as its own parameter requests. */
 const writing =
   (name: string, tokens: number): Way['work'] =>
   (sent, bytes) => ({ prompt: bytes, output: name in sent ? tokens : Math.min(5, limitOf(sent)) })

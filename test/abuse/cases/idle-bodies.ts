@@ -31,7 +31,7 @@ async function attack({ port, keys, forMs }: Target) {
       })
       const key = n % 2 === 0 ? idler : `${idler.slice(0, -8)}00000000`
       socket.write(chatHead(`authorization: Bearer ${key}`, `content-length: ${900 * kibibyte}`))
-      // Whoever is refused at once sends nothing more.
+      // Clients that are rejected immediately send nothing more.
       if ((await Promise.race([status, pause(200)])) === undefined) socket.write(sent)
       return socket
     }),

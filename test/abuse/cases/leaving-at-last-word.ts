@@ -3,7 +3,7 @@ import type { AbuseCase, Target } from '../abuse-case.ts'
 import { usageOf } from '../support/hostile-answers.ts'
 import { repeat } from '../support/raw-client.ts'
 
-/** Where only the provider's usage tells what an answer cost. */
+/** APIs in which only the provider's usage reveals the cost of a response. */
 const ways = {
   'abuse/hidden-reasoning': { reasoning_effort: 'high' },
   'abuse/file-in-prompt': {
@@ -39,7 +39,7 @@ export const leavingAtLastWord: AbuseCase = {
     if (costs.length === 0) return ['nothing was booked']
     return cheap.length === 0
       ? []
-      : [`${cheap.length} of ${costs.length} answers cost ${cheap[0]} nano-roubles, not ${costNano}`]
+      : [`${cheap.length} of ${costs.length} answers cost ${cheap[0]} nano-rubles, not ${costNano}`]
   },
 }
 

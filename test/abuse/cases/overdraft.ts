@@ -23,7 +23,7 @@ export const overdraft: AbuseCase = {
   findFaults(books) {
     return Object.entries(books)
       .filter(([, { balanceNano }]) => balanceNano < 0n)
-      .map(([name, { balanceNano }]) => `the balance of ${name} is ${balanceNano} nano-roubles`)
+      .map(([name, { balanceNano }]) => `the balance of ${name} is ${balanceNano} nano-rubles`)
   },
 }
 

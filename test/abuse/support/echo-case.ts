@@ -3,7 +3,7 @@ import type { AbuseCase, Target } from '../abuse-case.ts'
 import { providerCredential } from './hostile-answers.ts'
 import { chat, createTally, repeat } from './raw-client.ts'
 
-/** An attack whose provider says its own credential, in each model's answer in another place. */
+/** An attack whose provider returns its own credential, in another place for each model. */
 export function echoCase(
   named: Pick<AbuseCase, 'name' | 'promise'>,
   echoes: Readonly<Record<string, Script>>,

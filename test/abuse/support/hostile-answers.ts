@@ -1,4 +1,7 @@
-/** What the gateway shows the hostile provider, and nobody else may read. Short, and like no known kind of key. */
+/**
+ * The credential that the gateway sends to the hostile provider, and no one else may read. It is short and unlike any
+ * known kind of key.
+ */
 export const providerCredential = 'hunter2-canary-88'
 
 /** A whole plain answer with these fields of its message, and a usage. */

@@ -40,7 +40,7 @@ export async function readStatus(socket: Socket, timeoutMs = 5_000): Promise<num
   })
 }
 
-/** Sends a request on a connection of its own, and answers as `readStatus` does. */
+/** Sends a request on its own connection. Returns the same as `readStatus`. */
 export async function askStatus(
   port: number,
   send: (socket: Socket) => void,
@@ -66,8 +66,8 @@ export type Answer = { readonly status: number; readonly text: string }
 type ChatOptions = { readonly headers?: Readonly<Record<string, string>>; readonly leaveAfterMs?: number }
 
 /**
- * One chat request, read to its end; status 0 where the connection broke. Asks once more after a second, as it is
- * told to, where the gateway could not hear Redis: that is a busy machine's doing.
+ * Sends one chat request and reads the whole response; status 0 if the connection broke. Retries once after a second,
+ * as instructed, if the gateway could not reach Redis, which happens on a busy machine.
  */
 export async function chat(
   port: number,

@@ -2,14 +2,14 @@ import { once } from 'node:events'
 import { setTimeout as pause } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
 import type { Pool } from 'pg'
-import { sealCredential } from '#cabinet/catalogue/credential-seal'
-import { createPool } from '#cabinet/db/pool'
-import { revokeKey } from '#cabinet/keys/key-store'
-import { readBalance } from '#cabinet/ledger/balance'
-import { connectRedis, type RedisConnection } from '#cabinet/redis/redis-connection'
-import { chargesName, shardOf, shardPrefix } from '#cabinet/redis/shard'
+import { sealCredential } from '#core/catalog/credential-seal'
+import { createPool } from '#core/db/pool'
+import { revokeKey } from '#core/keys/key-store'
+import { readBalance } from '#core/ledger/balance'
+import { connectRedis, type RedisConnection } from '#core/redis/redis-connection'
+import { chargesName, shardOf, shardPrefix } from '#core/redis/shard'
 import { startRedis } from '#standalone/redis'
-import { createModel, createProvider } from '../../support/catalogue.ts'
+import { createModel, createProvider } from '../../support/catalog.ts'
 import { type Customer, createCustomer } from '../../support/customer.ts'
 import { type Process, secrets, startProcess } from '../../support/processes.ts'
 import { inTestScope } from '../../support/scope.ts'
@@ -46,12 +46,12 @@ export async function startAbuseSystem(
   const connection = connectRedis(redis.url, { name: 'abuse', timeoutMs: 5_000 })
   const attacker = await startAttacker()
   const goodProvider = await startProcess('test/bench/upstream.ts', {})
-  await fillCatalogue(pool, goodProvider.baseUrl, attacker.providerUrl, cases)
+  await fillCatalog(pool, goodProvider.baseUrl, attacker.providerUrl, cases)
   const good = await createCustomer(pool, { balanceNano: 10n ** 15n, ...unlimited })
   const customers = await createCustomers(pool, cases)
   const lease = { RENEW_EVERY_MS: '1000', LEASE_MS: '4000' }
   const env = { ...secrets, ...lease, REDIS_URL: redis.url, LOG_LEVEL: 'info' }
-  const worker = await startProcess('cabinet/worker/main.ts', {
+  const worker = await startProcess('worker/main.ts', {
     ...env,
     DATABASE_URL: databaseUrl,
     WORKER_ADMIN_PORT: '0',
@@ -165,7 +165,7 @@ async function createCustomers(
   return all
 }
 
-async function fillCatalogue(
+async function fillCatalog(
   pool: Pool,
   goodUrl: string,
   hostileUrl: string,
@@ -173,7 +173,7 @@ async function fillCatalogue(
 ): Promise<void> {
   await createProvider(pool, { name: 'good', baseUrl: goodUrl })
   await createModel(pool, goodModel, 'good', { timeouts })
-  // Each model has a provider of its own: one that failed often is left alone for a while.
+  // Each model has its own provider, because a provider that failed often cools down for a while.
   for (const [n, [model, fields]] of cases.flatMap(({ models = {} }) => Object.entries(models)).entries()) {
     const provider = `hostile-${n}`
     const sealed = sealCredential(

@@ -1,0 +1,96 @@
+import { afterAll, expect, onTestFinished, test, vi } from 'vitest'
+import { z } from 'zod'
+import { type CsvRows, endpoint } from '#cabinet/api/endpoint'
+import { buildApp } from '#cabinet/web/internal/app'
+import { createWebMetrics } from '#cabinet/web/internal/metrics'
+import { listeningPort } from '#core/process/listening-port'
+import { pepper } from '../support/customer.ts'
+import { unthrottled } from '../support/no-throttles.ts'
+import { databaseOfThisFile } from '../support/postgres.ts'
+import { signedIn } from '../support/signed-in.ts'
+
+const { pool } = await databaseOfThisFile()
+const quiet = () => undefined
+
+/** What the exports that run wait for: each is one that goes on as soon as its test lets it. */
+const waiting: (() => void)[] = []
+
+async function* rows(): CsvRows {
+  yield ['a']
+  await new Promise<void>((resolve) => waiting.push(resolve))
+  yield ['b']
+}
+
+const app = buildApp({
+  pool,
+  keyPepper: pepper,
+  metrics: createWebMetrics(),
+  now: () => 0,
+  routes: [],
+  endpoints: [
+    endpoint(
+      {
+        operation: 'export',
+        summary: 'Export',
+        method: 'GET',
+        url: '/api/v1/rows.csv',
+        access: { to: 'person' },
+        answers: { 200: 'csv' },
+        query: z.strictObject({ wrong: z.literal('no').optional() }),
+      },
+      async () => ({ status: 200, csv: rows(), fileName: 'rows.csv' }),
+    ),
+  ],
+  trustedProxies: [],
+  appOrigin: 'http://localhost',
+  ...unthrottled,
+  log: { debug: quiet, info: quiet, warn: quiet, error: quiet },
+})
+await app.listen({ host: '127.0.0.1', port: 0 })
+afterAll(() => app.close())
+const url = `http://127.0.0.1:${listeningPort(app.server)}/api/v1/rows.csv`
+
+/** Asks for an export, and answers once its head has come. */
+async function ask(cookie: string, query = '', signal?: AbortSignal): Promise<Response> {
+  return fetch(`${url}${query}`, {
+    headers: { cookie, 'accept-language': 'en', connection: 'close' },
+    ...(signal && { signal }),
+  })
+}
+
+async function askBoth(cookie: string, signal?: AbortSignal): Promise<readonly Response[]> {
+  onTestFinished(() => void waiting.splice(0).map((goOn) => goOn()))
+  const running = [await ask(cookie, '', signal), await ask(cookie, '', signal)]
+  await vi.waitFor(() => expect(waiting).toHaveLength(2))
+  return running
+}
+
+test('a person has two exports at once: the third is 429 with a Retry-After, and others have theirs', async () => {
+  const [person, other] = [await signedIn(pool), await signedIn(pool)]
+  const running = await askBoth(person.cookie)
+  const third = await ask(person.cookie)
+  expect([third.status, third.headers.get('retry-after')]).toEqual([429, '10'])
+  expect(await third.json()).toMatchObject({
+    code: 'too_many_exports',
+    detail: expect.stringMatching(/two exports/),
+  })
+  expect((await ask(other.cookie)).status).toBe(200)
+  for (const goOn of waiting.splice(0)) goOn()
+  expect(await Promise.all(running.map((response) => response.text()))).toEqual(
+    ['\u{feff}a\r\nb\r\n', '\u{feff}a\r\nb\r\n'].map((text) => text.slice(1)),
+  )
+  await vi.waitFor(async () => expect((await ask(person.cookie)).status).toBe(200))
+})
+
+test('an export whose reader has gone takes no place, nor does one that was refused', async () => {
+  const { cookie } = await signedIn(pool)
+  const reader = new AbortController()
+  await askBoth(cookie, reader.signal)
+  expect((await ask(cookie)).status).toBe(429)
+  reader.abort()
+  await vi.waitFor(async () => {
+    const statuses = await Promise.all([1, 2, 3].map(async () => (await ask(cookie, '?wrong=yes')).status))
+    expect(statuses).toContain(422)
+  })
+  await vi.waitFor(async () => expect((await ask(cookie)).status).toBe(200))
+})
