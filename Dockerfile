@@ -16,10 +16,12 @@ ENV NODE_ENV=production
 COPY --from=build /app/package.json ./
 COPY --from=build /app/node_modules ./node_modules
 COPY --from=build /app/cabinet ./cabinet
+COPY --from=build /app/core ./core
 COPY --from=build /app/crds ./crds
 COPY --from=build /app/gateway ./gateway
 COPY --from=build /app/operator ./operator
 COPY --from=build /app/release ./release
 COPY --from=build /app/standalone ./standalone
+COPY --from=build /app/worker ./worker
 USER 65532:65532
 ENTRYPOINT ["node"]
