@@ -33,14 +33,16 @@ export type Script = {
 }
 
 /** One request as the provider received it. Times are `performance.now()`. */
-type ReceivedRequest = {
+export type ReceivedRequest = {
   readonly path: string
   readonly headers: IncomingHttpHeaders
   readonly bodyText: string
-  /** Empty where it was no JSON object. Of a request for the list of models, the model is `/models`. */
+  /** Empty where it was no JSON object. */
   readonly body: { readonly [field: string]: unknown }
+  /** Of a request for the list of models: `/models`. */
+  readonly model: string
   readonly receivedAtMs: number
-  /** What OpenAI would have rejected it for; then the answer was a 400, whatever the script. */
+  /** What its provider would have rejected it for; then the answer was that rejection, whatever the script. */
   readonly fault: string | undefined
   /** `left`: the gateway closed the connection before the script was through. */
   state: 'open' | 'answered' | 'cut' | 'left'
@@ -48,10 +50,26 @@ type ReceivedRequest = {
 }
 
 /** A script, or one made for the request that came (`attempt` counts from 0 per model). */
-type Answer = Script | ((request: ReceivedRequest, attempt: number) => Script)
+export type Answer = Script | ((request: ReceivedRequest, attempt: number) => Script)
+
+/** The parts of a request that decide what it is for. */
+export type RequestHead = Pick<ReceivedRequest, 'path' | 'headers' | 'body'> & { readonly method: string }
+
+/** A provider's API: what a request is for, what it is rejected for, and what it gets unless a test says otherwise. */
+export type ProviderApi = {
+  /** Of its address, after the host: `/v1`. */
+  readonly basePath: string
+  /** `/models`: the list of models. */
+  readonly modelOf: (request: RequestHead) => string
+  /** The provider's own rejection, and its words. */
+  readonly faultOf: (
+    request: RequestHead,
+  ) => { readonly message: string; readonly answer: Script } | undefined
+  readonly hello: (request: ReceivedRequest) => Script
+}
 
 export type Upstream = {
-  /** Ends with `/v1`, as a provider's base address does. */
+  /** Ends with the version, as a provider's base address does. */
   readonly url: string
   /** Every request so far, in order of arrival. */
   readonly requests: readonly ReceivedRequest[]
@@ -66,28 +84,29 @@ export type Upstream = {
 }
 
 /**
- * A provider with OpenAI's API format that does what a test defines, and records its requests. As strict as
- * OpenAI.
+ * A provider that does what a test defines, and records its requests. As strict as the original: OpenAI, unless another
+ * `api` is given.
  */
 export async function startUpstream(
-  settings: { readonly port?: number; readonly certificate?: Certificate } = {},
+  settings: { readonly port?: number; readonly certificate?: Certificate; readonly api?: ProviderApi } = {},
 ): Promise<Upstream> {
+  const { api = openAi } = settings
   const requests: ReceivedRequest[] = []
   const answers = new Map<string, readonly Answer[]>()
 
   async function handle(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
-    const received = await receive(incoming)
-    const model = String(received.body.model)
-    const attempt = requests.filter(({ body }) => body.model === model).length
+    const { received, rejection } = await receive(incoming, api)
+    const { model } = received
+    const attempt = requests.filter((request) => request.model === model).length
     requests.push(received)
     response.once('close', () => {
       if (received.state === 'open') received.state = response.writableFinished ? 'answered' : 'left'
       received.endedAtMs = performance.now()
     })
-    const scripted = answers.get(model) ?? [helloScript]
-    const chosen = scripted[Math.min(attempt, scripted.length - 1)] ?? helloScript
+    const scripted = answers.get(model) ?? [api.hello]
+    const chosen = scripted[Math.min(attempt, scripted.length - 1)] ?? api.hello
     const script = typeof chosen === 'function' ? chosen(received, attempt) : chosen
-    await play(received.fault === undefined ? script : refusal(400, received.fault), received, response)
+    await play(rejection ?? script, received, response)
   }
 
   const { certificate } = settings
@@ -110,9 +129,9 @@ export async function startUpstream(
     await once(server, 'close')
   }
   return {
-    url: `${certificate === undefined ? 'http' : 'https'}://127.0.0.1:${port}/v1`,
+    url: `${certificate === undefined ? 'http' : 'https'}://127.0.0.1:${port}${api.basePath}`,
     requests,
-    requestsFor: (model) => requests.filter(({ body }) => body.model === model),
+    requestsFor: (model) => requests.filter((request) => request.model === model),
     answer: (model, ...given) => void answers.set(model, given),
     connectionCount: () => connectionCount,
     stop,
@@ -120,25 +139,27 @@ export async function startUpstream(
   }
 }
 
-async function receive(incoming: IncomingMessage): Promise<ReceivedRequest> {
+async function receive(
+  incoming: IncomingMessage,
+  api: ProviderApi,
+): Promise<{ readonly received: ReceivedRequest; readonly rejection: Script | undefined }> {
   const receivedAtMs = performance.now()
   const parts: Buffer[] = []
   for await (const part of incoming) parts.push(part)
   const bodyText = Buffer.concat(parts).toString('utf8')
-  const isList = incoming.method === 'GET' && incoming.url?.endsWith('/models') === true
-  const body = isList ? { model: '/models' } : parseBody(bodyText)
-  return {
-    path: incoming.url ?? '',
-    headers: incoming.headers,
+  const { headers, url: path = '', method = '' } = incoming
+  const head = { path, headers, method, body: parseBody(bodyText) ?? {} }
+  const fault = api.faultOf(head)
+  const received: ReceivedRequest = {
+    ...head,
     bodyText,
-    body: body ?? {},
+    model: api.modelOf(head),
     receivedAtMs,
-    fault: isList
-      ? undefined
-      : (isForEmbeddings(incoming.url) ? findEmbeddingFault(body) : findRequestFault(body))?.message,
+    fault: fault?.message,
     state: 'open',
     endedAtMs: undefined,
   }
+  return { received, rejection: fault?.answer }
 }
 
 function isForEmbeddings(path = ''): boolean {
@@ -197,9 +218,22 @@ async function write(response: ServerResponse, bytes: Buffer, signal: AbortSigna
   if (!response.write(bytes)) await once(response, 'drain', { signal })
 }
 
-const helloScript: Answer = ({ body }) => {
-  if (body.model === '/models') return listed('some-model')
-  return body.stream === true ? streamed(['Hel', 'lo']) : plain('Hello')
+const isList = ({ method, path }: RequestHead) => method === 'GET' && path.endsWith('/models')
+
+/** OpenAI's API. */
+const openAi: ProviderApi = {
+  basePath: '/v1',
+  modelOf: (request) => (isList(request) ? '/models' : String(request.body.model)),
+  faultOf(request) {
+    if (isList(request)) return undefined
+    const find = isForEmbeddings(request.path) ? findEmbeddingFault : findRequestFault
+    const message = find(request.body)?.message
+    return message === undefined ? undefined : { message, answer: refusal(400, message) }
+  },
+  hello({ model, body }) {
+    if (model === '/models') return listed('some-model')
+    return body.stream === true ? streamed(['Hel', 'lo']) : plain('Hello')
+  },
 }
 
 /** A list of models as OpenAI gives it. */
