@@ -4,42 +4,71 @@ import type { Run } from '../exchange/run.ts'
 import { type OpenAiUsage, readUsage } from '../exchange/usage.ts'
 import { completionIdOf } from '../http/request-id.ts'
 import type { Target } from '../routing/attempt-plan.ts'
-import { adaptOpenAiRequest } from '../upstream/openai-chat-request.ts'
+import { adaptChatRequest } from '../upstream/chat-request.ts'
+import type { Failure } from '../upstream/failure.ts'
+import { type ChatCall, type ChatReading, isFailure } from '../upstream/provider-adapter.ts'
 import { type JsonBytes, writeJson } from '../wire/json-writer.ts'
 import { cutAnswer, normaliseAnswer, type PlainReading, writeAnswer } from './internal/plain-normaliser.ts'
+
+/** A request that can be sent and its response read, or why the provider's API cannot express it. */
+export type WrittenChat =
+  | { readonly bytes: JsonBytes; readonly reading: ChatReading }
+  | { readonly failure: Failure }
 
 /** The chat request as `target` gets it; what it was not sent is noted. */
 export function writeChatRequest(
   deps: AttemptDeps,
   run: Run,
   target: Target,
-): JsonBytes | Promise<JsonBytes> {
+): WrittenChat | Promise<WrittenChat> {
   const { request, mode, bodyBytes } = run.exchange
   const outputLimit = run.outputLimits.get(target.route) ?? null
-  const written = adaptOpenAiRequest({ body: request, mode, dialect: target.backend.dialect, outputLimit })
-  noteDropped(deps, run, target, written.dropped)
+  const { call, dropped, outputTokensMax } = adaptChatRequest({
+    body: request,
+    mode,
+    dialect: target.backend.dialect,
+    outputLimit,
+  })
+  noteDropped(deps, run, target, dropped)
   run.outputLimit = outputLimit
-  run.outputTokensMax = written.outputTokensMax
-  return writeJson(written.json, bodyBytes)
+  run.outputTokensMax = outputTokensMax
+  return call instanceof Promise
+    ? call.then((made) => writeCall(made, bodyBytes))
+    : writeCall(call, bodyBytes)
+}
+
+function writeCall(call: ChatCall | Failure, bodyBytes: number): WrittenChat | Promise<WrittenChat> {
+  if (isFailure(call)) return { failure: call }
+  const bytes = writeJson(call.json, bodyBytes)
+  if (bytes instanceof Promise) return bytes.then((written) => ({ bytes: written, reading: call }))
+  return { bytes, reading: call }
 }
 
 /** One call, which returns the whole response. */
 export function chatJob(deps: AttemptDeps, run: Run, target: Target): PlainJob {
   let read: Extract<PlainReading, { readonly kind: 'answer' }>
+  let reading: ChatReading
+  const keep = (written: WrittenChat) => {
+    if ('reading' in written) reading = written.reading
+    return written
+  }
   return {
     callCount: 1,
     inputsPerCall: 1,
-    bodyOf: () => writeChatRequest(deps, run, target),
+    bodyOf() {
+      const written = writeChatRequest(deps, run, target)
+      return written instanceof Promise ? written.then(keep) : keep(written)
+    },
     promptOf: () => run.exchange,
     accept(text) {
-      const reading = normaliseAnswer(text, {
+      const result = normaliseAnswer(reading.readAnswer(text), {
         completionId: completionIdOf(run.exchange.requestId),
         model: target.route.document.model,
         createdS: Math.floor(Date.now() / 1000),
         secrets: target.backend.provider.secrets,
       })
-      if (reading.kind === 'bad_answer') return reading.failure
-      read = reading
+      if (result.kind === 'bad_answer') return result.failure
+      read = result
       return undefined
     },
     finish() {

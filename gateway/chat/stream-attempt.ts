@@ -21,10 +21,10 @@ import {
   isErrorBody,
   type TransportFault,
 } from '../upstream/failure.ts'
+import type { ChatReading } from '../upstream/provider-adapter.ts'
 import { createBodyCollector, type Heard, type ProviderCall } from '../upstream/provider-call.ts'
 import { fieldsOf, findJson } from '../wire/json-fields.ts'
-import type { JsonBytes } from '../wire/json-writer.ts'
-import { writeChatRequest } from './chat-call.ts'
+import { type WrittenChat, writeChatRequest } from './chat-call.ts'
 import { type ClientStream, createClientStream } from './internal/client-stream.ts'
 import { createStepReader, type StepReader } from './internal/step-reader.ts'
 import {
@@ -44,18 +44,22 @@ type StreamEnding = Extract<Served, { kind: 'streamed' }>['ending']
  * its client has left it is read to its end for the provider's count, unless closing it ends its bill.
  */
 export function attemptStream(deps: StreamDeps, run: Run, target: Target): Promise<Served> {
-  const body = writeChatRequest(deps, run, target)
+  const written = writeChatRequest(deps, run, target)
+  if (!(written instanceof Promise)) return sendForStream(deps, run, target, written)
+  return written.then((chat) =>
+    run.departure.hasLeft() ? { kind: 'left_unanswered' } : sendForStream(deps, run, target, chat),
+  )
+}
+
+function sendForStream(deps: StreamDeps, run: Run, target: Target, written: WrittenChat): Promise<Served> {
+  if ('failure' in written) return Promise.resolve({ kind: 'failed', failure: written.failure })
   const { firstByteMs } = target.route.document.timeouts
-  const send = (bytes: JsonBytes) =>
-    sendForStream(deps, run, target, { bytes, firstByteMs: Math.min(firstByteMs, deps.timeMs) })
-  if (!(body instanceof Promise)) return send(body)
-  return body.then((bytes) => (run.departure.hasLeft() ? { kind: 'left_unanswered' } : send(bytes)))
+  const sending = { bytes: written.bytes, firstByteMs: Math.min(firstByteMs, deps.timeMs) }
+  const chat = { sending, normaliser: normaliserFor(run, target, written.reading) }
+  return new Promise((resolve, reject) => followStream(deps, run, target, chat, { resolve, reject }))
 }
 
-function sendForStream(deps: StreamDeps, run: Run, target: Target, sending: Sending): Promise<Served> {
-  return new Promise((resolve, reject) => followStream(deps, run, target, sending, { resolve, reject }))
-}
-
+type SendableChat = { readonly sending: Sending; readonly normaliser: StreamNormaliser }
 type Frames = Extract<StreamStep, { text: string }>
 type Waiting = { readonly resolve: (served: Served) => void; readonly reject: (error: unknown) => void }
 
@@ -63,11 +67,10 @@ function followStream(
   deps: StreamDeps,
   run: Run,
   target: Target,
-  sending: Sending,
+  { sending, normaliser }: SendableChat,
   { resolve, reject }: Waiting,
 ): void {
   const { departure } = run
-  const normaliser = normaliserFor(run, target)
   let reader = createStepReader(normaliser, follow)
   const deadline = setTimeout(fail, run.readingEndsAtMs - deps.now(), failureOfDeadline)
   const clock = clockProvider(run, deps.now)
@@ -127,7 +130,8 @@ function followStream(
   const call = callTarget(deps, run, target, sending, {
     onAnswer({ 'content-type': type }) {
       run.ran = target.route
-      if (!String(type).startsWith('text/event-stream')) reader = createErrorReader(String(type), fail)
+      if (!String(type).startsWith(target.backend.dialect.adapter.streamType))
+        reader = createErrorReader(String(type), fail)
     },
     onData: (bytes) => read(reader, bytes, fail),
     onEnd: () => reader.end(),
@@ -229,9 +233,10 @@ function read(reader: StepReader, bytes: Buffer, fail: (failure: Failure) => voi
   }
 }
 
-function normaliserFor(run: Run, target: Target): StreamNormaliser {
+function normaliserFor(run: Run, target: Target, reading: ChatReading): StreamNormaliser {
   const { choices, request } = run.exchange
   return createStreamNormaliser({
+    reader: reading.createEventReader(),
     completionId: completionIdOf(run.exchange.requestId),
     model: target.route.document.model,
     createdS: Math.floor(Date.now() / 1000),

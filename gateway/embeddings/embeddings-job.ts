@@ -4,7 +4,7 @@ import type { Exchange } from '../exchange/exchange.ts'
 import type { PlainJob } from '../exchange/plain-attempt.ts'
 import type { Run } from '../exchange/run.ts'
 import type { Target } from '../routing/attempt-plan.ts'
-import { adaptEmbeddingRequest, findDroppedOfEmbedding } from '../upstream/openai-embedding-request.ts'
+import { adaptEmbeddingRequest, findDroppedOfEmbedding } from '../upstream/embedding-request.ts'
 import { writeJson } from '../wire/json-writer.ts'
 import { type Embedding, readEmbeddings, sumUsage, writeEmbeddings } from './internal/embedding-answer.ts'
 import { promptOf } from './internal/input-prompt.ts'
@@ -32,14 +32,18 @@ export function embeddingsJob(
   return {
     callCount: Math.ceil(items.length / batchMax),
     inputsPerCall: batchMax,
-    bodyOf: (call) =>
-      writeJson(
-        adaptEmbeddingRequest({ body: request, items: itemsOf(call), format, dialect }),
-        exchange.bodyBytes,
-      ),
+    bodyOf(call) {
+      const json = adaptEmbeddingRequest({ body: request, items: itemsOf(call), format, dialect })
+      const bytes = writeJson(json, exchange.bodyBytes)
+      return bytes instanceof Promise ? bytes.then((written) => ({ bytes: written })) : { bytes }
+    },
     promptOf: (callsSent) => promptOf(exchange, callsSent * batchMax),
     accept(text, call) {
-      const read = readEmbeddings(text, { count: itemsOf(call).length, format, secrets })
+      const read = readEmbeddings(dialect.adapter.embeddings, text, {
+        count: itemsOf(call).length,
+        format,
+        secrets,
+      })
       if (read.kind === 'bad_answer') return read.failure
       embeddings[call] = read.embeddings
       promptTokens[call] = read.promptTokens

@@ -61,7 +61,7 @@ export function callTarget(
 
   return deps.calls.call(
     {
-      url: backend.dialect.url,
+      url: backend.dialect.urls[run.exchange.mode],
       access: backend.provider.access,
       headers: backend.provider.headers,
       body: bytes,

@@ -15,9 +15,9 @@ export type PlainJob = {
   readonly inputsPerCall: number
   /**
    * The body of one call, written when it is sent: together they may be many times what the client sent. A promise where
-   * it is large.
+   * it is large. A failure: the provider's API cannot express it.
    */
-  readonly bodyOf: (call: number) => JsonBytes | Promise<JsonBytes>
+  readonly bodyOf: (call: number) => WrittenBody | Promise<WrittenBody>
   /** What of the prompt the first calls carry. */
   readonly promptOf: (callsSent: number) => SentPrompt
   /** Takes the whole answer of one call, of status 2xx; a failure ends the attempt. */
@@ -25,6 +25,8 @@ export type PlainJob = {
   /** Called once all of them were accepted. */
   readonly finish: () => Served
 }
+
+type WrittenBody = { readonly bytes: JsonBytes } | { readonly failure: Failure }
 
 type PlainOptions = Pick<AttemptOptions, 'timeMs' | 'furtherCalls'> & { readonly job: PlainJob }
 
@@ -70,8 +72,8 @@ function makeCalls(
     let clock: ReturnType<typeof clockProvider> | undefined
     let [postedCount, bytesRead] = [0, 0]
     let isOver = false
-    const send = (position: number) => writeBody(job, position, post, crash)
-    const calls = paceCalls({ count: job.callCount, furtherCalls, send })
+    const onBody = { onWritten: post, onFailure: (why: Failure) => fail(why), onCrash: crash }
+    const calls = paceCalls({ count: job.callCount, furtherCalls, send: (at) => writeBody(job, at, onBody) })
     // After waiting for our own limit, the provider has had less than that time.
     const late = () => fail(calls.haveWaited() ? failureOfDeadline : failureOfFault('first_byte_timeout'))
     let deadline = setTimeout(late, Math.ceil(timeMs / deadlineStepMs) * deadlineStepMs)
@@ -96,7 +98,7 @@ function makeCalls(
       resolve(served)
     }
 
-    const fail = (failure: Failure) => over({ kind: 'failed', failure })
+    const fail = (failure: Failure) => (isOver ? undefined : over({ kind: 'failed', failure }))
     function crash(error: unknown): void {
       letGo()
       reject(error)
@@ -127,7 +129,7 @@ function makeCalls(
           else if (isLast) over(job.finish())
           else calls.sendMore()
         },
-        onFailure: fail,
+        onFailure: (why: Failure) => fail(why),
         onCrash: crash,
       })
       running = [...running, call]
@@ -137,16 +139,19 @@ function makeCalls(
   })
 }
 
+type OnBody = {
+  readonly onWritten: (position: number, bytes: JsonBytes) => void
+  readonly onFailure: (failure: Failure) => void
+  readonly onCrash: (error: unknown) => void
+}
+
 /** Writes the body of one call, at once where it is not large. */
-function writeBody(
-  job: PlainJob,
-  position: number,
-  onWritten: (position: number, bytes: JsonBytes) => void,
-  onCrash: (error: unknown) => void,
-): void {
+function writeBody(job: PlainJob, position: number, { onWritten, onFailure, onCrash }: OnBody): void {
+  const take = (body: WrittenBody) =>
+    'failure' in body ? onFailure(body.failure) : onWritten(position, body.bytes)
   const body = job.bodyOf(position)
-  if (body instanceof Promise) body.then((bytes) => onWritten(position, bytes)).catch(onCrash)
-  else onWritten(position, body)
+  if (body instanceof Promise) body.then(take).catch(onCrash)
+  else take(body)
 }
 
 /** Of several calls the rest is not sent, and what was sent is estimated; a single one is read to its end. */

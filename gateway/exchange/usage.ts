@@ -1,5 +1,5 @@
 import type { TokenClasses } from '#core/ledger/price'
-import { fieldsOf, itemsOf, type JsonObject } from '../wire/json-fields.ts'
+import { fieldsOf, type JsonObject } from '../wire/json-fields.ts'
 
 /** Usage as OpenAI's wire has it: details are parts of their totals. */
 export type OpenAiUsage = {
@@ -20,13 +20,6 @@ export type UsageReading =
   | { readonly kind: 'reported'; readonly tokens: TokenClasses; readonly openai: OpenAiUsage }
   | { readonly kind: 'missing' }
   | { readonly kind: 'untrusted'; readonly why: string }
-
-/** Usage, at the top level or where Groq and Moonshot put it; `undefined` if there is none. */
-export function findUsage(fields: JsonObject): unknown {
-  return (
-    fields.usage ?? fieldsOf(fields.x_groq)?.usage ?? fieldsOf(itemsOf(fields.choices)[0])?.usage ?? undefined
-  )
-}
 
 /**
  * A provider's `usage` in disjoint classes, if it can be believed.

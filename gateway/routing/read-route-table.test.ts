@@ -121,7 +121,7 @@ test('a model is found with its backends, their providers opened and ready to be
     },
   ])
   expect(table.findModel('demo/echo')?.backends[0]?.dialect).toMatchObject({
-    url: 'https://provider.example/v1/chat/completions',
+    urls: { plain: 'https://provider.example/v1/chat/completions' },
     model: 'm',
   })
   expect(table.findModel('demo/other')).toBeUndefined()

@@ -1,5 +1,6 @@
 import type { ProviderDocument, RouteDocument } from '#core/catalog/catalog-document'
-import type { Dialect, DialectSource } from '../upstream/dialect.ts'
+import type { DialectSource } from '../upstream/dialect.ts'
+import type { Dialect } from '../upstream/provider-adapter.ts'
 import type { ProviderAccess } from '../upstream/provider-agents.ts'
 
 /** A provider ready to be called: its credential opened. Lives in memory only; never log one. */

@@ -42,7 +42,7 @@ test.each([
 ] as const)('%s is a provider of kind %s', (baseUrl, kind, url) => {
   const provider = { api: 'OpenAI', baseUrl } as const
   expect(kindOf(provider)).toBe(kind)
-  expect(createDialect(provider, 'gpt-4o', route).url).toBe(url)
+  expect(createDialect(provider, 'gpt-4o', route).urls.plain).toBe(url)
 })
 
 test('the name of a kind wins over the address, and the api over the host', () => {

@@ -1,48 +1,10 @@
 import type { ProviderDocument, QuirksName, RouteDocument } from '#core/catalog/catalog-document'
+import { openAiAdapter } from './internal/adapters/openai/adapter.ts'
 import { extraFields } from './internal/extra-fields.ts'
 import { providerRows } from './internal/provider-rows.ts'
 import type { ProviderQuirks, ProviderRow } from './internal/quirks.ts'
 import { routesAlone } from './internal/routes-alone.ts'
-
-/** How to speak to one backend of one route: everything known before a request comes. */
-export type Dialect = {
-  /** Of its route: what it is asked for. */
-  readonly type: RouteDocument['type']
-  readonly url: string
-  /** The provider's own name of the model, as its body carries it. */
-  readonly model: string
-  readonly quirks: CompiledQuirks
-  readonly route: {
-    /** Of what callers send. */
-    readonly drop: ReadonlySet<string>
-    readonly rename: readonly (readonly [from: string, to: string])[]
-    readonly defaults: readonly {
-      readonly name: string
-      readonly value: unknown
-      /** Every name under which a request may say it itself: the route's value is then not sent. */
-      readonly saidAs: readonly string[]
-    }[]
-    /** Parameters that the route itself adds come from the operator: they are never dropped. */
-    readonly own: ReadonlySet<string>
-    /** Bytes of JSON that these add to a request at most. */
-    readonly defaultsBytes: number
-    /** Every name that a limit of output tokens may have behind the route's rules, and OpenAI's two before them. */
-    readonly limitNames: readonly string[]
-    /** `ruled`: the route's rules may change, drop or fill in a limit; else a request's own is the one that is sent. */
-    readonly limit: 'as_asked' | 'ruled'
-    readonly outputTokensMax: number | null
-  }
-}
-
-/** A compatibility profile with its lists prepared for look-ups. */
-type CompiledQuirks = ProviderQuirks & {
-  /** `undefined`: whatever is not unwanted. */
-  readonly allowed: ReadonlySet<string> | undefined
-  readonly unwanted: ReadonlySet<string>
-  readonly unwantedWhenReasoning: ReadonlySet<string>
-  readonly schemaKeys: ReadonlySet<string>
-  readonly extrasRefused: readonly string[]
-}
+import type { CompiledQuirks, Dialect, ProviderAdapter } from './provider-adapter.ts'
 
 /** The properties of a provider that decide its adapter. */
 export type DialectSource = Pick<ProviderDocument, 'api' | 'baseUrl' | 'quirks' | 'template'>
@@ -54,7 +16,6 @@ const untouchable: ReadonlySet<string> = new Set(['model', 'messages', 'stream']
  * them.
  */
 const ofRequests: ReadonlySet<string> = new Set([...untouchable, 'input', 'n'])
-const defaultPaths = { chat: '/chat/completions', embeddings: '/embeddings' }
 
 /**
  * Combines the rules of a provider's kind, the model's name and the route.
@@ -76,9 +37,12 @@ export function createDialect(
   const limitNames = limitNamesBehind(renamed)
   const touched = [...drop, ...renamed.flat(), ...filled.map(([name]) => name)]
   const template = quirks.modelTemplate?.[route.type]
+  const adapter = adapterOf(provider)
+  const place = { baseUrl: provider.baseUrl, quirks, type: route.type, model: backendModel }
   return {
     type: route.type,
-    url: addressOf(provider.baseUrl, quirks, route.type, backendModel),
+    adapter,
+    urls: adapter.urlsOf(place),
     model: template === undefined ? backendModel : fillModel(template, backendModel, provider.template ?? {}),
     quirks,
     route: {
@@ -174,29 +138,9 @@ export function isSent(name: string, { quirks, route }: Dialect): boolean {
   return quirks.allowed?.has(name) !== false && !quirks.unwanted.has(name)
 }
 
-/** Where a provider lists its models. */
-export function modelsUrlOf({ baseUrl }: DialectSource): string {
-  return behind(baseUrl, '/models')
-}
-
-/** The base address with the operation's path behind its own and before its query. */
-function addressOf(
-  baseUrl: string,
-  { paths = defaultPaths }: ProviderQuirks,
-  type: RouteDocument['type'],
-  model: string,
-): string {
-  // A base address that names its deployment has that part already.
-  const own = baseUrl.split('?', 1)[0]?.includes('/deployments/') ? defaultPaths : paths
-  const path = (type === 'chat' ? own.chat : own.embeddings).replace('{model}', () =>
-    encodeURIComponent(model),
-  )
-  return behind(baseUrl, path)
-}
-
-function behind(baseUrl: string, path: string): string {
-  const [address = '', query] = baseUrl.split('?', 2)
-  return `${address.replace(/\/+$/, '')}${path}${query === undefined ? '' : `?${query}`}`
+/** The adapter of a provider's API. */
+export function adapterOf(_provider: DialectSource): ProviderAdapter {
+  return openAiAdapter
 }
 
 /** A model that is a whole address stays; one that names its version (`yandexgpt/rc`) needs none of the template's. */

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { normaliseAnswer, writeAnswer } from '#gateway/chat/internal/plain-normaliser'
+import { readAnswer } from '#gateway/upstream/internal/adapters/openai/answer'
 import { answerSchemaOf } from './answer-schema.ts'
 
 const options = {
@@ -18,7 +19,7 @@ const usage = {
 }
 
 function read(answer: unknown) {
-  return normaliseAnswer(typeof answer === 'string' ? answer : JSON.stringify(answer), options)
+  return normaliseAnswer(readAnswer(typeof answer === 'string' ? answer : JSON.stringify(answer)), options)
 }
 
 /** The answer as a client reads it; it is valid by OpenAI's schema, or the test fails. */

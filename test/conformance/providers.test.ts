@@ -7,10 +7,11 @@ import { createStepReader } from '#gateway/chat/internal/step-reader'
 import { createStreamNormaliser } from '#gateway/chat/internal/stream-normaliser'
 import { readUsage } from '#gateway/exchange/usage'
 import { parseChatRequest } from '#gateway/requests/chat-request'
+import { adaptChatRequest, findDropped } from '#gateway/upstream/chat-request'
 import { createDialect, kindOf } from '#gateway/upstream/dialect'
+import { adaptEmbeddingRequest, findDroppedOfEmbedding } from '#gateway/upstream/embedding-request'
 import { failureOfErrorBody, failureOfStatus } from '#gateway/upstream/failure'
-import { adaptOpenAiRequest, findDropped } from '#gateway/upstream/openai-chat-request'
-import { adaptEmbeddingRequest, findDroppedOfEmbedding } from '#gateway/upstream/openai-embedding-request'
+import { type ChatReading, isFailure } from '#gateway/upstream/provider-adapter'
 import { answerSchemaOf } from './answer-schema.ts'
 
 /** One provider as it documents itself: what we send it, and what we make of what it answers. */
@@ -67,6 +68,7 @@ describe.each(recorded)('$kind', ({ kind, provider, requests, answers, failures 
     headers: [],
     ...provider,
   })
+  const reading = readingOf(createDialect(document, 'a-model', untouched))
 
   test('is known by its address or its api, unless it is named', () => {
     expect(kindOf(document)).toBe(kind)
@@ -74,22 +76,20 @@ describe.each(recorded)('$kind', ({ kind, provider, requests, answers, failures 
 
   test.each(requests)('is sent: $name', ({ model, route, request, url, sent, dropped = [] }) => {
     const dialect = createDialect(document, model, {
+      ...untouched,
       model: `any/${model}`,
-      type: 'chat',
-      parameters: { drop: [], rename: {}, defaults: {} },
-      maxOutputTokens: null,
       ...route,
     })
-    const { body, written, everywhere } =
+    const { body, written, json, everywhere } =
       dialect.type === 'chat' ? writeChat(request, dialect) : writeEmbedding(request, dialect)
-    expect(JSON.parse(JSON.stringify(written.json))).toEqual({ model, ...everywhere, ...sent })
+    expect(JSON.parse(JSON.stringify(json))).toEqual({ model, ...everywhere, ...sent })
     expect(written.dropped).toEqual(dropped)
     expect(body.now, 'the canonical request stays as it is').toBe(body.before)
-    if (url !== undefined) expect(dialect.url).toBe(url)
+    if (url !== undefined) expect(dialect.urls.plain).toBe(url)
   })
 
   test.each(answers)('is read: $name', ({ answer, events, client, tokens }) => {
-    const read = events === undefined ? readPlain(answer) : readStream(events)
+    const read = events === undefined ? readPlain(reading, answer) : readStream(reading, events)
     expect(read.choices).toEqual(client.map((choice) => expect.objectContaining({ index: 0, ...choice })))
     const usage = readUsage(read.usage)
     if (tokens === 'missing') expect(usage.kind).toBe('missing')
@@ -106,10 +106,25 @@ describe.each(recorded)('$kind', ({ kind, provider, requests, answers, failures 
   })
 })
 
+const untouched: Parameters<typeof createDialect>[2] = {
+  model: 'any/model',
+  type: 'chat',
+  parameters: { drop: [], rename: {}, defaults: {} },
+  maxOutputTokens: null,
+}
+
+/** How the adapter reads the responses to a chat. */
+function readingOf(dialect: Dialect): ChatReading {
+  const fields = new Map<string, unknown>([['messages', [{ role: 'user', content: 'Hi' }]]])
+  const call = dialect.adapter.chat({ fields, mode: 'plain', dialect })
+  if (call instanceof Promise || isFailure(call)) throw new Error('it was not written at once')
+  return call
+}
+
 type Read = { readonly choices: readonly object[]; readonly usage: unknown }
 
-function readPlain(answer: object | undefined): Read {
-  const reading = normaliseAnswer(JSON.stringify(answer), naming)
+function readPlain({ readAnswer }: ChatReading, answer: object | undefined): Read {
+  const reading = normaliseAnswer(readAnswer(JSON.stringify(answer)), naming)
   if (reading.kind !== 'answer') throw new Error(reading.failure.result)
   const zero = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 }
   expect(answerSchema.safeParse({ ...reading.body, usage: zero }).error).toBeUndefined()
@@ -117,8 +132,13 @@ function readPlain(answer: object | undefined): Read {
 }
 
 /** One choice per chunk, as clients read them; the stream ends well, or the test fails. */
-function readStream(events: readonly (object | string)[]): Read {
-  const normaliser = createStreamNormaliser({ ...naming, choices: 1, usage: 'hidden' })
+function readStream({ createEventReader }: ChatReading, events: readonly (object | string)[]): Read {
+  const normaliser = createStreamNormaliser({
+    ...naming,
+    reader: createEventReader(),
+    choices: 1,
+    usage: 'hidden',
+  })
   let text = ''
   let last = ''
   const reader = createStepReader(normaliser, (step) => {
@@ -148,9 +168,11 @@ function writeChat(request: Asked, dialect: Dialect) {
   const before = JSON.stringify(body)
   expect(parseChatRequest(body), 'a caller may send it').not.toHaveProperty('refusal')
   const mode = request.stream === true ? 'stream' : 'plain'
-  const written = adaptOpenAiRequest({ body, mode, dialect, outputLimit: null })
+  const written = adaptChatRequest({ body, mode, dialect, outputLimit: null })
   expect(findDropped(body, dialect), 'a strict request knows it before it is sent').toEqual(written.dropped)
-  return { everywhere, written, body: { before, now: JSON.stringify(body) } }
+  const { call } = written
+  if (call instanceof Promise || isFailure(call)) throw new Error('it was not written at once')
+  return { everywhere, written, json: call.json, body: { before, now: JSON.stringify(body) } }
 }
 
 function writeEmbedding(request: Asked, dialect: Dialect) {
@@ -158,6 +180,6 @@ function writeEmbedding(request: Asked, dialect: Dialect) {
   const body = { model: 'any/model', input: 'Hi', ...request }
   const before = JSON.stringify(body)
   const json = adaptEmbeddingRequest({ body, items: ['Hi'], format: 'float', dialect })
-  const written = { json, dropped: findDroppedOfEmbedding(body, dialect) }
-  return { everywhere, written, body: { before, now: JSON.stringify(body) } }
+  const written = { dropped: findDroppedOfEmbedding(body, dialect) }
+  return { everywhere, written, json, body: { before, now: JSON.stringify(body) } }
 }

@@ -4,6 +4,7 @@ import OpenAI from 'openai'
 import { describe, expect, test } from 'vitest'
 import { createStepReader } from '#gateway/chat/internal/step-reader'
 import { createStreamNormaliser, type StreamStep } from '#gateway/chat/internal/stream-normaliser'
+import { eventReader } from '#gateway/upstream/internal/adapters/openai/stream'
 import { answerSchemaOf } from './answer-schema.ts'
 
 /** One provider's stream and what clients shall read. `frames`: to the field, where that matters. */
@@ -116,7 +117,7 @@ function play(
     createdS: 1_800_000_000,
     secrets,
   }
-  const normaliser = createStreamNormaliser({ ...options, choices: given.n ?? 1, usage })
+  const normaliser = createStreamNormaliser({ ...options, reader: eventReader, choices: given.n ?? 1, usage })
   let text = ''
   let last: StreamStep = { kind: 'nothing' }
   const take = (step: StreamStep) => {

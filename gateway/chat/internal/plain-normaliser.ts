@@ -1,8 +1,9 @@
 import type { DeliveredMedia, Generated } from '../../exchange/delivered-text.ts'
-import { findUsage, type OpenAiUsage } from '../../exchange/usage.ts'
-import { type Failure, failureOfBadAnswer, failureOfErrorBody, isErrorBody } from '../../upstream/failure.ts'
+import type { OpenAiUsage } from '../../exchange/usage.ts'
+import { type Failure, failureOfBadAnswer, failureOfErrorBody } from '../../upstream/failure.ts'
+import type { WholeAnswer } from '../../upstream/provider-adapter.ts'
 import { type SecretSearch, searchFor } from '../../upstream/secret-search.ts'
-import { fieldsOf, findAnswerJson, itemsOf, type JsonObject } from '../../wire/json-fields.ts'
+import { fieldsOf, itemsOf, type JsonObject } from '../../wire/json-fields.ts'
 import {
   argumentsOf,
   extrasOf,
@@ -41,12 +42,9 @@ export type PlainReading =
   | { readonly kind: 'bad_answer'; readonly failure: Failure }
 
 /** Turns a provider's whole answer, of status 2xx, into the one that strict clients expect. Never throws. */
-export function normaliseAnswer(text: string, options: PlainOptions): PlainReading {
-  const body = findAnswerJson(text)
-  // Some send their errors with status 200.
-  if (isErrorBody(body)) return failedAnswer(body)
-  const answer = fieldsOf(body)
-  if (answer === undefined) return bad('malformed_answer')
+export function normaliseAnswer(reading: WholeAnswer, options: PlainOptions): PlainReading {
+  if (reading.kind === 'failed') return { kind: 'bad_answer', failure: reading.failure }
+  const { answer, usage } = reading
   const given = itemsOf(answer.choices)
   if (given.length === 0) return bad('empty_answer')
   const choices: Choice[] = []
@@ -71,7 +69,7 @@ export function normaliseAnswer(text: string, options: PlainOptions): PlainReadi
       ...notesOf(answer),
       choices: choices.map(({ shown }) => shown),
     },
-    usage: findUsage(answer),
+    usage,
     generated: {
       output: choices.map(({ output }) => output).join(''),
       reasoning: choices.map(({ reasoning }) => reasoning).join(''),

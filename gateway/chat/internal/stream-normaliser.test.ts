@@ -1,11 +1,13 @@
 import { describe, expect, test } from 'vitest'
 import { openAiUsageOf } from '../../exchange/usage.ts'
 import { estimateText } from '../../tokens/token-estimate.ts'
+import { eventReader } from '../../upstream/internal/adapters/openai/stream.ts'
 import { keepAliveFrame } from '../../wire/keep-alive-frame.ts'
 import { createStreamNormaliser } from './stream-normaliser.ts'
 
 function start(usage: 'shown' | 'hidden' = 'hidden', choices = 1, secrets: readonly string[] = []) {
   return createStreamNormaliser({
+    reader: eventReader,
     completionId: 'chatcmpl-1',
     model: 'demo/echo',
     createdS: 1,

@@ -1,14 +1,14 @@
 import { createDelivered, type Delivered } from '../../exchange/delivered-text.ts'
-import { findUsage, type OpenAiUsage } from '../../exchange/usage.ts'
+import type { OpenAiUsage } from '../../exchange/usage.ts'
 import {
   type Failure,
   failureOfBadAnswer,
   failureOfErrorBody,
   failureOfFault,
-  isErrorBody,
 } from '../../upstream/failure.ts'
+import type { EventReader } from '../../upstream/provider-adapter.ts'
 import { type SecretSearch, searchFor } from '../../upstream/secret-search.ts'
-import { fieldsOf, findAnswerJson, type JsonObject } from '../../wire/json-fields.ts'
+import { fieldsOf, type JsonObject } from '../../wire/json-fields.ts'
 import { extrasOf, findModeration } from './answer-fields.ts'
 import {
   acceptChoice,
@@ -32,6 +32,8 @@ import {
 } from './content-template.ts'
 
 export type StreamOptions = {
+  /** Of the provider's API. */
+  readonly reader: EventReader
   /** Of every chunk: `chatcmpl-<request id>`. A provider's own id would change with every fallback. */
   readonly completionId: string
   /** The model that ran, by the name that clients use. */
@@ -120,7 +122,7 @@ type State = {
 const nothing: StreamStep = { kind: 'nothing' }
 
 /**
- * Turns any OpenAI-like stream into the one that strict clients expect.
+ * Turns any provider's stream into the one that strict clients expect.
  *
  * Chunks are rebuilt from the few fields that belong in them, so nothing else a provider sends (empty ids,
  * filter results, a second role) can get through. Pure: no clock, no I/O.
@@ -164,11 +166,22 @@ function conclude(state: State, step: StreamStep): StreamStep {
 }
 
 function acceptEvent(state: State, data: string): StreamStep {
-  if (data.startsWith('[DONE]')) return endByProvider(state)
-  const body = findAnswerJson(data)
-  if (isErrorBody(body)) return failed(failureOfErrorBody(body, 'error_event'))
-  const chunk = fieldsOf(body)
-  if (chunk === undefined) return failed(failureOfBadAnswer('malformed_chunk'))
+  const event = state.options.reader.read(data)
+  switch (event.kind) {
+    case 'nothing':
+      return nothing
+    case 'end':
+      return endByProvider(state)
+    case 'failed':
+      return event
+    case 'chunk':
+      return acceptChunk(state, data, event)
+  }
+}
+
+type Chunk = Extract<ReturnType<EventReader['read']>, { readonly kind: 'chunk' }>
+
+function acceptChunk(state: State, data: string, { chunk, usage }: Chunk): StreamStep {
   const given = chunk.choices ?? []
   if (!Array.isArray(given)) return failed(failureOfBadAnswer('malformed_chunk'))
   // Only the first chunk's extras are kept: all chunks have the same.
@@ -180,7 +193,6 @@ function acceptEvent(state: State, data: string): StreamStep {
     if (typeof step !== 'string') return step
     text += step
   }
-  const usage = findUsage(chunk)
   if (usage !== undefined) state.usage = { given: usage, atLength: lengthOf(state.delivered) }
   else if (given.length === 1) learnTemplate(state, data, given[0], text)
   return text === '' ? nothing : { kind: 'frames', text }

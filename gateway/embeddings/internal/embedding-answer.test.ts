@@ -1,11 +1,15 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { embeddings } from '../../upstream/internal/adapters/openai/embeddings.ts'
 import { readEmbeddings, sumUsage, writeEmbeddings } from './embedding-answer.ts'
 
 type Asked = { count: number; format: 'float' | 'base64'; secrets?: readonly string[] }
 
 function read(data: unknown, asked: Asked, fields: object = {}) {
-  return readEmbeddings(JSON.stringify({ object: 'list', data, ...fields }), { secrets: [], ...asked })
+  return readEmbeddings(embeddings, JSON.stringify({ object: 'list', data, ...fields }), {
+    secrets: [],
+    ...asked,
+  })
 }
 
 function base64(...numbers: number[]): string {
@@ -63,14 +67,14 @@ test('an answer that is not whole, or holds what is no embedding, is a bad answe
     expect(read([{ index: 0, embedding }], one), JSON.stringify(embedding)).toMatchObject({
       failure: { result: 'malformed_answer' },
     })
-  expect(readEmbeddings('{"data":[{"embedding":[1e999]}]}', { ...one, secrets: [] })).toHaveProperty(
-    'failure',
-  )
+  expect(
+    readEmbeddings(embeddings, '{"data":[{"embedding":[1e999]}]}', { ...one, secrets: [] }),
+  ).toHaveProperty('failure')
   expect(read([{ embedding: [1] }], { count: 2, format: 'float' })).toHaveProperty('failure')
   expect(read([{ embedding: [1] }, { embedding: [2] }], one)).toHaveProperty('failure')
   expect(read([], one)).toMatchObject({ failure: { result: 'empty_answer' } })
   expect(read([null], one)).toMatchObject({ failure: { result: 'malformed_answer' } })
-  expect(readEmbeddings('<html>', { ...one, secrets: [] })).toMatchObject({
+  expect(readEmbeddings(embeddings, '<html>', { ...one, secrets: [] })).toMatchObject({
     failure: { result: 'malformed_answer' },
   })
   expect(read([], one, { error: { message: 'slow down', code: 429 } })).toMatchObject({

@@ -1,8 +1,9 @@
-import { findUsage, readUsage, type UsageReading } from '../../exchange/usage.ts'
+import { readUsage, type UsageReading } from '../../exchange/usage.ts'
 import type { EmbeddingFormat } from '../../requests/embedding-request.ts'
-import { type Failure, failureOfBadAnswer, failureOfErrorBody, isErrorBody } from '../../upstream/failure.ts'
+import { type Failure, failureOfBadAnswer } from '../../upstream/failure.ts'
+import type { EmbeddingsAdapter } from '../../upstream/provider-adapter.ts'
 import { searchFor } from '../../upstream/secret-search.ts'
-import { fieldsOf, findJson, itemsOf, type JsonObject } from '../../wire/json-fields.ts'
+import { fieldsOf, type JsonObject } from '../../wire/json-fields.ts'
 
 /** An embedding as the client gets it: a list of numbers, or base64. */
 export type Embedding = readonly number[] | string
@@ -20,21 +21,19 @@ type BatchReading =
  * that spells out the provider's credential.
  */
 export function readEmbeddings(
+  adapter: EmbeddingsAdapter,
   text: string,
   asked: { readonly count: number; readonly format: EmbeddingFormat; readonly secrets: readonly string[] },
 ): BatchReading {
-  const body = findJson(text)
-  if (isErrorBody(body)) return { kind: 'bad_answer', failure: failureOfErrorBody(body, 'error_in_answer') }
-  const answer = fieldsOf(body)
-  if (answer === undefined) return bad('malformed_answer')
-  const given = itemsOf(answer.data).map(fieldsOf)
+  const reading = adapter.read(text)
+  if (reading.kind === 'failed') return { kind: 'bad_answer', failure: reading.failure }
+  const given = reading.data.map(fieldsOf)
   if (given.length === 0) return bad('empty_answer')
   if (given.length !== asked.count) return bad('malformed_answer')
   const embeddings = inOrder(given).flatMap((item) => findEmbedding(item?.embedding, asked.format) ?? [])
   if (embeddings.length !== asked.count || areTelling(embeddings, asked.secrets))
     return bad('malformed_answer')
-  const usage = fieldsOf(findUsage(answer))
-  return { kind: 'answer', embeddings, promptTokens: usage?.prompt_tokens || usage?.total_tokens }
+  return { kind: 'answer', embeddings, promptTokens: reading.promptTokens }
 }
 
 /**

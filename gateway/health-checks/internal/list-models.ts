@@ -1,5 +1,5 @@
 import type { Provider } from '../../routing/route-table.ts'
-import { modelsUrlOf } from '../../upstream/dialect.ts'
+import { adapterOf } from '../../upstream/dialect.ts'
 import {
   type Failure,
   failureOfBadAnswer,
@@ -8,8 +8,9 @@ import {
   failureOfStatus,
   isErrorBody,
 } from '../../upstream/failure.ts'
+import type { ProviderAdapter } from '../../upstream/provider-adapter.ts'
 import { type AnswerHeaders, createBodyCollector, type ProviderCalls } from '../../upstream/provider-call.ts'
-import { fieldsOf, findJson } from '../../wire/json-fields.ts'
+import { findJson } from '../../wire/json-fields.ts'
 
 /** Time for the whole answer. */
 const listMs = 10_000
@@ -25,6 +26,7 @@ export function listModels(
   connectMs: number,
 ): Promise<'listed' | Failure> {
   return new Promise((resolve, reject) => {
+    const adapter = adapterOf(provider)
     const body = createBodyCollector()
     let bytesRead = 0
     let head: { readonly status: number; readonly headers: AnswerHeaders } | undefined
@@ -34,11 +36,11 @@ export function listModels(
       resolve(end)
     }
     const judge = (isWhole: boolean) =>
-      over(judgeAnswer(head ?? { status: 0, headers: {} }, body.text(), isWhole))
+      over(judgeAnswer(adapter, head ?? { status: 0, headers: {} }, body.text(), isWhole))
     const deadline = setTimeout(() => over(failureOfFault('first_byte_timeout')), listMs)
     const call = calls.call(
       {
-        url: modelsUrlOf(provider),
+        url: adapter.modelsUrlOf(provider.baseUrl),
         access: provider.access,
         headers: provider.headers,
         body: null,
@@ -69,6 +71,7 @@ export function listModels(
 }
 
 function judgeAnswer(
+  adapter: ProviderAdapter,
   { status, headers }: { readonly status: number; readonly headers: AnswerHeaders },
   text: string,
   isWhole: boolean,
@@ -78,8 +81,7 @@ function judgeAnswer(
   if (!isWhole) return /^\s*[[{]/.test(text) ? 'listed' : noList
   const answer = findJson(text)
   if (isErrorBody(answer)) return failureOfErrorBody(answer, 'error_in_answer')
-  const { data, models } = fieldsOf(answer) ?? {}
-  return [answer, data, models].some(Array.isArray) ? 'listed' : noList
+  return adapter.isModelList(answer) ? 'listed' : noList
 }
 
 const noList = failureOfBadAnswer('no_list')

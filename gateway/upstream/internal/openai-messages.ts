@@ -1,6 +1,6 @@
 import { fieldsOf, itemsOf } from '../../wire/json-fields.ts'
 import { isText, joinTexts, type Text } from '../../wire/long-text.ts'
-import type { Dialect } from '../dialect.ts'
+import type { Dialect } from '../provider-adapter.ts'
 import { mapItems, withoutFields } from './extra-fields.ts'
 
 type Quirks = Dialect['quirks']

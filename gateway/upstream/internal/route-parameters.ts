@@ -1,4 +1,4 @@
-import type { Dialect } from '../dialect.ts'
+import type { Dialect } from '../provider-adapter.ts'
 import type { Fields } from './openai-tools.ts'
 
 /**

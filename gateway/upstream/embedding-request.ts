@@ -1,16 +1,14 @@
 import type { JsonObject } from '../wire/json-fields.ts'
 import { namesShown } from '../wire/openai-parameters.ts'
-import type { Dialect } from './dialect.ts'
 import { applyRoute, renameField } from './internal/route-parameters.ts'
+import type { Dialect } from './provider-adapter.ts'
 
 /** Set separately: the caller does not decide alone what to embed and in which format. */
 const own: ReadonlySet<string> = new Set(['model', 'input', 'encoding_format'])
 
 /**
- * One call's request for embeddings as an OpenAI-wire provider gets it: the route's parameter rules, then those of
- * the provider's kind.
- *
- * One item goes as it is, not in a list: every provider takes that. `float` is asked for wherever base64 is unknown.
+ * One call's request for embeddings: the route's parameter rules, then those of the provider's row, both by OpenAI's
+ * names; then its adapter writes it.
  */
 export function adaptEmbeddingRequest(request: {
   readonly body: JsonObject
@@ -20,11 +18,7 @@ export function adaptEmbeddingRequest(request: {
 }): JsonObject {
   const { body, items, format, dialect } = request
   const { fields } = adapt(body, dialect)
-  fields.set('model', dialect.model)
-  fields.set('input', items.length === 1 ? items[0] : items)
-  if (!dialect.route.drop.has('encoding_format'))
-    fields.set('encoding_format', dialect.quirks.embeddings.format === 'both' ? format : 'float')
-  return Object.fromEntries(fields)
+  return dialect.adapter.embeddings.write({ fields, items, format, dialect })
 }
 
 /** Parameters that `adaptEmbeddingRequest` would drop of a request, as `namesShown` names them. */

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { type ProviderDocument, quirksNames, type RouteDocument } from '#core/catalog/catalog-document'
+import { findDropped } from './chat-request.ts'
 import { createDialect } from './dialect.ts'
-import { findDropped } from './openai-chat-request.ts'
-import { adaptEmbeddingRequest, findDroppedOfEmbedding } from './openai-embedding-request.ts'
+import { adaptEmbeddingRequest, findDroppedOfEmbedding } from './embedding-request.ts'
 
 const untouched: RouteDocument['parameters'] = { drop: [], rename: {}, defaults: {} }
 

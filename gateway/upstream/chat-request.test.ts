@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest'
 import type { RouteDocument } from '#core/catalog/catalog-document'
+import { adaptChatRequest, findDropped, findOutputLimit } from './chat-request.ts'
 import { createDialect } from './dialect.ts'
-import { adaptOpenAiRequest, findDropped, findOutputLimit } from './openai-chat-request.ts'
+import { isFailure } from './provider-adapter.ts'
 
 const messages = [{ role: 'user', content: 'Hi' }]
 const plain = { model: 'gpt-4o-2024', messages, stream: false }
@@ -17,9 +18,16 @@ function dialectOf(parameters: Partial<typeof untouched>, maxOutputTokens: numbe
   })
 }
 
+/** The adapted request, which OpenAI's adapter can always write. */
+function writeChat(request: Parameters<typeof adaptChatRequest>[0]) {
+  const { call, ...written } = adaptChatRequest(request)
+  if (call instanceof Promise || isFailure(call)) throw new Error('it was not written at once')
+  return { ...written, json: call.json }
+}
+
 function write(body: object, parameters: Partial<typeof untouched> = {}, mode: 'plain' | 'stream' = 'plain') {
   const request = { model: 'openai/gpt-4o', messages, ...body }
-  const written = adaptOpenAiRequest({
+  const written = writeChat({
     body: request,
     mode,
     dialect: dialectOf(parameters),
@@ -106,7 +114,7 @@ test('what a route fills in is adapted like anything else, and is no parameter t
   const parameters = { ...untouched, drop: ['stop'], defaults: { reasoning_effort: 'low', stop: 'x' } }
   const route = { model: 'any/m', type: 'chat', parameters, maxOutputTokens: null } as const
   const dialect = createDialect(provider, 'm', route)
-  const { json, dropped } = adaptOpenAiRequest({
+  const { json, dropped } = writeChat({
     outputLimit: null,
     body: { model: 'any/m', messages },
     mode: 'plain',
@@ -141,7 +149,7 @@ test('a route cannot ask for more answers than the caller, nor say anything else
 test('__proto__ is plain data, and what the caller sent stays as it was', () => {
   const body = JSON.parse('{"model":"a/b","messages":[],"__proto__":{"x":1},"seed":1}')
   const before = JSON.stringify(body)
-  const { json } = adaptOpenAiRequest({
+  const { json } = writeChat({
     outputLimit: null,
     body,
     mode: 'plain',
@@ -154,7 +162,7 @@ test('__proto__ is plain data, and what the caller sent stays as it was', () => 
 test('more output than the model can write is not asked for, and what was asked for is known', () => {
   const limited = (body: object) => {
     const request = { model: 'm', messages, ...body }
-    const { json, outputTokensMax } = adaptOpenAiRequest({
+    const { json, outputTokensMax } = writeChat({
       outputLimit: null,
       body: request,
       mode: 'plain',
@@ -185,7 +193,7 @@ test('of two limits that are both sent the larger one counts, whichever the prov
   const limits = (body: object, parameters: Partial<typeof untouched> = {}, maxOutputTokens?: number) => {
     const request = { model: 'openai/gpt-4o', messages, ...body }
     const dialect = dialectOf(parameters, maxOutputTokens)
-    const { json, outputTokensMax } = adaptOpenAiRequest({
+    const { json, outputTokensMax } = writeChat({
       body: request,
       mode: 'plain',
       dialect,
@@ -253,7 +261,7 @@ test('a number beyond 2^53 passes the rewriting of tools as it came', () => {
   }
   const provider = { api: 'OpenAI', quirks: 'vllm', baseUrl: 'http://10.0.0.1/v1' } as const
   const route = { model: 'any/m', type: 'chat', parameters: untouched, maxOutputTokens: null } as const
-  const { json } = adaptOpenAiRequest({
+  const { json } = writeChat({
     body,
     mode: 'plain',
     dialect: createDialect(provider, 'm', route),

@@ -1,6 +1,7 @@
-import { fieldsOf, type JsonObject } from '../wire/json-fields.ts'
+import type { JsonObject } from '../wire/json-fields.ts'
 import { namesShown } from '../wire/openai-parameters.ts'
-import type { Dialect } from './dialect.ts'
+import { findDroppedOfEmbedding } from './embedding-request.ts'
+import type { Failure } from './failure.ts'
 import { withoutFieldsOfTools } from './internal/extra-fields.ts'
 import { adaptMessages, withSchemaInPrompt } from './internal/openai-messages.ts'
 import { adaptReasoningEffort } from './internal/openai-reasoning.ts'
@@ -12,11 +13,11 @@ import {
   withoutSchemaKeys,
 } from './internal/openai-tools.ts'
 import { applyRoute, renameField } from './internal/route-parameters.ts'
-import { findDroppedOfEmbedding } from './openai-embedding-request.ts'
+import type { ChatCall, Dialect } from './provider-adapter.ts'
 
 export type ProviderRequest = {
-  /** The request to send. */
-  readonly json: JsonObject
+  /** The request to send and how to read its response, or why this provider's API cannot express it. */
+  readonly call: ChatCall | Failure | Promise<ChatCall | Failure>
   /** Parameters of the caller that do not reach the provider unchanged, as `namesShown` names them. */
   readonly dropped: readonly string[]
   /**
@@ -27,14 +28,13 @@ export type ProviderRequest = {
 }
 
 /**
- * The request for a provider with OpenAI's API format. The route's parameter rules come first, then those of
- * the provider's kind. It has the provider's own name of the model, and asks for usage on streams where
- * necessary, because the bill depends on it.
+ * The request for a provider. The route's parameter rules come first, then those of the provider's row, both by OpenAI's
+ * names; then its adapter writes it.
  *
  * `body` is the caller's request and is never changed, so that a fallback starts from it again. A null at the
  * top means absent, as with OpenAI; other providers reject it.
  */
-export function adaptOpenAiRequest(request: {
+export function adaptChatRequest(request: {
   readonly body: JsonObject
   readonly mode: 'plain' | 'stream'
   readonly dialect: Dialect
@@ -44,18 +44,8 @@ export function adaptOpenAiRequest(request: {
   const { mode, dialect, outputLimit } = request
   const body = outputLimit === null ? request.body : { ...request.body, ...outputLimitField(outputLimit) }
   const { fields, dropped } = adapt(body, dialect)
-  fields.set('model', dialect.model)
-  fields.set('stream', mode === 'stream')
-  const asksUsage =
-    mode === 'stream' && dialect.quirks.streamUsage !== 'always' && !dialect.route.drop.has('stream_options')
-  if (asksUsage)
-    fields.set('stream_options', { ...fieldsOf(fields.get('stream_options')), include_usage: true })
-  else fields.delete('stream_options')
-  return {
-    json: Object.fromEntries(fields),
-    dropped,
-    outputTokensMax: outputLimitIn(fields, dialect),
-  }
+  const outputTokensMax = outputLimitIn(fields, dialect)
+  return { call: dialect.adapter.chat({ fields, mode, dialect }), dropped, outputTokensMax }
 }
 
 /** A limit of output tokens in a request that names none. Rows and routes give it the provider's own name. */

@@ -1,0 +1,135 @@
+import type { RouteDocument } from '#core/catalog/catalog-document'
+import type { JsonObject } from '../wire/json-fields.ts'
+import type { Failure } from './failure.ts'
+import type { ProviderQuirks } from './internal/quirks.ts'
+
+/**
+ * One provider API: how it is called, and what its bytes mean in OpenAI's terms.
+ *
+ * Requests come with OpenAI's names, after the rules of the route and of the provider's row. Responses leave as OpenAI's
+ * objects, so that one normalizer serves every provider. An adapter holds no state between calls, and never throws for
+ * what a caller or a provider wrote.
+ */
+export type ProviderAdapter = {
+  /** Addresses of the calls for one model. */
+  readonly urlsOf: (place: ModelPlace) => CallUrls
+  /** Where the provider lists its models. */
+  readonly modelsUrlOf: (baseUrl: string) => string
+  /** Whether a response of status 2xx from there is such a list. */
+  readonly isModelList: (body: unknown) => boolean
+  /** Media type of its streams. */
+  readonly streamType: string
+  readonly chat: (request: AdaptedChat) => ChatCall | Failure | Promise<ChatCall | Failure>
+  readonly embeddings: EmbeddingsAdapter
+}
+
+type ModelPlace = {
+  readonly baseUrl: string
+  readonly quirks: ProviderQuirks
+  readonly type: RouteDocument['type']
+  /** The provider's own name of the model. */
+  readonly model: string
+}
+
+/** By the mode of a request; those of embeddings are the same. */
+export type CallUrls = { readonly plain: string; readonly stream: string }
+
+/** How to speak to one backend of one route: everything known before a request comes. */
+export type Dialect = {
+  /** Of its route: what it is asked for. */
+  readonly type: RouteDocument['type']
+  readonly adapter: ProviderAdapter
+  readonly urls: CallUrls
+  /** The provider's own name of the model, as its body carries it. */
+  readonly model: string
+  readonly quirks: CompiledQuirks
+  readonly route: {
+    /** Of what callers send. */
+    readonly drop: ReadonlySet<string>
+    readonly rename: readonly (readonly [from: string, to: string])[]
+    readonly defaults: readonly {
+      readonly name: string
+      readonly value: unknown
+      /** Every name under which a request may say it itself: the route's value is then not sent. */
+      readonly saidAs: readonly string[]
+    }[]
+    /** Parameters that the route itself adds come from the operator: they are never dropped. */
+    readonly own: ReadonlySet<string>
+    /** Bytes of JSON that these add to a request at most. */
+    readonly defaultsBytes: number
+    /** Every name that a limit of output tokens may have behind the route's rules, and OpenAI's two before them. */
+    readonly limitNames: readonly string[]
+    /** `ruled`: the route's rules may change, drop or fill in a limit; else a request's own is the one that is sent. */
+    readonly limit: 'as_asked' | 'ruled'
+    readonly outputTokensMax: number | null
+  }
+}
+
+/** A compatibility profile with its lists prepared for look-ups. */
+export type CompiledQuirks = ProviderQuirks & {
+  /** `undefined`: whatever is not unwanted. */
+  readonly allowed: ReadonlySet<string> | undefined
+  readonly unwanted: ReadonlySet<string>
+  readonly unwantedWhenReasoning: ReadonlySet<string>
+  readonly schemaKeys: ReadonlySet<string>
+  readonly extrasRefused: readonly string[]
+}
+
+/** A chat request under OpenAI's names. The parameters are the adapter's own to change, their values are not. */
+export type AdaptedChat = {
+  readonly fields: Map<string, unknown>
+  readonly mode: 'plain' | 'stream'
+  readonly dialect: Dialect
+}
+
+/** What to send for one chat, and how to read the response to it. */
+export type ChatCall = ChatReading & { readonly json: JsonObject }
+
+export type ChatReading = {
+  /** For one stream. */
+  readonly createEventReader: () => EventReader
+  /** For a whole response of status 2xx. */
+  readonly readAnswer: (text: string) => WholeAnswer
+}
+
+export type EventReader = {
+  /** Takes the data of one event. */
+  read(data: string): ProviderEvent
+}
+
+/** The meaning of one event of a provider's stream. */
+export type ProviderEvent =
+  | { readonly kind: 'nothing' }
+  /** `usage` counts the response so far; `undefined`: the event has none. */
+  | { readonly kind: 'chunk'; readonly chunk: JsonObject; readonly usage: unknown }
+  /** The provider marked the response as whole. */
+  | { readonly kind: 'end' }
+  | { readonly kind: 'failed'; readonly failure: Failure }
+
+/** A whole response: OpenAI's `chat.completion`, whose fields are still unchecked. */
+export type WholeAnswer =
+  | { readonly kind: 'answer'; readonly answer: JsonObject; readonly usage: unknown }
+  | { readonly kind: 'failed'; readonly failure: Failure }
+
+export type EmbeddingsAdapter = {
+  /** One call's body: `fields` are the parameters, without the texts or tokens in `items`. */
+  readonly write: (request: AdaptedEmbeddings) => JsonObject
+  /** A response of status 2xx: OpenAI's list of `data`, whose items are still unchecked, and the prompt's tokens. */
+  readonly read: (text: string) => EmbeddingsReading
+}
+
+type AdaptedEmbeddings = {
+  readonly fields: Map<string, unknown>
+  readonly items: readonly unknown[]
+  readonly format: 'float' | 'base64'
+  readonly dialect: Dialect
+}
+
+type EmbeddingsReading =
+  | { readonly kind: 'answer'; readonly data: readonly unknown[]; readonly promptTokens: unknown }
+  | { readonly kind: 'failed'; readonly failure: Failure }
+
+/** Whether a call could not be written: the request asks for something that this provider's API cannot express. */
+export function isFailure<Written extends object>(written: Written | Failure): written is Failure {
+  return 'recovery' in written
+}
