@@ -1,13 +1,13 @@
 import { type AttemptDeps, noteDropped } from '../exchange/call-target.ts'
 import type { PlainJob } from '../exchange/plain-attempt.ts'
 import type { Run } from '../exchange/run.ts'
-import { type OpenAiUsage, readUsage } from '../exchange/usage.ts'
-import { completionIdOf } from '../http/request-id.ts'
+import { readUsage } from '../exchange/usage.ts'
 import type { Target } from '../routing/attempt-plan.ts'
 import { adaptChatRequest } from '../upstream/chat-request.ts'
 import type { Failure } from '../upstream/failure.ts'
 import { type ChatCall, type ChatReading, isFailure } from '../upstream/provider-adapter.ts'
 import { type JsonBytes, writeJson } from '../wire/json-writer.ts'
+import type { OpenAiUsage } from '../wire/openai-usage.ts'
 import { cutAnswer, normaliseAnswer, type PlainReading, writeAnswer } from './internal/plain-normaliser.ts'
 
 /** A request that can be sent and its response read, or why the provider's API cannot express it. */
@@ -62,7 +62,7 @@ export function chatJob(deps: AttemptDeps, run: Run, target: Target): PlainJob {
     promptOf: () => run.exchange,
     accept(text) {
       const result = normaliseAnswer(reading.readAnswer(text), {
-        completionId: completionIdOf(run.exchange.requestId),
+        requestId: run.exchange.requestId,
         model: target.route.document.model,
         createdS: Math.floor(Date.now() / 1000),
         secrets: target.backend.provider.secrets,
@@ -72,13 +72,11 @@ export function chatJob(deps: AttemptDeps, run: Run, target: Target): PlainJob {
       return undefined
     },
     finish() {
-      const { body, generated, usage } = read
+      const { answer, generated, usage } = read
       const { secrets } = target.backend.provider
-      const answer = {
-        generated,
-        write: (shown: OpenAiUsage, share: number) => writeAnswer(cutAnswer(body, share), shown, secrets),
-      }
-      return { kind: 'plain', answer, usage: readUsage(usage) }
+      const write = (shown: OpenAiUsage, share: number) =>
+        writeAnswer(run.exchange.format, cutAnswer(answer, share), shown, secrets)
+      return { kind: 'plain', answer: { generated, write }, usage: readUsage(usage) }
     },
   }
 }

@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import type { Exchange } from '../exchange/exchange.ts'
 import { type ExchangeDeps, exchangeRoute } from '../exchange/exchange-route.ts'
 import { type Operation, prepareExchange } from '../exchange/prepare-exchange.ts'
+import { chatFormat } from '../formats/chat-format.ts'
 import { type ChatRequest, outputTokensMax, parseChatRequest } from '../requests/chat-request.ts'
 import { takeApart } from '../tokens/measurable-prompt.ts'
 import { contentOf, type PromptContent } from '../tokens/prompt-content.ts'
@@ -50,7 +51,10 @@ function measured(
 
 /** `POST /v1/chat/completions`, plain and streamed. */
 export function chatRoutes(app: FastifyInstance, deps: ExchangeDeps): void {
-  exchangeRoute(app, { path: '/v1/chat/completions', access: 'api_key' }, deps, (...asked) =>
-    prepareExchange(chat, ...asked),
+  exchangeRoute(
+    app,
+    { path: '/v1/chat/completions', access: 'api_key', format: chatFormat },
+    deps,
+    (...asked) => prepareExchange(chat, ...asked),
   )
 }

@@ -10,7 +10,6 @@ import { factsOf, type Run, stopsWhenClosed } from '../exchange/run.ts'
 import type { AttemptOptions } from '../exchange/serve.ts'
 import type { Served } from '../exchange/served.ts'
 import { readUsage } from '../exchange/usage.ts'
-import { completionIdOf } from '../http/request-id.ts'
 import type { Target } from '../routing/attempt-plan.ts'
 import { EventTooLong } from '../upstream/event-stream-parser.ts'
 import {
@@ -149,6 +148,7 @@ function openClientStream(
 ): ClientStream {
   return createClientStream(run.exchange.raw, {
     facts: () => factsOf(run, deps.now()),
+    keepAlive: run.exchange.format.keepAlive,
     keepAliveMs: deps.keepAliveMs,
     onFull: () => currentCall().pause(),
     onDrain: () => currentCall().resume(),
@@ -234,10 +234,11 @@ function read(reader: StepReader, bytes: Buffer, fail: (failure: Failure) => voi
 }
 
 function normaliserFor(run: Run, target: Target, reading: ChatReading): StreamNormaliser {
-  const { choices, request } = run.exchange
+  const { choices, format, request, requestId } = run.exchange
   return createStreamNormaliser({
     reader: reading.createEventReader(),
-    completionId: completionIdOf(run.exchange.requestId),
+    format,
+    requestId,
     model: target.route.document.model,
     createdS: Math.floor(Date.now() / 1000),
     choices,

@@ -3,6 +3,7 @@ import { candidatesOf } from '../exchange/candidates.ts'
 import type { Exchange } from '../exchange/exchange.ts'
 import { type ExchangeDeps, exchangeRoute, type Prepare } from '../exchange/exchange-route.ts'
 import { type Operation, type Prepared, prepareExchange } from '../exchange/prepare-exchange.ts'
+import { chatFormat } from '../formats/chat-format.ts'
 import { keyFirst } from '../http/key-first.ts'
 import { type EmbeddingInputs, parseEmbeddingRequest } from '../requests/embedding-request.ts'
 import { promptTokensMax } from '../routing/prompt-bound.ts'
@@ -57,7 +58,8 @@ export function embeddingRoutes(
   app: FastifyInstance,
   deps: ExchangeDeps & { readonly decoder: TokenDecoder },
 ): void {
-  exchangeRoute(app, { path: '/v1/embeddings', access: 'api_key' }, deps, prepareWith(deps.decoder))
+  const endpoint = { path: '/v1/embeddings', access: 'api_key', format: chatFormat } as const
+  exchangeRoute(app, endpoint, deps, prepareWith(deps.decoder))
 }
 
 /** A token may be many bytes of text, and a model with other tokens may make as many of them. */

@@ -12,7 +12,8 @@ import type { ExchangeReport } from '../http/request-end.ts'
 import { endOfRefusal } from '../http/request-end.ts'
 import type { AttemptGate } from '../routing/attempt-gate.ts'
 import type { Failure } from '../upstream/failure.ts'
-import { errorFrame, refusalFor, serviceUnavailable, tooManyAbandoned } from '../wire/errors.ts'
+import { refusalFor, serviceUnavailable, tooManyAbandoned } from '../wire/errors.ts'
+import type { OpenAiUsage } from '../wire/openai-usage.ts'
 import { requestTimedOut, streamCut, streamTimedOut } from '../wire/upstream-errors.ts'
 import type { AbandonedRequests } from './abandoned-requests.ts'
 import type { MakeBill } from './billing.ts'
@@ -33,7 +34,7 @@ import {
 } from './run.ts'
 import { type MakeAttempt, serve } from './serve.ts'
 import type { Served } from './served.ts'
-import { type OpenAiUsage, openAiUsageOf, type UsageReading } from './usage.ts'
+import { openAiUsageOf, type UsageReading } from './usage.ts'
 
 export type CompleteDeps = {
   readonly admission: Admission
@@ -94,7 +95,7 @@ function followAbandoned(deps: CompleteDeps, run: Run): () => void {
 
 /** A provider that was sent nothing has nothing to be waited for: then the loop over attempts ends the request itself. */
 function giveUp(deps: CompleteDeps, run: Run): void {
-  const { raw, requestId } = run.exchange
+  const { raw, format, requestId } = run.exchange
   if (run.owedTo === undefined || run.departure.hasLeft()) return
   const hasBegun = run.firstContentAtMs !== undefined
   const refusal = hasBegun ? streamTimedOut : requestTimedOut(run.attemptCount, run.timeoutMs, 'answer')
@@ -104,8 +105,8 @@ function giveUp(deps: CompleteDeps, run: Run): void {
     errorCode: refusal.code,
   }
   run.departure.giveUp() // what was written of a stream leaves first
-  if (hasBegun) raw.end(errorFrame(refusal, requestId))
-  else sendRefusal(raw, refusal, factsOf(run, deps.now()))
+  if (hasBegun) raw.end(format.writeStreamError(refusal, requestId))
+  else sendRefusal(raw, refusal, factsOf(run, deps.now()), format.writeError)
 }
 
 function end(
@@ -199,8 +200,8 @@ function unseenHold(requestId: string, shard: Hold['shard']): Hold {
   return { requestId, shard, ...unknown }
 }
 
-function refuse({ requestId, raw }: Exchange, refused: Refused): ExchangeReport {
-  sendRefusal(raw, refused.refusal, { requestId, ...limitsShown(refused) })
+function refuse({ requestId, raw, format }: Exchange, refused: Refused): ExchangeReport {
+  sendRefusal(raw, refused.refusal, { requestId, ...limitsShown(refused) }, format.writeError)
   return endOfRefusal(refused)
 }
 
@@ -213,17 +214,17 @@ function conclude(deps: CompleteDeps, run: Run, bill: Bill, ending: RecordedEndi
 
 /** No provider answered: the hold goes back. The prompt is charged only where its caller gave a provider that had it too little time. */
 async function endUnanswered(deps: CompleteDeps, run: Run, refusal: Refusal): Promise<ExchangeReport> {
-  const { raw } = run.exchange
+  const { raw, format } = run.exchange
   const outcome = refusal.status === 400 ? 'refused_upstream' : 'failed'
   const ending = { outcome, status: refusal.status, errorCode: refusal.code } as const
   if (run.owedTo === undefined) {
     const report = await release(deps, run, ending)
-    sendRefusal(raw, refusal, { ...factsOf(run, deps.now()), costNano: 0n })
+    sendRefusal(raw, refusal, { ...factsOf(run, deps.now()), costNano: 0n }, format.writeError)
     return report
   }
   const { report, settled } = await chargePrompt(deps, run, { kind: 'out_of_time', ending })
   if (settled === undefined) return sendUnsettled(deps, run)
-  sendRefusal(raw, refusal, { ...factsOf(run, deps.now()), costNano: settled.costNano })
+  sendRefusal(raw, refusal, { ...factsOf(run, deps.now()), costNano: settled.costNano }, format.writeError)
   return report
 }
 
@@ -289,7 +290,8 @@ async function shareWithinLimit(
 
 /** Redis remained unavailable: the charge buffer has a correction to 0, and the client gets an error. */
 function sendUnsettled(deps: CompleteDeps, run: Run): ExchangeReport {
-  sendRefusal(run.exchange.raw, serviceUnavailable, { ...factsOf(run, deps.now()), costNano: 0n })
+  const { raw, format } = run.exchange
+  sendRefusal(raw, serviceUnavailable, { ...factsOf(run, deps.now()), costNano: 0n }, format.writeError)
   return reportOf(run, conclude(deps, run, nothingDue, unsettled))
 }
 
@@ -298,10 +300,10 @@ async function endStreamed(
   run: Run,
   { ending, cutBy, usage, writeEnd }: Extract<Served, { kind: 'streamed' }>,
 ): Promise<ExchangeReport> {
-  const { raw, requestId } = run.exchange
+  const { raw, format, requestId } = run.exchange
   const refusal = cutBy === null ? undefined : refusalOfCut(cutBy)
   // A broken answer has no last byte to hold back.
-  if (refusal !== undefined) raw.end(errorFrame(refusal, requestId))
+  if (refusal !== undefined) raw.end(format.writeStreamError(refusal, requestId))
   const bill = await deps.bill(run, { kind: ending, usage }, () => run.delivered ?? createDelivered())
   const recorded =
     ending === 'client_gone' ? run.leftAs : { ...streamEndings[ending], errorCode: refusal?.code ?? null }
@@ -309,7 +311,7 @@ async function endStreamed(
   const settled = await book(deps, run, conclusion, { kind: 'streamed' })
   if (ending !== 'complete') return reportOf(run, conclusion)
   // If Redis stayed unavailable the charge stands nevertheless: all content was delivered.
-  if (settled === undefined) raw.end(errorFrame(serviceUnavailable, requestId))
+  if (settled === undefined) raw.end(format.writeStreamError(serviceUnavailable, requestId))
   else raw.end(writeEnd(shownUsageOf(usage, bill), formatRub(nanoRub(settled.costNano))))
   return reportOf(run, conclusion)
 }

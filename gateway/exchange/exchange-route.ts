@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Inspection } from '#core/admission/admission-reply'
 import type { Log } from '#core/process/log'
+import type { ApiFormat } from '../formats/api-format.ts'
 import type { Access } from '../http/access.ts'
 import { sendRefusal } from '../http/answer.ts'
 import type { Caller } from '../http/authenticate.ts'
@@ -40,42 +41,45 @@ export type Prepare = (
   measurePrompt: MeasurePrompt,
 ) => Promise<Prepared<Asked> | Refused>
 
+/** Where an operation is served, and in which API format. */
+type Endpoint = { readonly path: string; readonly access: Access; readonly format: ApiFormat }
+
 /** A route for model calls, which cost money: read, admit, serve, settle. */
 export function exchangeRoute(
   app: FastifyInstance,
-  { path, access }: { readonly path: string; readonly access: Access },
+  { path, access, format }: Endpoint,
   deps: ExchangeDeps,
   prepare: Prepare,
 ): void {
   app.post(path, { config: { access } }, (request, reply) => {
     reply.hijack()
-    answerExchange(request, reply.raw, deps, prepare)
+    answerExchange({ request, raw: reply.raw, format }, deps, prepare)
       .then((end) => deps.noteEnd(request, end))
       .catch((error: unknown) => deps.log.error({ err: error }, 'failed to record the end of a request'))
   })
 }
 
 /** Answers a request, whatever happens. */
+type Asking = Pick<Exchange, 'raw' | 'format'> & { readonly request: FastifyRequest }
+
 async function answerExchange(
-  request: FastifyRequest,
-  raw: Exchange['raw'],
+  { request, raw, format }: Asking,
   deps: ExchangeDeps,
   prepare: Prepare,
 ): Promise<RequestEnd> {
   try {
-    return await exchange(request, raw, deps, prepare)
+    return await exchange({ request, raw, format }, deps, prepare)
   } catch (error) {
     deps.log.error({ requestId: request.id, err: error }, 'request failed')
     if (raw.headersSent)
       raw.destroy() // a stream that has begun can only be cut
-    else sendRefusal(raw, internalError, { requestId: request.id })
+    else sendRefusal(raw, internalError, { requestId: request.id }, format.writeError)
     return { ...endOfRefusal({ refusal: internalError }), outcome: 'crashed' }
   }
 }
 
 async function exchange(
-  request: FastifyRequest,
-  raw: Exchange['raw'],
+  { request, raw, format }: Asking,
   deps: ExchangeDeps,
   prepare: Prepare,
 ): Promise<RequestEnd> {
@@ -89,10 +93,10 @@ async function exchange(
   const prepared = await prepare(sent, deps.routes(), inspect, measurePrompt)
   if ('refusal' in prepared) {
     const refused = isCounted(prepared, sent) ? await countRefused(prepared, caller, deps) : prepared
-    sendRefusal(raw, refused.refusal, { requestId, ...limitsShown(refused) })
+    sendRefusal(raw, refused.refusal, { requestId, ...limitsShown(refused) }, format.writeError)
     return endOfRefusal(refused)
   }
-  const report = await deps.completeExchange({ ...prepared, requestId, startedAtMs, caller, raw })
+  const report = await deps.completeExchange({ ...prepared, requestId, startedAtMs, caller, format, raw })
   const isWorkForNothing = report.outcome === 'refused' && report.status < 500
   if (isWorkForNothing && sent.body.length > countedAboveBytes) await deps.countRefused(caller)
   return {

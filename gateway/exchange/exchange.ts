@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import type { Candidate } from '#core/admission/admission'
+import type { ApiFormat } from '../formats/api-format.ts'
 import type { Caller } from '../http/authenticate.ts'
 import type { ExchangeReport } from '../http/request-end.ts'
 import type { ChatRequest } from '../requests/chat-request.ts'
@@ -35,6 +36,8 @@ type ExchangeFields = {
   /** `performance.now()` when its body had been read: from then on count its deadline, its timings and our overhead. */
   readonly startedAtMs: number
   readonly caller: Caller
+  /** The API that the client speaks. */
+  readonly format: ApiFormat
   /** Whether the answer comes whole or as it grows. */
   readonly mode: 'plain' | 'stream'
   /** How many answers are asked for; none where nothing is generated. */

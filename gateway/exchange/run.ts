@@ -91,7 +91,7 @@ export function startRun(exchange: Exchange, admitted: Admitted): Run {
     exchange,
     hold: admitted.hold,
     limits: admitted.limits,
-    departure: watchDeparture(exchange.raw),
+    departure: watchDeparture(exchange.raw, exchange.format.keepAlive),
     timeoutMs,
     deadlineAtMs: exchange.startedAtMs + timeoutMs,
     readingEndsAtMs: exchange.startedAtMs + readingTimeOf(exchange),

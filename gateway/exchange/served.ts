@@ -1,6 +1,7 @@
 import type { Failure } from '../upstream/failure.ts'
+import type { OpenAiUsage } from '../wire/openai-usage.ts'
 import type { Generated } from './delivered-text.ts'
-import type { OpenAiUsage, UsageReading } from './usage.ts'
+import type { UsageReading } from './usage.ts'
 
 /** A provider's whole answer, ready to be sent but for its usage. */
 type PlainAnswer = {

@@ -36,11 +36,16 @@ export function answerHeaders(facts: AnswerFacts): HeaderList {
   return list
 }
 
-/** Answers with an error, or writes nothing if an answer has begun. */
-export function sendRefusal(raw: ServerResponse, refusal: Refusal, facts: AnswerFacts): void {
+/** Answers with an error, in OpenAI's format unless another is given, or writes nothing if an answer has begun. */
+export function sendRefusal(
+  raw: ServerResponse,
+  refusal: Refusal,
+  facts: AnswerFacts,
+  writeError: (refusal: Refusal, requestId: string) => string = errorBody,
+): void {
   const headers = headersFor(raw, facts)
   for (const [name, value] of Object.entries(refusal.headers)) headers.push(name, value)
-  sendJson(raw, refusal.status, errorBody(refusal, facts.requestId), headers)
+  sendJson(raw, refusal.status, writeError(refusal, facts.requestId), headers)
 }
 
 /** Answers 200 with a whole JSON body. */

@@ -1,6 +1,5 @@
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import { keepAliveFrame } from '../wire/keep-alive-frame.ts'
 import { writeChunk } from './chunked-body.ts'
 
 /** Notifies when the client of one response has disconnected, so that work for it can stop. */
@@ -21,6 +20,7 @@ const askAgainMsMax = 15_000
 
 type Answer = {
   readonly raw: ServerResponse
+  readonly keepAlive: string
   readonly leave: () => void
   /** Until the client is asked again. */
   timer: NodeJS.Timeout | undefined
@@ -33,8 +33,10 @@ const watched = new WeakMap<Socket, Answer[]>()
  * Watches an answer's connection. A client that got its last byte has not left.
  *
  * One that has ended its own side may have left, or may be waiting for its answer: it is asked until that is known.
+ *
+ * @param keepAlive a frame that clients of a stream skip.
  */
-export function watchDeparture(raw: ServerResponse): Departure {
+export function watchDeparture(raw: ServerResponse, keepAlive: string): Departure {
   const { socket } = raw.req
   const answers = answersOf(socket)
   const stops: (() => void)[] = []
@@ -46,7 +48,7 @@ export function watchDeparture(raw: ServerResponse): Departure {
     for (const stop of [...stops]) if (stops.includes(stop)) stop() // one may have taken back another
   }
   const leave = () => (raw.writableFinished ? clearTimeout(answer.timer) : giveUp())
-  const answer: Answer = { raw, leave, timer: undefined }
+  const answer: Answer = { raw, keepAlive, leave, timer: undefined }
   answers.push(answer)
   if (socket.readableEnded && !left) keepAsking(answer)
   return {
@@ -84,7 +86,7 @@ function answersOf(socket: Socket): Answer[] {
 }
 
 function keepAsking(answer: Answer, againMs = askAgainMs): void {
-  ask(answer.raw)
+  ask(answer)
   answer.timer = setTimeout(keepAsking, againMs, answer, Math.min(2 * againMs, askAgainMsMax))
 }
 
@@ -92,9 +94,9 @@ function keepAsking(answer: Answer, againMs = askAgainMs): void {
  * Sends a client that has ended its side what it will ignore. If it has closed its socket, its system rejects that, and
  * the connection closes.
  */
-function ask(raw: ServerResponse): void {
+function ask({ raw, keepAlive }: Answer): void {
   if (raw.socket === null || raw.writableEnded) return // behind another answer, or leaving: that asks, too
-  if (raw.headersSent) writeChunk(raw, keepAliveFrame)
+  if (raw.headersSent) writeChunk(raw, keepAlive)
   else if (raw.req.httpVersion === '1.1') raw.writeProcessing()
   else raw.socket.destroy() // nothing may come before the answer
 }

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { completionIdOf, newRequestId, requestIdOf } from './request-id.ts'
+import { chatFormat } from '../formats/chat-format.ts'
+import { newRequestId, requestIdOf } from './request-id.ts'
 
 test('a request id is a UUIDv7 that carries its time', () => {
   const id = newRequestId(0x0195_1234_5678)
@@ -8,6 +9,6 @@ test('a request id is a UUIDv7 that carries its time', () => {
 })
 
 test('the id of an answer finds its request, and so does the request’s own', () => {
-  expect(requestIdOf(completionIdOf('0195-1'))).toBe('0195-1')
+  expect(requestIdOf(chatFormat.idOf('0195-1'))).toBe('0195-1')
   expect(requestIdOf('0195-1')).toBe('0195-1')
 })

@@ -6,12 +6,8 @@ export function newRequestId(nowMs: number): string {
   return `${time.slice(0, 8)}-${time.slice(8)}-7${randomUUID().slice(15)}`
 }
 
+/** Of the ids of chats' answers (`formats/chat-format.ts`). */
 const completionPrefix = 'chatcmpl-'
-
-/** The id of a chat's answer: that of its request, so that one number finds everything. */
-export function completionIdOf(requestId: string): string {
-  return completionPrefix + requestId
-}
 
 /** The request that an id belongs to, be it the request's own or that of its answer. */
 export function requestIdOf(id: string): string {

@@ -4,7 +4,6 @@ import { missingApiKey } from '#core/errors/key-refusals'
 import { errorBody, type Refusal } from '#core/errors/refusal'
 import {
   costUnbounded,
-  errorFrame,
   exceedsMaxCost,
   internalError,
   invalidValue,
@@ -177,10 +176,6 @@ test('who asks for embeddings hears of inputs, and nothing of messages or max_to
 
 test('what a caller sent is echoed short', () => {
   expect(modelNotFound('x'.repeat(1_000_000)).message.length).toBeLessThan(400)
-})
-
-test('an error in a stream is one frame with the body that it has elsewhere', () => {
-  expect(errorFrame(internalError, 'a request')).toBe(`data: ${errorBody(internalError, 'a request')}\n\n`)
 })
 
 test('the error of a short request that is too large for its media explains it', () => {

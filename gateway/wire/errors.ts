@@ -8,17 +8,12 @@ import {
   rateRefusal,
 } from '#core/errors/limit-refusals'
 import { quoted } from '#core/errors/quoted'
-import { errorBody, type Refusal, refusal } from '#core/errors/refusal'
+import { type Refusal, refusal } from '#core/errors/refusal'
 import { formatRub, nanoRub } from '#core/ledger/money'
 import { receiptMessages } from '#core/ledger/receipt-messages'
 
 /** The task of a model, which decides the format of a request for it. */
 export type ModelType = 'chat' | 'embedding'
-
-/** The frame that ends a broken stream; SDKs raise on it. */
-export function errorFrame(refusal: Refusal, requestId: string): string {
-  return `data: ${errorBody(refusal, requestId)}\n\n`
-}
 
 /** How a prompt is made smaller. */
 const shorten = { chat: 'Shorten the prompt', embedding: 'Send fewer or shorter inputs per request' } as const

@@ -1,10 +1,11 @@
 import { describe, expect, test } from 'vitest'
 import { normaliseAnswer, writeAnswer } from '#gateway/chat/internal/plain-normaliser'
+import { chatFormat } from '#gateway/formats/chat-format'
 import { readAnswer } from '#gateway/upstream/internal/adapters/openai/answer'
 import { answerSchemaOf } from './answer-schema.ts'
 
 const options = {
-  completionId: 'chatcmpl-ours',
+  requestId: 'ours',
   model: 'openai/gpt-4o',
   createdS: 1_800_000_000,
   secrets: [],
@@ -26,7 +27,7 @@ function read(answer: unknown) {
 function written(answer: unknown) {
   const reading = read(answer)
   if (reading.kind !== 'answer') throw new Error(reading.failure.result)
-  const body = JSON.parse(writeAnswer(reading.body, usage, options.secrets))
+  const body = JSON.parse(writeAnswer(chatFormat, reading.answer, usage, options.secrets))
   expect(schema.safeParse(body).error).toBeUndefined()
   return body
 }

@@ -5,7 +5,8 @@ import { providerDocumentSchema, quirksNames, type RouteDocument } from '#core/c
 import { normaliseAnswer } from '#gateway/chat/internal/plain-normaliser'
 import { createStepReader } from '#gateway/chat/internal/step-reader'
 import { createStreamNormaliser } from '#gateway/chat/internal/stream-normaliser'
-import { readUsage } from '#gateway/exchange/usage'
+import { openAiUsageOf, readUsage } from '#gateway/exchange/usage'
+import { chatFormat } from '#gateway/formats/chat-format'
 import { parseChatRequest } from '#gateway/requests/chat-request'
 import { adaptChatRequest, findDropped } from '#gateway/upstream/chat-request'
 import { createDialect, kindOf } from '#gateway/upstream/dialect'
@@ -52,7 +53,7 @@ const folder = join(import.meta.dirname, 'cases/providers')
 const recorded: readonly Recorded[] = readdirSync(folder).map((file) =>
   JSON.parse(readFileSync(join(folder, file), 'utf8')),
 )
-const naming = { completionId: 'chatcmpl-ours', model: 'a/model', createdS: 1_800_000_000, secrets: [] }
+const naming = { requestId: 'ours', model: 'a/model', createdS: 1_800_000_000, secrets: [] }
 const answerSchema = answerSchemaOf('CreateChatCompletionResponse')
 const chunkSchema = answerSchemaOf('CreateChatCompletionStreamResponse')
 const nowMs = Date.UTC(2026, 10, 21)
@@ -126,15 +127,16 @@ type Read = { readonly choices: readonly object[]; readonly usage: unknown }
 function readPlain({ readAnswer }: ChatReading, answer: object | undefined): Read {
   const reading = normaliseAnswer(readAnswer(JSON.stringify(answer)), naming)
   if (reading.kind !== 'answer') throw new Error(reading.failure.result)
-  const zero = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 }
-  expect(answerSchema.safeParse({ ...reading.body, usage: zero }).error).toBeUndefined()
-  return { choices: reading.body.choices as readonly object[], usage: reading.usage }
+  const zero = openAiUsageOf({ input: 0, cachedInput: 0, cacheWrite: 0, output: 0, reasoning: 0 })
+  expect(answerSchema.safeParse(chatFormat.answerOf(reading.answer, zero)).error).toBeUndefined()
+  return { choices: reading.answer.choices, usage: reading.usage }
 }
 
 /** One choice per chunk, as clients read them; the stream ends well, or the test fails. */
 function readStream({ createEventReader }: ChatReading, events: readonly (object | string)[]): Read {
   const normaliser = createStreamNormaliser({
     ...naming,
+    format: chatFormat,
     reader: createEventReader(),
     choices: 1,
     usage: 'hidden',

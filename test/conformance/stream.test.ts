@@ -4,6 +4,7 @@ import OpenAI from 'openai'
 import { describe, expect, test } from 'vitest'
 import { createStepReader } from '#gateway/chat/internal/step-reader'
 import { createStreamNormaliser, type StreamStep } from '#gateway/chat/internal/stream-normaliser'
+import { chatFormat } from '#gateway/formats/chat-format'
 import { eventReader } from '#gateway/upstream/internal/adapters/openai/stream'
 import { answerSchemaOf } from './answer-schema.ts'
 
@@ -112,7 +113,8 @@ function play(
   secrets: readonly string[] = [],
 ): Played {
   const options = {
-    completionId: 'chatcmpl-ours',
+    requestId: 'ours',
+    format: chatFormat,
     model: 'openai/gpt-4o',
     createdS: 1_800_000_000,
     secrets,

@@ -1,7 +1,5 @@
+import type { FinishReason, Signed } from '../../formats/content-step.ts'
 import { fieldsOf, itemsOf, type JsonObject } from '../../wire/json-fields.ts'
-
-/** The only values of `finish_reason` that OpenAI's schema allows. */
-export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter' | 'function_call'
 
 /** Other finish reasons that providers send. */
 const finishReasons: ReadonlyMap<string, FinishReason> = new Map([
@@ -100,9 +98,6 @@ const nothingPassedOn: PassedOn = { text: '', opaqueLength: 0 }
 export function reasoningText(reasoning: string | null, { text }: PassedOn): string {
   return reasoning !== null && reasoning.length >= text.length ? reasoning : text
 }
-
-/** Gemini's unchanged signature of a call or a text. Gemini rejects a call that comes back without it. */
-export type Signed = { readonly extra_content: JsonObject }
 
 /** The signature of a call, a message or a delta, or `undefined` if it has none. */
 export function findSigned(given: JsonObject): Signed | undefined {

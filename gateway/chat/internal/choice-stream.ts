@@ -1,9 +1,9 @@
 import type { Delivered } from '../../exchange/delivered-text.ts'
+import type { ContentStep, FinishReason } from '../../formats/content-step.ts'
 import type { SecretSearch } from '../../upstream/secret-search.ts'
 import { fieldsOf, type JsonObject } from '../../wire/json-fields.ts'
 import {
   argumentsOf,
-  type FinishReason,
   finishReasonOf,
   logprobsOf,
   measureAudio,
@@ -15,10 +15,9 @@ import {
 import { createShownTexts, type ShownTexts } from './shown-texts.ts'
 import {
   createToolCallStream,
-  type ToolCallDelta,
+  type ToolCallStep,
   type ToolCallStream,
   textOfCall,
-  withText,
 } from './tool-call-stream.ts'
 
 /** One choice of a streamed answer, while it grows. */
@@ -26,7 +25,7 @@ export type ChoiceStream = {
   readonly toolCalls: ToolCallStream
   /** All content received, including what is held back or hidden. */
   readonly delivered: Delivered
-  readonly shown: ShownTexts
+  readonly shown: ShownTexts<ContentStep>
   finish: FinishReason | undefined
   /** Of `reasoning_details`. */
   detailCount: number
@@ -36,13 +35,10 @@ export type ChoiceStream = {
   functionNamed: boolean
 }
 
-/** The inside of a chunk's choice after its index, as JSON text: `"delta":{…},"finish_reason":…`. */
-export type ChoicePiece = string
+/** The result of a provider's choice: its steps in order, or why it cannot be written. */
+export type ChoiceStep = readonly ContentStep[] | 'malformed' | 'failed'
 
-/** The result of a provider's choice: chunks to write in order, or why it cannot be written. */
-export type ChoiceStep = readonly ChoicePiece[] | 'malformed' | 'failed'
-
-const nothing: readonly ChoicePiece[] = []
+const nothing: readonly ContentStep[] = []
 
 /**
  * A choice without content yet. `makeCallId` names its tool calls that come without an id; what `search`
@@ -65,44 +61,34 @@ export function createChoiceStream(
   }
 }
 
-/** The first piece of every choice. OpenAI's content is null where a tool call follows, else ''. */
-export function rolePiece(follows: 'text' | 'call'): ChoicePiece {
-  const content = follows === 'call' ? 'null' : '""'
-  return `"delta":{"role":"assistant","content":${content},"refusal":null},"finish_reason":null`
+/** The step of a text and nothing else. */
+function textStep(text: string): ContentStep {
+  return { kind: 'text', text, logprobs: null, signed: undefined }
 }
 
-/** A piece of text and nothing else. */
-export function contentPiece(content: string): ChoicePiece {
-  return `"delta":{"content":${JSON.stringify(content)}},"finish_reason":null`
-}
+const reasoningStep = (text: string): ContentStep => ({ kind: 'reasoning', text })
+const refusalStep = (text: string): ContentStep => ({ kind: 'refusal', text })
+const functionPartStep = (text: string): ContentStep => ({ kind: 'function_part', text })
 
-function reasoningPiece(reasoning: string): ChoicePiece {
-  return `"delta":{"reasoning_content":${JSON.stringify(reasoning)}},"finish_reason":null`
-}
-
-function refusalPiece(refusal: string): ChoicePiece {
-  return `"delta":{"refusal":${JSON.stringify(refusal)}},"finish_reason":null`
-}
-
-/** Takes one choice of a provider's chunk; the role is the caller's to write. After the finish nothing is taken. */
+/** Takes one choice of a provider's chunk. After the finish nothing is taken. */
 export function acceptChoice(choice: ChoiceStream, given: JsonObject): ChoiceStep {
   if (choice.finish !== undefined) return nothing
   const delta = fieldsOf(given.delta ?? {})
   const said = delta && readSaid(delta)
   if (delta === undefined || said === undefined) return 'malformed'
-  const pieces: ChoicePiece[] = []
-  addSaid(choice, said, given.logprobs, pieces)
-  if (!addToolCalls(choice, delta.tool_calls ?? undefined, pieces)) return 'malformed'
-  if (!addFunctionCall(choice, fieldsOf(delta.function_call), pieces)) return 'malformed'
+  const steps: ContentStep[] = []
+  addSaid(choice, said, given.logprobs, steps)
+  if (!addToolCalls(choice, delta.tool_calls ?? undefined, steps)) return 'malformed'
+  if (!addFunctionCall(choice, fieldsOf(delta.function_call), steps)) return 'malformed'
   // Some send "" where others send null.
   const finish = given.finish_reason || undefined
-  if (finish === undefined) return pieces
+  if (finish === undefined) return steps
   if (typeof finish !== 'string') return 'malformed'
   const last = finishChoice(choice, finish)
-  return typeof last === 'string' ? last : [...pieces, ...last]
+  return typeof last === 'string' ? last : [...steps, ...last]
 }
 
-/** The last pieces of a choice that ends for the reason that its provider gave. */
+/** The last steps of a choice that ends for the reason that its provider gave. */
 export function finishChoice(choice: ChoiceStream, given: string): ChoiceStep {
   const called = { tools: choice.toolCalls.count() > 0, function: choice.functionNamed }
   const reason = finishReasonOf(given, called)
@@ -110,63 +96,66 @@ export function finishChoice(choice: ChoiceStream, given: string): ChoiceStep {
   const rest = choice.toolCalls.end()
   if (rest === undefined) return 'malformed'
   choice.finish = reason
-  return [...releaseHeld(choice), ...rest.map(toolPiece), `"delta":{},"finish_reason":"${reason}"`]
+  return [...releaseHeld(choice), ...rest, { kind: 'finish', reason }]
 }
 
 /** The held-back content of a choice that has ended. */
-export function releaseHeld({ shown }: ChoiceStream): readonly ChoicePiece[] {
+export function releaseHeld({ shown }: ChoiceStream): readonly ContentStep[] {
   if (!shown.isHolding()) return nothing
-  const pieces: ChoicePiece[] = []
-  shown.release(pieces)
+  const steps: ContentStep[] = []
+  shown.release(steps)
   const logprobs = shown.releaseLogprobs()
-  if (logprobs !== null) pieces.push(deltaPiece({ content: '' }, logprobs))
-  return pieces
+  if (logprobs !== null) steps.push({ kind: 'text', text: '', logprobs, signed: undefined })
+  return steps
 }
 
-function addSaid(choice: ChoiceStream, said: Said, givenLogprobs: unknown, pieces: ChoicePiece[]): void {
+function addSaid(choice: ChoiceStream, said: Said, givenLogprobs: unknown, steps: ContentStep[]): void {
   const { reasoning, refusal, details, annotations } = said
   addReasoning(choice, said)
-  if (reasoning) addText(choice, 'reasoning_content', reasoning, reasoningPiece, pieces)
+  if (reasoning) addText(choice, 'reasoning_content', reasoning, reasoningStep, steps)
   if (details.length > 0) {
-    addWhole(choice, { reasoning_details: numbered(details, choice.detailCount) }, pieces)
+    const shown = showWhole(choice, 'reasoning_details', numbered(details, choice.detailCount), steps)
+    steps.push({ kind: 'details', details: shown })
     choice.detailCount += details.length
   }
-  addContent(choice, said, givenLogprobs, pieces)
+  addContent(choice, said, givenLogprobs, steps)
   if (refusal) {
     choice.delivered.output.add(refusal)
-    addText(choice, 'refusal', refusal, refusalPiece, pieces)
+    addText(choice, 'refusal', refusal, refusalStep, steps)
   }
   if (annotations.length > 0) {
     addPassedOn(choice, annotations)
-    addWhole(choice, { annotations: numbered(annotations, choice.annotationCount) }, pieces)
+    const shown = showWhole(choice, 'annotations', numbered(annotations, choice.annotationCount), steps)
+    steps.push({ kind: 'annotations', annotations: shown })
     choice.annotationCount += annotations.length
   }
-  addMedia(choice, said, pieces)
+  addMedia(choice, said, steps)
 }
 
 function addContent(
   choice: ChoiceStream,
   { content, signed }: Said,
   givenLogprobs: unknown,
-  pieces: ChoicePiece[],
+  steps: ContentStep[],
 ): void {
   const logprobs = givenLogprobs ? logprobsOf(givenLogprobs) : null
   if (content || logprobs !== null) {
     choice.delivered.output.add(content ?? '')
-    const text = choice.shown.grow('content', content ?? '', contentPiece, pieces)
+    const text = choice.shown.grow('content', content ?? '', textStep, steps)
     const shownLogprobs = logprobs && choice.shown.showLogprobs(logprobs)
-    if (signed !== undefined || shownLogprobs !== null)
-      pieces.push(deltaPiece({ content: text, ...fieldsOf(choice.shown.showNow('', signed)) }, shownLogprobs))
-    else if (text !== '') pieces.push(contentPiece(text))
-  } else if (signed !== undefined) addWhole(choice, signed, pieces)
+    const shownSigned = signed && showNow(choice, '', signed)
+    if (text !== '' || shownSigned !== undefined || shownLogprobs !== null)
+      steps.push({ kind: 'text', text, logprobs: shownLogprobs, signed: shownSigned })
+  } else if (signed !== undefined)
+    steps.push({ kind: 'signed', signed: showWhole(choice, '', signed, steps) })
   if (signed !== undefined) addPassedOn(choice, signed)
 }
 
-/** The pieces of a delta that is content and nothing else, which the caller counts as delivered. */
-export function sayContent(choice: ChoiceStream, content: string): readonly ChoicePiece[] {
-  const pieces: ChoicePiece[] = []
-  addText(choice, 'content', content, contentPiece, pieces)
-  return pieces
+/** The steps of a delta that is content and nothing else, which the caller counts as delivered. */
+export function sayContent(choice: ChoiceStream, content: string): readonly ContentStep[] {
+  const steps: ContentStep[] = []
+  addText(choice, 'content', content, textStep, steps)
+  return steps
 }
 
 /** Adds a piece of a text that grows from delta to delta. */
@@ -174,17 +163,22 @@ function addText(
   { shown }: ChoiceStream,
   field: string,
   piece: string,
-  write: (text: string) => ChoicePiece,
-  pieces: ChoicePiece[],
+  write: (text: string) => ContentStep,
+  steps: ContentStep[],
 ): void {
-  const text = shown.grow(field, piece, write, pieces)
-  if (text !== '') pieces.push(write(text))
+  const text = shown.grow(field, piece, write, steps)
+  if (text !== '') steps.push(write(text))
 }
 
-/** Adds a delta that passes as it is. */
-function addWhole({ shown }: ChoiceStream, delta: object, pieces: ChoicePiece[]): void {
-  shown.release(pieces)
-  pieces.push(deltaPiece(shown.showNow('', delta)))
+/** A value that is shown at once, behind the texts that were held back. */
+function showWhole<Value>(choice: ChoiceStream, field: string, value: Value, steps: ContentStep[]): Value {
+  choice.shown.release(steps)
+  return showNow(choice, field, value)
+}
+
+/** Only texts and names change, so the value keeps its type. */
+function showNow<Value>({ shown }: ChoiceStream, field: string, value: Value): Value {
+  return shown.showNow(field, value) as Value
 }
 
 function addReasoning({ delivered }: ChoiceStream, { reasoning, details }: Said): void {
@@ -203,24 +197,20 @@ function addPassedOn({ delivered }: ChoiceStream, value: object): void {
   delivered.media.opaqueLength += opaqueLength
 }
 
-function addMedia(choice: ChoiceStream, { images, audio }: Said, pieces: ChoicePiece[]): void {
+function addMedia(choice: ChoiceStream, { images, audio }: Said, steps: ContentStep[]): void {
   const { output, media } = choice.delivered
   if (images.length > 0) {
-    addWhole(choice, { images: numbered(images, choice.imageCount) }, pieces)
+    const shown = showWhole(choice, 'images', numbered(images, choice.imageCount), steps)
+    steps.push({ kind: 'images', images: shown })
     choice.imageCount += images.length
     media.images += images.length
   }
   if (audio !== undefined) {
-    addWhole(choice, { audio }, pieces)
+    steps.push({ kind: 'audio', audio: showWhole(choice, 'audio', audio, steps) })
     const { words, length } = measureAudio(audio)
     output.add(words)
     media.soundLength += length
   }
-}
-
-function deltaPiece(delta: unknown, logprobs: JsonObject | null = null): ChoicePiece {
-  const logprobsPiece = logprobs === null ? '' : `"logprobs":${JSON.stringify(logprobs)},`
-  return `"delta":${JSON.stringify(delta)},${logprobsPiece}"finish_reason":null`
 }
 
 /**
@@ -230,35 +220,39 @@ function numbered(items: readonly JsonObject[], from: number): readonly JsonObje
   return items.map((item, at) => (Number.isInteger(item.index) ? item : { ...item, index: from + at }))
 }
 
-function addToolCalls(choice: ChoiceStream, given: unknown, pieces: ChoicePiece[]): boolean {
+function addToolCalls(choice: ChoiceStream, given: unknown, steps: ContentStep[]): boolean {
   if (given === undefined) return true
-  const deltas = choice.toolCalls.accept(given)
-  if (deltas === undefined) return false
-  for (const delta of deltas) {
-    choice.delivered.output.add(textOfCall(delta))
-    if (delta.extra_content !== undefined) addPassedOn(choice, delta.extra_content)
-    addToolDelta(choice, delta, pieces)
+  const made = choice.toolCalls.accept(given)
+  if (made === undefined) return false
+  for (const step of made) {
+    choice.delivered.output.add(textOfCall(step))
+    const { signed } = step.kind === 'call' ? step.call : step.part
+    if (signed !== undefined) addPassedOn(choice, signed)
+    addToolStep(choice, step, steps)
   }
   return true
 }
 
-function addToolDelta(choice: ChoiceStream, delta: ToolCallDelta, pieces: ChoicePiece[]): void {
-  if ('id' in delta || delta.extra_content !== undefined) addWhole(choice, { tool_calls: [delta] }, pieces)
+function addToolStep(choice: ChoiceStream, step: ToolCallStep, steps: ContentStep[]): void {
+  if (step.kind === 'call') {
+    const { index, type, ...told } = step.call
+    steps.push({
+      kind: 'call',
+      call: { ...showWhole(choice, `tool_calls.${index}`, told, steps), index, type },
+    })
+    return
+  }
+  const { part } = step
+  const field = `tool_calls.${part.index}.arguments`
+  const write = (text: string): ContentStep => ({ kind: 'call_part', part: { ...part, text } })
+  if (part.signed === undefined) addText(choice, field, part.text, write, steps)
   else {
-    const field = `tool_calls.${delta.index}.${'custom' in delta ? 'custom.input' : 'function.arguments'}`
-    addText(choice, field, textOfCall(delta), (text) => toolPiece(withText(delta, text)), pieces)
+    const signed = showWhole(choice, `tool_calls.${part.index}`, part.signed, steps)
+    steps.push({ kind: 'call_part', part: { ...part, text: showNow(choice, field, part.text), signed } })
   }
 }
 
-function toolPiece(delta: object): ChoicePiece {
-  return `"delta":{"tool_calls":[${JSON.stringify(delta)}]},"finish_reason":null`
-}
-
-function addFunctionCall(
-  choice: ChoiceStream,
-  given: JsonObject | undefined,
-  pieces: ChoicePiece[],
-): boolean {
+function addFunctionCall(choice: ChoiceStream, given: JsonObject | undefined, steps: ContentStep[]): boolean {
   if (given === undefined) return true
   const fragment = argumentsOf(given.arguments)
   if (fragment === undefined) return false
@@ -267,14 +261,10 @@ function addFunctionCall(
     if (typeof name !== 'string' || name === '') return false
     choice.functionNamed = true
     choice.delivered.output.add(name)
-    addWhole(choice, { function_call: { name, arguments: '' } }, pieces)
+    steps.push({ kind: 'function', name: showWhole(choice, 'function_call.name', name, steps) })
   }
   if (fragment === '') return true
   choice.delivered.output.add(fragment)
-  addText(choice, 'function_call.arguments', fragment, argumentsPiece, pieces)
+  addText(choice, 'function_call.arguments', fragment, functionPartStep, steps)
   return true
-}
-
-function argumentsPiece(text: string): ChoicePiece {
-  return deltaPiece({ function_call: { arguments: text } })
 }

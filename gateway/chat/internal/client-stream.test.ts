@@ -21,6 +21,7 @@ async function open(): Promise<Opened> {
   }
   const stream = createClientStream(raw, {
     facts: () => ({ requestId: 'the-request' }),
+    keepAlive: ': keep-alive\n\n',
     keepAliveMs: 60_000,
     onFull: unwanted,
     onDrain: unwanted,

@@ -1,7 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import { type AnswerFacts, beginStream } from '../../http/answer.ts'
 import { writeChunk, writeFirstChunk } from '../../http/chunked-body.ts'
-import { keepAliveFrame } from '../../wire/keep-alive-frame.ts'
 import { type SilenceClock, startSilenceClock } from '../../wire/silence-clock.ts'
 
 /** The client's end of a streamed answer. */
@@ -19,7 +18,9 @@ export type ClientStream = {
 type ClientStreamOptions = {
   /** Asked once, when the headers leave. */
   readonly facts: () => AnswerFacts
-  /** Silence after which a comment keeps idle balancers from closing the connection. */
+  /** A frame that clients skip. */
+  readonly keepAlive: string
+  /** Silence after which it keeps idle balancers from closing the connection. */
   readonly keepAliveMs: number
   /** To write no more until `onDrain`. */
   readonly onFull: () => void
@@ -104,7 +105,8 @@ class OpenStream implements ClientStream {
     }
     beginStream(raw, this.#options.facts())
     // Between frames only: everything that is written is whole frames.
-    this.#keepAlive = startSilenceClock(this.#options.keepAliveMs, () => writeChunk(raw, keepAliveFrame))
+    const { keepAlive, keepAliveMs } = this.#options
+    this.#keepAlive = startSilenceClock(keepAliveMs, () => writeChunk(raw, keepAlive))
     return raw.destroyed || writeFirstChunk(raw, frames)
   }
 

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { openAiUsageOf } from '../../exchange/usage.ts'
+import { chatFormat } from '../../formats/chat-format.ts'
 import { readAnswer } from '../../upstream/internal/adapters/openai/answer.ts'
 import { normaliseAnswer, writeAnswer } from './plain-normaliser.ts'
 
@@ -8,7 +9,7 @@ function generatedOf(...messages: readonly object[]) {
   const reading = normaliseAnswer(
     readAnswer(JSON.stringify({ choices: messages.map((message) => ({ message })) })),
     {
-      completionId: 'chatcmpl-1',
+      requestId: '1',
       model: 'demo/echo',
       createdS: 1,
       secrets: [],
@@ -43,7 +44,7 @@ test.each([
 })
 
 test('an answer behind a byte order mark is read', () => {
-  const options = { completionId: 'chatcmpl-1', model: 'demo/echo', createdS: 1, secrets: [] }
+  const options = { requestId: '1', model: 'demo/echo', createdS: 1, secrets: [] }
   const answer = JSON.stringify({ choices: [{ message: { content: 'Hello' } }] })
   expect(normaliseAnswer(readAnswer(`\uFEFF${answer}`), options)).toEqual(
     normaliseAnswer(readAnswer(answer), options),
@@ -71,13 +72,13 @@ test.each([
     { index: second, message: { content: 'b' } },
   ]
   const reading = normaliseAnswer(readAnswer(JSON.stringify({ choices })), {
-    completionId: 'chatcmpl-1',
+    requestId: '1',
     model: 'demo/echo',
     createdS: 1,
     secrets: [],
   })
   expect(reading).toMatchObject({
-    body: { choices: shown.map((content, index) => ({ index, message: { content } })) },
+    answer: { choices: shown.map((content, index) => ({ index, message: { content } })) },
   })
 })
 
@@ -86,10 +87,10 @@ describe("a provider's credential", () => {
   const usage = openAiUsageOf({ input: 1, cachedInput: 0, cacheWrite: 0, output: 2, reasoning: 0 })
 
   function written(choice: object, secrets: readonly string[], fields: object = {}): string {
-    const options = { completionId: 'chatcmpl-1', model: 'demo/echo', createdS: 1, secrets }
+    const options = { requestId: '1', model: 'demo/echo', createdS: 1, secrets }
     const reading = normaliseAnswer(readAnswer(JSON.stringify({ ...fields, choices: [choice] })), options)
     return reading.kind === 'answer'
-      ? writeAnswer(reading.body, usage, secrets)
+      ? writeAnswer(chatFormat, reading.answer, usage, secrets)
       : expect.fail(reading.failure.result)
   }
 

@@ -1,9 +1,10 @@
 import type { DeliveredMedia, Generated } from '../../exchange/delivered-text.ts'
-import type { OpenAiUsage } from '../../exchange/usage.ts'
+import type { ApiFormat, FormatAnswer } from '../../formats/api-format.ts'
 import { type Failure, failureOfBadAnswer, failureOfErrorBody } from '../../upstream/failure.ts'
 import type { WholeAnswer } from '../../upstream/provider-adapter.ts'
 import { type SecretSearch, searchFor } from '../../upstream/secret-search.ts'
 import { fieldsOf, itemsOf, type JsonObject } from '../../wire/json-fields.ts'
+import type { OpenAiUsage } from '../../wire/openai-usage.ts'
 import {
   argumentsOf,
   extrasOf,
@@ -20,8 +21,7 @@ import {
 } from './answer-fields.ts'
 
 export type PlainOptions = {
-  /** `chatcmpl-<request id>`, as in streams. */
-  readonly completionId: string
+  readonly requestId: string
   /** The model that ran, by the name that clients use. */
   readonly model: string
   readonly createdS: number
@@ -32,8 +32,8 @@ export type PlainOptions = {
 export type PlainReading =
   | {
       readonly kind: 'answer'
-      /** The answer without its usage, with every field that OpenAI's schema requires. */
-      readonly body: JsonObject
+      /** The answer without its usage; its choices have every field that OpenAI's schema requires. */
+      readonly answer: FormatAnswer
       /** The provider's usage as it came; `undefined` when none came. */
       readonly usage: unknown
       /** The generated content, for an estimate if usage is missing. */
@@ -51,24 +51,17 @@ export function normaliseAnswer(reading: WholeAnswer, options: PlainOptions): Pl
   const indexes = indexesOf(given)
   const search = searchFor(options.secrets)
   for (const [position, item] of given.entries()) {
-    const choice = readChoice(item, indexes[position] ?? position, options.completionId, search)
+    const choice = readChoice(item, indexes[position] ?? position, options.requestId, search)
     if (typeof choice === 'string')
       return choice === 'failed' ? failedAnswer(answer) : bad('malformed_answer')
     choices.push(choice)
   }
   choices.sort((a, b) => a.index - b.index)
-  const { completionId: id, createdS: created, model } = options
+  const { requestId, createdS, model } = options
+  const extras = { ...extrasOf(answer), ...notesOf(answer) }
   return {
     kind: 'answer',
-    body: {
-      id,
-      object: 'chat.completion',
-      created,
-      model,
-      ...extrasOf(answer),
-      ...notesOf(answer),
-      choices: choices.map(({ shown }) => shown),
-    },
+    answer: { requestId, createdS, model, extras, choices: choices.map(({ shown }) => shown) },
     usage,
     generated: {
       output: choices.map(({ output }) => output).join(''),
@@ -83,16 +76,21 @@ export function normaliseAnswer(reading: WholeAnswer, options: PlainOptions): Pl
 }
 
 /** The whole answer as JSON, with the usage that is charged and without the provider's secrets. */
-export function writeAnswer(body: JsonObject, usage: OpenAiUsage, secrets: readonly string[]): string {
+export function writeAnswer(
+  format: ApiFormat,
+  answer: FormatAnswer,
+  usage: OpenAiUsage,
+  secrets: readonly string[],
+): string {
   const search = searchFor(secrets)
-  const answer = { ...body, usage }
-  return search === undefined ? JSON.stringify(answer) : search.write(answer)
+  const written = format.answerOf(answer, usage)
+  return search === undefined ? JSON.stringify(written) : search.write(written)
 }
 
 /** The first part of each choice's texts, as if it had ended there for its length; the very same answer where `share` is 1. */
-export function cutAnswer(body: JsonObject, share: number): JsonObject {
-  if (share >= 1) return body
-  return { ...body, choices: itemsOf(body.choices).map((choice) => cutChoice(fieldsOf(choice) ?? {}, share)) }
+export function cutAnswer(answer: FormatAnswer, share: number): FormatAnswer {
+  if (share >= 1) return answer
+  return { ...answer, choices: answer.choices.map((choice) => cutChoice(choice, share)) }
 }
 
 /** Half a call could not be made, and of what is signed or encoded no part is worth anything. */
@@ -131,14 +129,17 @@ function indexesOf(choices: readonly unknown[]): readonly number[] {
 function readChoice(
   item: unknown,
   index: number,
-  completionId: string,
+  requestId: string,
   search: SecretSearch | undefined,
 ): Choice | 'malformed' | 'failed' {
   const given = fieldsOf(item)
   const message = fieldsOf(given?.message)
   const said = message && readSaid(message)
   if (given === undefined || message === undefined || said === undefined) return 'malformed'
-  const calls = readToolCalls(message.tool_calls ?? [], (call) => `call_${completionId}_${index}_${call}`)
+  const calls = readToolCalls(
+    message.tool_calls ?? [],
+    (call) => `call_chatcmpl-${requestId}_${index}_${call}`,
+  )
   const call = fieldsOf(message.function_call)
   const functionCall = call === undefined ? null : readFunction(call)
   if (calls === undefined || functionCall === undefined) return 'malformed'

@@ -8,7 +8,7 @@ const key = 'hunter2-canary-88'
 /** A choice whose provider has these secrets, and what its client reads of each field. */
 function start(...secrets: readonly string[]) {
   const search = searchFor(secrets) ?? expect.fail('nothing to search for')
-  const shown = createShownTexts(search)
+  const shown = createShownTexts<string>(search)
   const written: string[] = []
   const write = (field: string) => (text: string) => `${field}:${text}`
   return {

@@ -10,32 +10,32 @@ import { textOfTokens } from './answer-fields.ts'
  * characters than the secret has. They are released when the text continues, another text does, or the choice
  * ends. Nearly all pieces are shown at once.
  */
-export type ShownTexts = {
+export type ShownTexts<Step> = {
   /** Whether this piece of `field` can be shown as it is, and nothing is held back. */
   isClear(field: string, piece: string): boolean
   /** Some content is not shown yet. */
   isHolding(): boolean
   /**
    * The text to show of `field` now that it has grown by `piece`. The held-back text of another field goes to
-   * `pieces` first.
+   * `steps` first.
    */
-  grow(field: string, piece: string, write: (text: string) => string, pieces: string[]): string
+  grow(field: string, piece: string, write: (text: string) => Step, steps: Step[]): string
   /** A value to be shown at once, since readers take each of its kind for a whole: what completes a secret is hidden. */
   showNow(field: string, value: unknown): unknown
   /** The log probabilities to show with a piece. Those of held text wait for it, those of a secret are not shown. */
   showLogprobs(given: JsonObject): JsonObject | null
-  /** Puts what is held back into `pieces`. */
-  release(pieces: string[]): void
+  /** Puts what is held back into `steps`. */
+  release(steps: Step[]): void
   /** The log probabilities that still wait, once no more will come. */
   releaseLogprobs(): JsonObject | null
 }
 
 /** Without a `search` everything is shown. */
-export function createShownTexts(search: SecretSearch | undefined): ShownTexts {
-  return search === undefined ? everything : new SearchedTexts(search)
+export function createShownTexts<Step>(search: SecretSearch | undefined): ShownTexts<Step> {
+  return search === undefined ? everything : new SearchedTexts<Step>(search)
 }
 
-const everything: ShownTexts = {
+const everything: ShownTexts<unknown> = {
   isClear: () => true,
   isHolding: () => false,
   grow: (_field, piece) => piece,
@@ -48,14 +48,12 @@ const everything: ShownTexts = {
 /** Fields of one choice whose ends are remembered: as many as it may have tool calls. */
 const endsMax = 1024
 
-class SearchedTexts implements ShownTexts {
+class SearchedTexts<Step> implements ShownTexts<Step> {
   readonly #search: SecretSearch
   /** Of fields that end with the beginning of a secret, shown or held back. */
   #ends: Map<string, OpenEnd> | undefined
   /** Of one field at most, to keep the order of the content. */
-  #held:
-    | { readonly field: string; readonly end: OpenEnd; readonly write: (text: string) => string }
-    | undefined
+  #held: { readonly field: string; readonly end: OpenEnd; readonly write: (text: string) => Step } | undefined
   #waiting: Waiting = nothingWaiting
 
   constructor(search: SecretSearch) {
@@ -70,8 +68,8 @@ class SearchedTexts implements ShownTexts {
     return this.#held !== undefined || this.#waiting !== nothingWaiting
   }
 
-  grow(field: string, piece: string, write: (text: string) => string, pieces: string[]): string {
-    if (this.#held?.field !== field) this.release(pieces)
+  grow(field: string, piece: string, write: (text: string) => Step, steps: Step[]): string {
+    if (this.#held?.field !== field) this.release(steps)
     if (this.isClear(field, piece)) return piece
     const end = this.#endOf(field)
     const shown = end.grow(piece)
@@ -120,11 +118,11 @@ class SearchedTexts implements ShownTexts {
     return tokens.map((token) => mapTexts(token, { text: this.#search.hide, name: this.#search.hide }))
   }
 
-  release(pieces: string[]): void {
+  release(steps: Step[]): void {
     if (this.#held === undefined) return
     const { end, write } = this.#held
     this.#held = undefined
-    pieces.push(write(end.release()))
+    steps.push(write(end.release()))
   }
 
   releaseLogprobs(): JsonObject | null {

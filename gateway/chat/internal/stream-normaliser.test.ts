@@ -1,14 +1,15 @@
 import { describe, expect, test } from 'vitest'
 import { openAiUsageOf } from '../../exchange/usage.ts'
+import { chatFormat } from '../../formats/chat-format.ts'
 import { estimateText } from '../../tokens/token-estimate.ts'
 import { eventReader } from '../../upstream/internal/adapters/openai/stream.ts'
-import { keepAliveFrame } from '../../wire/keep-alive-frame.ts'
 import { createStreamNormaliser } from './stream-normaliser.ts'
 
 function start(usage: 'shown' | 'hidden' = 'hidden', choices = 1, secrets: readonly string[] = []) {
   return createStreamNormaliser({
     reader: eventReader,
-    completionId: 'chatcmpl-1',
+    format: chatFormat,
+    requestId: '1',
     model: 'demo/echo',
     createdS: 1,
     choices,
@@ -229,7 +230,7 @@ test('the finish frames are the usage with its cost, where it was asked for, and
 })
 
 test('a comment is a separate frame', () => {
-  expect(keepAliveFrame).toMatch(/^:.*\n\n$/)
+  expect(chatFormat.keepAlive).toMatch(/^:.*\n\n$/)
 })
 
 describe('bytes of an event that differs from an earlier one only in its text', () => {

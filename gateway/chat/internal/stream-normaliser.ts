@@ -1,5 +1,6 @@
 import { createDelivered, type Delivered } from '../../exchange/delivered-text.ts'
-import type { OpenAiUsage } from '../../exchange/usage.ts'
+import type { ApiFormat, StreamWriter } from '../../formats/api-format.ts'
+import type { ContentStep } from '../../formats/content-step.ts'
 import {
   type Failure,
   failureOfBadAnswer,
@@ -9,17 +10,15 @@ import {
 import type { EventReader } from '../../upstream/provider-adapter.ts'
 import { type SecretSearch, searchFor } from '../../upstream/secret-search.ts'
 import { fieldsOf, type JsonObject } from '../../wire/json-fields.ts'
+import type { OpenAiUsage } from '../../wire/openai-usage.ts'
 import { extrasOf, findModeration } from './answer-fields.ts'
 import {
   acceptChoice,
-  type ChoicePiece,
   type ChoiceStep,
   type ChoiceStream,
-  contentPiece,
   createChoiceStream,
   finishChoice,
   releaseHeld,
-  rolePiece,
   sayContent,
 } from './choice-stream.ts'
 import {
@@ -34,8 +33,10 @@ import {
 export type StreamOptions = {
   /** Of the provider's API. */
   readonly reader: EventReader
-  /** Of every chunk: `chatcmpl-<request id>`. A provider's own id would change with every fallback. */
-  readonly completionId: string
+  /** Of the client's API. */
+  readonly format: ApiFormat
+  /** Every frame's id is made of it. A provider's own id would change with every fallback. */
+  readonly requestId: string
   /** The model that ran, by the name that clients use. */
   readonly model: string
   readonly createdS: number
@@ -95,13 +96,11 @@ export type StreamNormaliser = {
 
 type State = {
   readonly options: StreamOptions
+  readonly writer: StreamWriter
   readonly search: SecretSearch | undefined
   readonly delivered: StreamNormaliser['delivered']
   readonly choices: ChoiceStream[]
-  /** Choices whose role was written: always the first so many. */
-  openCount: number
-  /** The beginning of every chunk, made at the first one. */
-  head: string
+  hasWritten: boolean
   extras: JsonObject
   /** The last moderation result that the provider sent. */
   moderation: JsonObject | undefined
@@ -129,13 +128,16 @@ const nothing: StreamStep = { kind: 'nothing' }
  */
 export function createStreamNormaliser(options: StreamOptions): StreamNormaliser {
   const delivered = createDelivered()
+  const search = searchFor(options.secrets)
+  const { format, requestId, model, createdS, usage } = options
+  const writeJson = search === undefined ? JSON.stringify : search.write
   const state: State = {
     options,
-    search: searchFor(options.secrets),
+    writer: format.createStreamWriter({ requestId, model, createdS, usage, writeJson }),
+    search,
     delivered,
     choices: [],
-    openCount: 0,
-    head: '',
+    hasWritten: false,
     extras: {},
     moderation: undefined,
     usage: undefined,
@@ -151,8 +153,7 @@ export function createStreamNormaliser(options: StreamOptions): StreamNormaliser
     end: () => (state.isOver ? nothing : conclude(state, endOfBody(state))),
     endAtLimit: () => endAtLimit(state),
     heldFrames: () => heldFrames(state),
-    finishFrames: (usage, costRub) =>
-      `${moderationFrame(state)}${options.usage === 'shown' ? usageFrame(state, { ...usage, cost_rub: costRub }) : ''}data: [DONE]\n\n`,
+    finishFrames: (charged, costRub) => state.writer.end(charged, costRub, state.moderation),
     finished: () => state.finished,
     usage: () => (state.usage?.atLength === lengthOf(delivered) ? state.usage.given : undefined),
   }
@@ -185,26 +186,48 @@ function acceptChunk(state: State, data: string, { chunk, usage }: Chunk): Strea
   const given = chunk.choices ?? []
   if (!Array.isArray(given)) return failed(failureOfBadAnswer('malformed_chunk'))
   // Only the first chunk's extras are kept: all chunks have the same.
-  if (state.head === '') state.extras = { ...state.extras, ...extrasOf(chunk) }
+  if (!state.hasWritten) noteExtras(state, extrasOf(chunk))
   state.moderation = findModeration(chunk) ?? state.moderation
   let text = ''
+  let onlyText: string | undefined
   for (const item of given) {
-    const step = acceptItem(state, item)
-    if (typeof step !== 'string') return step
-    text += step
+    const steps = acceptItem(state, item)
+    if ('kind' in steps) return steps
+    text += writeSteps(state, steps)
+    onlyText = given.length === 1 ? textOf(steps) : undefined
   }
   if (usage !== undefined) state.usage = { given: usage, atLength: lengthOf(state.delivered) }
-  else if (given.length === 1) learnTemplate(state, data, given[0], text)
+  else if (onlyText !== undefined) learnTemplate(state, data, given[0], onlyText)
   return text === '' ? nothing : { kind: 'frames', text }
+}
+
+function noteExtras(state: State, extras: JsonObject): void {
+  state.extras = { ...state.extras, ...extras }
+  state.writer.note(state.extras)
+}
+
+/** The next steps of one choice. */
+type ChoiceSteps = { readonly index: number; readonly steps: readonly ContentStep[] }
+
+function writeSteps(state: State, { index, steps }: ChoiceSteps): string {
+  if (steps.length === 0) return ''
+  state.hasWritten = true
+  return state.writer.write(index, steps)
+}
+
+/** The text of steps that are a text and nothing else. */
+function textOf({ steps: [first, second] }: ChoiceSteps): string | undefined {
+  if (first?.kind !== 'text' || second !== undefined) return undefined
+  return first.logprobs === null && first.signed === undefined ? first.text : undefined
 }
 
 /** Remembers what is around the text of a chunk from which nothing but that text was written. */
 function learnTemplate(state: State, data: string, item: unknown, written: string): void {
   const index = Number(fieldsOf(item)?.index ?? 0)
   const content = fieldsOf(fieldsOf(item)?.delta)?.content
-  if (typeof content !== 'string' || written !== contentFrame(state, index, content)) return
-  const theirs = findTemplate(data, content)
-  const ours = findTemplate(written, content)
+  if (content !== written) return
+  const theirs = findTemplate(data, written)
+  const ours = state.writer.textFrame(index)
   const choice = state.choices[index]
   if (choice !== undefined && theirs !== undefined && ours !== undefined)
     state.template = { choice, theirs, theirEvent: eventTemplateOf(theirs), ours }
@@ -229,80 +252,61 @@ function sayInTemplate(
   state.delivered.output.add(content)
   if (choice.shown.isClear('content', content))
     return { kind: 'frames', text: ours.before + content + ours.after }
-  const text = framesOf(state, state.choices.indexOf(choice), sayContent(choice, content))
+  const text = writeSteps(state, { index: state.choices.indexOf(choice), steps: sayContent(choice, content) })
   return text === '' ? nothing : { kind: 'frames', text }
-}
-
-function contentFrame(state: State, index: number, content: string): string {
-  return framesOf(state, index, [contentPiece(content)])
 }
 
 function lengthOf({ output, reasoning, media }: Delivered): number {
   return output.length() + reasoning.length() + media.images + media.soundLength + media.opaqueLength
 }
 
-/** The frames of one choice of a chunk, or the failure that it is. */
-function acceptItem(state: State, item: unknown): string | StreamStep {
+/** The steps of one choice of a chunk, or the failure that it is. */
+function acceptItem(state: State, item: unknown): ChoiceSteps | StreamStep {
   const given = fieldsOf(item)
   const index = given?.index ?? 0
   if (given === undefined || !isIndex(index, state.options.choices))
     return failed(failureOfBadAnswer('malformed_chunk'))
   const choice = findChoice(state, index)
-  const step = acceptChoice(choice, given)
-  if (typeof step === 'string') return failed(failureOf(step))
-  return step.length === 0 ? '' : openUpTo(state, index) + framesOf(state, index, step)
+  const steps = acceptChoice(choice, given)
+  return typeof steps === 'string' ? failed(failureOf(steps)) : { index, steps }
 }
 
 function findChoice(state: State, index: number): ChoiceStream {
   const known = state.choices[index]
   if (known !== undefined) return known
   const next = state.choices.length
-  const makeCallId = (call: number) => `call_${state.options.completionId}_${next}_${call}`
+  const makeCallId = (call: number) => `call_chatcmpl-${state.options.requestId}_${next}_${call}`
   state.choices.push(createChoiceStream(state.delivered, state.search, makeCallId))
   return findChoice(state, index)
 }
 
-/** Roles, once each, of this choice and of all before it: SDKs append choices in the order in which they come. */
-function openUpTo(state: State, index: number): string {
-  let text = ''
-  for (; state.openCount <= index; state.openCount += 1) {
-    const calls = state.choices[state.openCount]?.toolCalls.count() ?? 0
-    text += framesOf(state, state.openCount, [rolePiece(calls > 0 ? 'call' : 'text')])
-  }
-  return text
-}
-
 /** `[DONE]` vouches for the answer: a choice that began and has no finish reason gets one, or SDKs would raise. */
 function endByProvider(state: State): StreamStep {
-  const hasSaid = state.openCount > 0 || state.choices.some(({ shown }) => shown.isHolding())
+  const hasSaid = state.hasWritten || state.choices.some(({ shown }) => shown.isHolding())
   if (!hasSaid) return failed(failureOfBadAnswer('empty_answer'))
-  let text = openUpTo(state, state.choices.length - 1)
+  let text = ''
   for (const [index, choice] of state.choices.entries()) {
     if (choice.finish !== undefined) continue
-    const step = finishChoice(choice, 'stop')
-    if (typeof step === 'string') return failed(failureOf(step))
-    text += framesOf(state, index, step)
+    const steps = finishChoice(choice, 'stop')
+    if (typeof steps === 'string') return failed(failureOf(steps))
+    text += writeSteps(state, { index, steps })
   }
   return { kind: 'ended', text }
 }
 
-const lengthPiece: ChoicePiece = '"delta":{},"finish_reason":"length"'
+const lengthSteps: readonly ContentStep[] = [{ kind: 'finish', reason: 'length' }]
 
 /** Written from nothing: half a tool call could not be finished as the provider would have. */
 function endAtLimit(state: State): string {
   state.isOver = true
-  heldFrames(state) // beyond the limit, too
-  const text = openUpTo(state, Math.max(0, state.choices.length - 1))
-  return text + state.choices.map((_, index) => framesOf(state, index, [lengthPiece])).join('')
+  for (const choice of state.choices) releaseHeld(choice) // beyond the limit, too
+  return state.choices.map((_, index) => writeSteps(state, { index, steps: lengthSteps })).join('')
 }
 
 function heldFrames(state: State): string {
-  let text = ''
-  for (const [index, choice] of state.choices.entries()) {
-    const pieces = releaseHeld(choice)
-    if (pieces.length > 0) text += openUpTo(state, index) + framesOf(state, index, pieces)
-  }
-  return text
+  return state.choices
+    .map((choice, index) => writeSteps(state, { index, steps: releaseHeld(choice) }))
+    .join('')
 }
 
 function endOfBody(state: State): StreamStep {
@@ -312,35 +316,6 @@ function endOfBody(state: State): StreamStep {
 function finishedOf({ choices, options }: State): Finished {
   if (choices.length === 0 || choices.some((choice) => choice.finish === undefined)) return 'no'
   return choices.length < options.choices ? 'begun' : 'all'
-}
-
-function framesOf(state: State, index: number, pieces: readonly ChoicePiece[]): string {
-  state.head ||= headOf(state)
-  const tail = state.options.usage === 'shown' ? '}],"usage":null}\n\n' : '}]}\n\n'
-  let text = ''
-  for (const piece of pieces) text += `${state.head}{"index":${index},${piece}${tail}`
-  return text
-}
-
-/** In a separate chunk, and never after the usage: SDKs take the last chunk's, and it would be null. */
-function moderationFrame(state: State): string {
-  if (state.moderation === undefined) return ''
-  const usage = state.options.usage === 'shown' ? ',"usage":null' : ''
-  return `${state.head || headOf(state)}],"moderation":${writeShown(state, state.moderation)}${usage}}\n\n`
-}
-
-function usageFrame(state: State, usage: object): string {
-  return `${state.head || headOf(state)}],"usage":${JSON.stringify(usage)}}\n\n`
-}
-
-function headOf(state: State): string {
-  const { completionId: id, createdS: created, model } = state.options
-  const fields = writeShown(state, { id, object: 'chat.completion.chunk', created, model, ...state.extras })
-  return `data: ${fields.slice(0, -1)},"choices":[`
-}
-
-function writeShown({ search }: State, value: object): string {
-  return search === undefined ? JSON.stringify(value) : search.write(value)
 }
 
 function failureOf(step: Extract<ChoiceStep, string>): Failure {

@@ -1,19 +1,14 @@
+import type { CallPart, CallStart, Signed } from '../../formats/content-step.ts'
 import { fieldsOf, type JsonObject } from '../../wire/json-fields.ts'
-import { argumentsOf, findSigned, type Signed } from './answer-fields.ts'
+import { argumentsOf, findSigned } from './answer-fields.ts'
 
 /**
- * A delta of one tool call as strict clients want it: the first names it, the others only carry arguments, or the input
+ * A step of one tool call as strict clients want it: the first names it, the others only carry arguments, or the input
  * of a custom tool, which is free text. One of them carries the call's signature, where it has one.
  */
-export type ToolCallDelta = Partial<Signed> & (NamingDelta | FragmentDelta)
-type NamingDelta = { readonly index: number; readonly id: string } & (
-  | { readonly type: 'function'; readonly function: { readonly name: string; readonly arguments: '' } }
-  | { readonly type: 'custom'; readonly custom: { readonly name: string; readonly input: '' } }
-)
-type FragmentDelta = { readonly index: number } & (
-  | { readonly function: { readonly arguments: string } }
-  | { readonly custom: { readonly input: string } }
-)
+export type ToolCallStep =
+  | { readonly kind: 'call'; readonly call: CallStart }
+  | { readonly kind: 'call_part'; readonly part: CallPart }
 
 /** Calls of one choice beyond this are refused: no model makes so many, and each costs memory. */
 const callsMax = 1024
@@ -33,15 +28,15 @@ type Call = {
 }
 
 export type ToolCallStream = {
-  /** The deltas to write for a provider's `tool_calls`, or `undefined` if they are invalid. */
-  accept(given: unknown): readonly ToolCallDelta[] | undefined
+  /** The steps of a provider's `tool_calls`, or `undefined` if they are invalid. */
+  accept(given: unknown): readonly ToolCallStep[] | undefined
   /** Calls named so far. */
   count(): number
   /**
-   * The deltas to write at the end: `{}` for a function that never got arguments. `undefined`: a call without
+   * The steps at the end: `{}` for a function that never got arguments. `undefined`: a call without
    * a name.
    */
-  end(): readonly ToolCallDelta[] | undefined
+  end(): readonly ToolCallStep[] | undefined
 }
 
 /**
@@ -54,7 +49,7 @@ export function createToolCallStream(makeId: (index: number) => string): ToolCal
   const calls: Call[] = []
   let named = 0
 
-  function acceptOne(given: JsonObject): readonly ToolCallDelta[] | undefined {
+  function acceptOne(given: JsonObject): readonly ToolCallStep[] | undefined {
     const custom = fieldsOf(given.custom)
     const fields = custom ?? fieldsOf(given.function) ?? {}
     const upstreamIndex = Number.isInteger(given.index) ? Number(given.index) : undefined
@@ -78,21 +73,20 @@ export function createToolCallStream(makeId: (index: number) => string): ToolCal
     return start(call, name)
   }
 
-  function start(call: Call, name: string): readonly ToolCallDelta[] {
+  function start(call: Call, name: string): readonly ToolCallStep[] {
     const index = named
     named += 1
     call.index = index
-    const first = {
-      ...namingOf(call.kind, index, call.upstreamId ?? makeId(index), name),
-      ...takeSigned(call),
-    }
-    return call.early === '' ? [first] : [first, fragmentOf(call, index, call.early)]
+    const id = call.upstreamId ?? makeId(index)
+    const started = { index, id, type: call.kind, name, signed: takeSigned(call) }
+    const first: ToolCallStep = { kind: 'call', call: started }
+    return call.early === '' ? [first] : [first, partOf(call, index, call.early)]
   }
 
   return {
     accept(given) {
       if (!Array.isArray(given)) return undefined
-      const deltas: ToolCallDelta[] = []
+      const deltas: ToolCallStep[] = []
       for (const item of given) {
         const fields = fieldsOf(item)
         const made = fields && acceptOne(fields)
@@ -103,26 +97,19 @@ export function createToolCallStream(makeId: (index: number) => string): ToolCal
     },
     count: () => named,
     end() {
-      const deltas: ToolCallDelta[] = []
+      const deltas: ToolCallStep[] = []
       for (const { index, kind, hasArguments } of calls) {
         if (index === undefined) return undefined
-        if (!hasArguments && kind === 'function') deltas.push({ index, function: { arguments: '{}' } })
+        if (!hasArguments && kind === 'function') deltas.push(partOf({ kind }, index, '{}'))
       }
       return deltas
     },
   }
 }
 
-/** The text that a delta adds to the response: the name of its call, or a part of its arguments or input. */
-export function textOfCall(delta: ToolCallDelta): string {
-  if ('id' in delta) return delta.type === 'custom' ? delta.custom.name : delta.function.name
-  return 'custom' in delta ? delta.custom.input : delta.function.arguments
-}
-
-/** The same piece of a call with another text. */
-export function withText(delta: FragmentDelta, text: string): FragmentDelta {
-  const { index } = delta
-  return 'custom' in delta ? { index, custom: { input: text } } : { index, function: { arguments: text } }
+/** The text that a step adds to the response: the name of its call, or a part of its arguments or input. */
+export function textOfCall(step: ToolCallStep): string {
+  return step.kind === 'call' ? step.call.name : step.part.text
 }
 
 /** The call that a delta goes on with; `undefined` if it starts another one. */
@@ -154,22 +141,18 @@ function newCall(upstreamIndex: number | undefined, upstreamId: string | undefin
   }
 }
 
-function goOn(call: Call, index: number, fragment: string): readonly ToolCallDelta[] {
+function goOn(call: Call, index: number, fragment: string): readonly ToolCallStep[] {
   const signed = takeSigned(call)
-  if (signed !== undefined) return [{ ...fragmentOf(call, index, fragment), ...signed }]
-  return fragment === '' ? [] : [fragmentOf(call, index, fragment)]
+  return fragment === '' && signed === undefined ? [] : [partOf(call, index, fragment, signed)]
 }
 
-function namingOf(kind: Call['kind'], index: number, id: string, name: string): NamingDelta {
-  return kind === 'custom'
-    ? { index, id, type: kind, custom: { name, input: '' } }
-    : { index, id, type: kind, function: { name, arguments: '' } }
-}
-
-function fragmentOf({ kind }: Call, index: number, fragment: string): FragmentDelta {
-  return kind === 'custom'
-    ? { index, custom: { input: fragment } }
-    : { index, function: { arguments: fragment } }
+function partOf(
+  { kind }: Pick<Call, 'kind'>,
+  index: number,
+  text: string,
+  signed: Signed | undefined = undefined,
+): ToolCallStep {
+  return { kind: 'call_part', part: { index, type: kind, text, signed } }
 }
 
 /** The signature that is still to be written, once. */

@@ -1,0 +1,59 @@
+import type { Refusal } from '#core/errors/refusal'
+import type { JsonObject } from '../wire/json-fields.ts'
+import type { OpenAiUsage } from '../wire/openai-usage.ts'
+import type { ContentStep } from './content-step.ts'
+
+/**
+ * One API that clients speak: how a response, a stream and a rejection are written. Hiding the provider's credential and
+ * measuring the delivered content happen before.
+ */
+export type ApiFormat = {
+  /** The response's id, made of its request's: one number finds everything. */
+  readonly idOf: (requestId: string) => string
+  /** A frame of a stream that clients skip. */
+  readonly keepAlive: string
+  /** The body of a rejection. */
+  readonly writeError: (refusal: Refusal, requestId: string) => string
+  /** The frames that end a broken stream. */
+  readonly writeStreamError: (refusal: Refusal, requestId: string) => string
+  /** A whole response with the usage that is charged, as JSON has it. */
+  readonly answerOf: (answer: FormatAnswer, usage: OpenAiUsage) => JsonObject
+  readonly createStreamWriter: (stream: FormatStream) => StreamWriter
+}
+
+/** Facts about a response that every format shows. */
+type FormatFacts = {
+  readonly requestId: string
+  /** The model that ran, by the name that clients use. */
+  readonly model: string
+  readonly createdS: number
+}
+
+/** A whole response in OpenAI's terms. */
+export type FormatAnswer = FormatFacts & {
+  readonly choices: readonly JsonObject[]
+  /** Fields about all of it: `system_fingerprint`, `service_tier`, `metadata`, `moderation`. */
+  readonly extras: JsonObject
+}
+
+export type FormatStream = FormatFacts & {
+  /** Whether the client asked for usage. */
+  readonly usage: 'shown' | 'hidden'
+  /** JSON without the provider's credential. */
+  readonly writeJson: (value: object) => string
+}
+
+/** Writes one stream. What it returns are whole frames, which leave in this order. */
+export type StreamWriter = {
+  /** Fields about all of the response, before anything is written. */
+  note(extras: JsonObject): void
+  /** The next steps of one choice, one or more; `''` where the format waits for what follows. */
+  write(choice: number, steps: readonly ContentStep[]): string
+  /**
+   * What is around a text in its frame, where that is the same for each text that continues the last one; `undefined`:
+   * each needs `write`. A text is written between the two as JSON has it.
+   */
+  textFrame(choice: number): { readonly before: string; readonly after: string } | undefined
+  /** The end of a whole response, once its charge is settled. */
+  end(usage: OpenAiUsage, costRub: string, moderation: JsonObject | undefined): string
+}
