@@ -105,8 +105,8 @@ export async function startUpstream(
     })
     const scripted = answers.get(model) ?? [api.hello]
     const chosen = scripted[Math.min(attempt, scripted.length - 1)] ?? api.hello
-    const script = typeof chosen === 'function' ? chosen(received, attempt) : chosen
-    await play(rejection ?? script, received, response)
+    const script = rejection ?? (typeof chosen === 'function' ? chosen(received, attempt) : chosen)
+    await play(script, received, response)
   }
 
   const { certificate } = settings
