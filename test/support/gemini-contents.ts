@@ -36,7 +36,7 @@ export function findContentsFault(
 export function findContentFault(content: Fields, path: string, model: GeminiModel): GeminiFault | undefined {
   const parts = partsOf(content)
   if (parts.length === 0) return invalidField(`${path}.parts`, 'contents.parts must not be empty.')
-  // https://github.com/google/generative-ai-docs, and reports of each word: only a missing role is a user's.
+  // No role is a user's: only Vertex rejects that.
   if (!roles.includes(content.role as string | undefined))
     return invalid('Please use a valid role: user, model.')
   // Only a user's turn may have a result.
@@ -49,14 +49,14 @@ function findPartFault(part: Fields, path: string, model: GeminiModel): GeminiFa
   if (!oneofs.Part?.data?.some((member) => part[member] !== undefined))
     return invalidField(`${path}.data`, "required oneof field 'data' must have one initialized field")
   return firstFault(
-    () => (functionCall === undefined ? undefined : findNameFault(functionCall, `${path}.function_call`)),
+    () => (functionCall !== undefined && !fieldsOf(functionCall).name ? invalidArgument : undefined),
     () =>
       functionResponse === undefined
         ? undefined
-        : findNameFault(functionResponse, `${path}.function_response`),
+        : findNameFault(fieldsOf(functionResponse), `${path}.function_response`),
     () => (inlineData === undefined ? undefined : findMediaFault(fieldsOf(inlineData))),
     () => (fileData === undefined ? undefined : findFileFault(fieldsOf(fileData), model)),
-    // Of any part, in any turn: https://github.com/earendil-works/pi/issues and reports of "Corrupted thought signature."
+    // Of any part, in any turn: https://github.com/google-gemini/gemini-cli/issues/13467.
     () =>
       thoughtSignature === undefined || isGeminiSignature(String(thoughtSignature))
         ? undefined
@@ -64,8 +64,8 @@ function findPartFault(part: Fields, path: string, model: GeminiModel): GeminiFa
   )
 }
 
-function findNameFault(named: unknown, path: string): GeminiFault | undefined {
-  return fieldsOf(named).name ? undefined : invalidField(`${path}.name`, 'Name cannot be empty.')
+function findNameFault(named: Fields, path: string): GeminiFault | undefined {
+  return named.name ? undefined : invalidField(`${path}.name`, 'Name cannot be empty.')
 }
 
 /** The first bytes of each image type: no GIF, as in https://ai.google.dev/gemini-api/docs/image-understanding. */

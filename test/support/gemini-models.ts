@@ -8,9 +8,8 @@ export type GeminiModel = {
   readonly requiresSignatures: boolean
   /** Levels of thinking that it accepts; empty: it has budgets only. */
   readonly thinkingLevels: readonly string[]
-  readonly thinkingBudget:
-    | { readonly min: number; readonly max: number; readonly canBeOff: boolean }
-    | undefined
+  /** Of tokens; from zero: thinking can be off. */
+  readonly thinkingBudget: { readonly min: number; readonly max: number } | undefined
   /** Above one, `candidateCount` is rejected. */
   readonly candidatesMax: number
   /** A function declaration next to `responseMimeType: application/json`. */
@@ -32,15 +31,15 @@ const thinkingModel = {
 
 /**
  * Levels: https://ai.google.dev/gemini-api/docs/generate-content/thinking. Signatures:
- * https://ai.google.dev/gemini-api/docs/thought-signatures. This generation has one candidate only: "Multiple
- * candidates is not enabled for this model", as in https://github.com/search?q=%22Multiple+candidates+is+not+enabled%22.
+ * https://ai.google.dev/gemini-api/docs/thought-signatures. One candidate only:
+ * https://github.com/googleapis/js-genai/issues/1609. Budgets are accepted as before.
  */
 export const gemini3Pro: GeminiModel = {
   ...thinkingModel,
   id: 'gemini-3-pro-preview',
   requiresSignatures: true,
   thinkingLevels: ['LOW', 'HIGH'],
-  thinkingBudget: { min: 128, max: 32_768, canBeOff: false },
+  thinkingBudget: { min: 128, max: 32_768 },
   candidatesMax: 1,
   acceptsJsonWithTools: true,
 }
@@ -57,16 +56,16 @@ const generation25 = {
 export const gemini25Flash: GeminiModel = {
   ...generation25,
   id: 'gemini-2.5-flash',
-  thinkingBudget: { min: 1, max: 24_576, canBeOff: true },
+  thinkingBudget: { min: 0, max: 24_576 },
 }
 
 export const gemini25Pro: GeminiModel = {
   ...generation25,
   id: 'gemini-2.5-pro',
-  thinkingBudget: { min: 128, max: 32_768, canBeOff: false },
+  thinkingBudget: { min: 128, max: 32_768 },
 }
 
-/** The generation that rejects any address but those of the Files API: gemini-api/docs/file-input-methods. */
+/** It takes only the addresses of the Files API: https://ai.google.dev/gemini-api/docs/file-input-methods. */
 export const gemini20Flash: GeminiModel = {
   ...generation25,
   id: 'gemini-2.0-flash',

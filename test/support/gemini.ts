@@ -53,6 +53,7 @@ function apiOf(models: readonly GeminiModel[]): ProviderApi {
     basePath: '/v1beta',
     modelOf: (request) => (isList(request) ? '/models' : targetOf(request).model),
     faultOf(request) {
+      if (!isRoute(request)) return { message: 'Not Found', answer: notFound }
       const fault = findFault(request, models)
       if (fault === undefined) return undefined
       const { code, status, message, details } = fault
@@ -73,6 +74,20 @@ export function startGemini(
 ): Promise<Upstream> {
   const { models, ...rest } = settings
   return startUpstream({ ...rest, api: models === undefined ? geminiApi : apiOf(models) })
+}
+
+/** Of Google's front end, which a request outside the API does not pass. */
+const notFound: Script = {
+  status: 404,
+  headers: { 'content-type': 'text/html; charset=UTF-8' },
+  steps: [{ send: '<!DOCTYPE html>\n<html lang=en>\n<title>Error 404 (Not Found)!!1</title>\n' }],
+}
+
+function isRoute({ method, path }: RequestHead): boolean {
+  const { pathname } = new URL(path, 'http://upstream')
+  if (method === 'GET') return /^\/v1beta\/models(?:\/[^/:]+)?$/.test(pathname)
+  const [, called = ''] = /^\/v1beta\/models\/[^/:]+(?::|%3A)(\w+)$/i.exec(pathname) ?? []
+  return method === 'POST' && called in requestTypes
 }
 
 const isList = ({ path }: Pick<RequestHead, 'path'>) => targetOf({ path }).model === ''
@@ -180,7 +195,7 @@ function findEmbedFault(request: Fields, path: string, model: GeminiModel): Gemi
   const { content, outputDimensionality, embedContentConfig } = request
   const parts = listOf(fieldsOf(content).parts)
   const dimensions = Number(outputDimensionality ?? fieldsOf(embedContentConfig).outputDimensionality ?? 1)
-  if (parts.length === 0) return invalidField(`${path}.content`, 'contents is not specified')
+  if (parts.length === 0) return invalidArgument
   // https://github.com/lingfengQAQ/webnovel-writer/pull/51
   if (parts.some(({ text }) => text === '')) return invalid(`${path}.content contains an empty Part.`)
   if (dimensions < 1 || dimensions > model.dimensionsMax) return invalidArgument
