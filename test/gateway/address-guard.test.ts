@@ -1,10 +1,7 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { createAddressGuard } from '#core/catalog/address-guard'
-import {
-  createProviderAgents,
-  type ProviderAccess,
-  type ResolveName,
-} from '#gateway/upstream/provider-agents'
+import type { ResolveName } from '#gateway/upstream/guarded-connector'
+import { createProviderAgents, type ProviderAccess } from '#gateway/upstream/provider-agents'
 import { createProviderCalls } from '#gateway/upstream/provider-call'
 import { makeCertificate } from '../support/certificate.ts'
 import { startUpstream, type Upstream } from '../support/upstream.ts'
