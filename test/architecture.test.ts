@@ -49,6 +49,7 @@ const siblingsOf: Readonly<Record<string, Readonly<Record<string, readonly strin
     requests: ['wire'],
     metrics: ['wire'],
     upstream: ['wire'],
+    images: ['wire', 'upstream'],
     charges: ['metrics'],
     routing: ['wire', 'tokens', 'upstream'],
     'health-checks': ['wire', 'upstream', 'routing'],
