@@ -24,7 +24,7 @@ test('secrets and Redis are enough; the rest has the defaults of the contract', 
     port: 8080,
     adminPort: 9090,
     http: { bodyBytesMax: 33_554_432 },
-    keptChargesMax: 500_000,
+    bufferedChargesMax: 500_000,
   })
 })
 

@@ -13,6 +13,7 @@ import {
   spanMsSetting,
 } from '#core/process/environment'
 import type { KeyList } from '#core/process/key-list'
+import type { Warn } from '#core/process/start-or-exit'
 
 const mebibyte = 1024 * 1024
 
@@ -64,7 +65,7 @@ export const envSchema = z.object({
   /** How long a hold lives without a renewal; must equal the worker's. */
   LEASE_MS: spanMsSetting.default(20_000),
   /** Charges buffered in memory until Postgres has them; when full, requests get 503. */
-  KEPT_CHARGES_MAX: z.coerce.number().int().positive().default(500_000),
+  BUFFERED_CHARGES_MAX: z.coerce.number().int().positive().default(500_000),
   /** The cabinet, which serves `/v1/requests/*`; without it these are 503. */
   CABINET_URL: httpUrlSetting.optional(),
   /** For counting tokens if a provider gave no count; then they are estimated. The end of an answer waits for it. */
@@ -89,7 +90,7 @@ export type Config = {
   readonly upstreamConnectMs: number
   readonly renewEveryMs: number
   readonly leaseMs: number
-  readonly keptChargesMax: number
+  readonly bufferedChargesMax: number
   readonly cabinetUrl: string | undefined
   readonly tokenCountTimeoutMs: number
   readonly logLevel: string
@@ -108,8 +109,8 @@ export type HttpLimits = {
 }
 
 /** Reads the gateway's settings, once, at start-up. @throws BadEnvironment naming every wrong variable, and no value. */
-export function readConfig(env: NodeJS.ProcessEnv): Config {
-  const settings = readEnvironment('the gateway', envSchema, env)
+export function readConfig(env: NodeJS.ProcessEnv, warn?: Warn): Config {
+  const settings = readEnvironment('the gateway', envSchema, env, warn)
   return {
     port: settings.GATEWAY_PORT,
     adminPort: settings.GATEWAY_ADMIN_PORT,
@@ -130,7 +131,7 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     upstreamConnectMs: settings.UPSTREAM_CONNECT_TIMEOUT_MS,
     renewEveryMs: settings.RENEW_EVERY_MS,
     leaseMs: settings.LEASE_MS,
-    keptChargesMax: settings.KEPT_CHARGES_MAX,
+    bufferedChargesMax: settings.BUFFERED_CHARGES_MAX,
     cabinetUrl: settings.CABINET_URL,
     tokenCountTimeoutMs: settings.TOKEN_COUNT_TIMEOUT_MS,
     logLevel: settings.LOG_LEVEL,

@@ -7,8 +7,8 @@ import { startGateway } from './start-gateway.ts'
 
 ignoreInspectorSignal()
 const name = 'model-gateway'
-const { gateway, log, lines } = await startOrExit(name, async () => {
-  const config = readConfig(process.env)
+const { gateway, log, lines } = await startOrExit(name, async (warn) => {
+  const config = readConfig(process.env, warn)
   const lines = openLogLines()
   const log = pino({ name, level: config.logLevel }, lines)
   return { log, lines, gateway: await startGateway(config, log, createWriteRequestLine(log, lines)) }

@@ -15,6 +15,7 @@ import {
   spanMsSetting,
 } from '#core/process/environment'
 import type { KeyList } from '#core/process/key-list'
+import type { Warn } from '#core/process/start-or-exit'
 import type { LeaseTimes } from './runtime/leader-elector.ts'
 
 const flag = z.stringbool({ error: 'must be true or false' })
@@ -115,8 +116,8 @@ export type OperatorConfig = {
 }
 
 /** Reads the operator's settings once, at start-up. @throws BadEnvironment naming every wrong variable, but no values. */
-export function readConfig(env: NodeJS.ProcessEnv): OperatorConfig {
-  const data = readEnvironment('the operator', envSchema, env)
+export function readConfig(env: NodeJS.ProcessEnv, warn?: Warn): OperatorConfig {
+  const data = readEnvironment('the operator', envSchema, env, warn)
   const leaseTimes = {
     lengthMs: data.OPERATOR_LEASE_MS,
     renewDeadlineMs: data.OPERATOR_RENEW_DEADLINE_MS,

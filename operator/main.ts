@@ -6,8 +6,8 @@ import { startOperator } from './start-operator.ts'
 
 ignoreInspectorSignal()
 const name = 'model-gateway-operator'
-const { operator, log } = await startOrExit(name, async () => {
-  const config = readConfig(process.env)
+const { operator, log } = await startOrExit(name, async (warn) => {
+  const config = readConfig(process.env, warn)
   const log = pino({ name, level: config.logLevel })
   return { log, operator: await startOperator(config, log, (code) => process.exit(code)) }
 })

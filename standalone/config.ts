@@ -4,6 +4,7 @@ import { z } from 'zod'
 import type { NanoRub } from '#core/ledger/money'
 import { rublesSetting } from '#core/ledger/money-setting'
 import { portSetting, postgresUrlSetting, readEnvironment, redisUrlSetting } from '#core/process/environment'
+import type { Warn } from '#core/process/start-or-exit'
 
 /** An address to listen on. By default, only this machine can reach it. */
 const loopbackSetting = z.string().default('127.0.0.1')
@@ -15,7 +16,7 @@ const envSchema = z.object({
   GATEWAY_PORT: portSetting.default(8080),
   GATEWAY_ADMIN_PORT: portSetting.default(9090),
   CABINET_PORT: portSetting.default(3000),
-  TILL_PORT: portSetting.default(3002),
+  TEST_PAYMENTS_PORT: portSetting.default(3002),
   GATEWAY_HOST: loopbackSetting,
   CABINET_HOST: loopbackSetting,
   DATA_DIR: dataDirSetting,
@@ -28,7 +29,7 @@ export type StandaloneConfig = {
   readonly gatewayPort: number
   readonly adminPort: number
   readonly cabinetPort: number
-  readonly tillPort: number
+  readonly testPaymentsPort: number
   readonly gatewayHost: string
   readonly cabinetHost: string
   readonly dataDir: string
@@ -52,10 +53,11 @@ export function readDataDir(env: NodeJS.ProcessEnv): string {
 /**
  * Settings of `npm start`, from the environment and the command line.
  *
+ * @param warn gets a line for each old name that is set.
  * @throws Error for the user that names the invalid setting.
  */
-export function readConfig(env: NodeJS.ProcessEnv, args: readonly string[]): StandaloneConfig {
-  const data = readEnvironment('npm start', envSchema, env)
+export function readConfig(env: NodeJS.ProcessEnv, args: readonly string[], warn?: Warn): StandaloneConfig {
+  const data = readEnvironment('npm start', envSchema, env, warn)
   const { values } = parseArgs({
     args: [...args],
     options: { json: { type: 'boolean' }, manifests: { type: 'string' } },
@@ -64,7 +66,7 @@ export function readConfig(env: NodeJS.ProcessEnv, args: readonly string[]): Sta
     gatewayPort: data.GATEWAY_PORT,
     adminPort: data.GATEWAY_ADMIN_PORT,
     cabinetPort: data.CABINET_PORT,
-    tillPort: data.TILL_PORT,
+    testPaymentsPort: data.TEST_PAYMENTS_PORT,
     gatewayHost: data.GATEWAY_HOST,
     cabinetHost: data.CABINET_HOST,
     dataDir: resolve(data.DATA_DIR),

@@ -12,7 +12,7 @@ export type DemoShop = {
   /** Settings of the processes that call the provider. */
   readonly settings: Readonly<Record<string, string>>
   /** The page for payments. */
-  readonly tillUrl: string
+  readonly testPaymentsUrl: string
   /** The webhook receiver, served on the cabinet's port. */
   readonly mount: Mount
   stop(): Promise<void>
@@ -20,7 +20,7 @@ export type DemoShop = {
 
 type DemoShopOptions = {
   readonly dataDir: string
-  readonly tillPort: number
+  readonly testPaymentsPort: number
   /** With the webhook receiver's role. */
   readonly databaseUrl: string
   readonly secrets: Pick<Secrets, 'tillSecretKey' | 'webhookSecret'>
@@ -37,7 +37,7 @@ const webhookPath = '/webhooks/'
  * as with the real provider.
  */
 export async function startDemoShop(options: DemoShopOptions): Promise<DemoShop> {
-  const { dataDir, tillPort, databaseUrl, log } = options
+  const { dataDir, testPaymentsPort, databaseUrl, log } = options
   const { tillSecretKey, webhookSecret } = options.secrets
   const webhook = await startWebhook(
     readConfig({
@@ -52,7 +52,7 @@ export async function startDemoShop(options: DemoShopOptions): Promise<DemoShop>
   )
   const notifyUrl = `http://127.0.0.1:${webhook.port}${webhookPath}yookassa?secret=${webhookSecret}`
   const till = await startTill({
-    port: tillPort,
+    port: testPaymentsPort,
     shopId,
     secretKey: tillSecretKey,
     notifyUrl,
@@ -63,7 +63,7 @@ export async function startDemoShop(options: DemoShopOptions): Promise<DemoShop>
   })
   return {
     settings: { YOOKASSA_SHOP_ID: shopId, YOOKASSA_SECRET_KEY: tillSecretKey, YOOKASSA_URL: till.apiUrl },
-    tillUrl: till.url,
+    testPaymentsUrl: till.url,
     mount: { path: webhookPath, answer: webhook.receive },
     async stop() {
       await till.stop()

@@ -1,6 +1,7 @@
 import { showSecondFactor } from '#cabinet/people/made-person'
 import { formatRub } from '#core/ledger/money'
 import { ignoreInspectorSignal } from '#core/process/inspector'
+import { withOldFields } from '#core/process/renamed'
 import { readConfig } from './config.ts'
 import type { DemoPeople } from './demo-people.ts'
 import { type System, startSystem } from './start-system.ts'
@@ -13,7 +14,7 @@ let running: System | undefined
 ignoreInspectorSignal()
 stopOnSignal()
 try {
-  const config = readConfig(process.env, process.argv.slice(2))
+  const config = readConfig(process.env, process.argv.slice(2), tell)
   running = await startSystem({ ...config, environment: process.env, say, tell })
   process.stdout.write(config.output === 'json' ? jsonLineOf(running) : bannerOf(running, config.dataDir))
 } catch (error) {
@@ -26,13 +27,14 @@ function jsonLineOf({
   apiKey,
   adminUrl,
   cabinetUrl,
-  mailboxUrl,
-  tillUrl,
+  mailCatcherUrl,
+  testPaymentsUrl,
   organization,
   people,
 }: System): string {
   const cabinet = people === undefined ? null : signInsOf(people)
-  return `${JSON.stringify({ baseUrl, apiKey, adminUrl, cabinetUrl, mailboxUrl, tillUrl, organization, cabinet })}\n`
+  const urls = { baseUrl, apiKey, adminUrl, cabinetUrl, mailCatcherUrl, testPaymentsUrl }
+  return `${JSON.stringify(withOldFields({ ...urls, organization, cabinet }))}\n`
 }
 
 /** A field is `null` if it has changed since the user was seeded. */
@@ -47,7 +49,17 @@ function signInsOf({ user, administrator }: DemoPeople) {
 }
 
 function bannerOf(
-  { baseUrl, apiKey, adminUrl, cabinetUrl, mailboxUrl, tillUrl, organization, balance, people }: System,
+  {
+    baseUrl,
+    apiKey,
+    adminUrl,
+    cabinetUrl,
+    mailCatcherUrl,
+    testPaymentsUrl,
+    organization,
+    balance,
+    people,
+  }: System,
   dataDir: string,
 ): string {
   const seconds = ((performance.now() - startedAtMs) / 1000).toFixed(1)
@@ -59,8 +71,8 @@ Model Gateway is ready (${seconds} s)
   balance       ${formatRub(balance)} ₽ of organization "${organization}"
   metrics       ${adminUrl}/metrics
   cabinet       ${cabinetUrl}
-  mailbox       ${mailboxUrl}
-  payments      ${tillUrl} (pay top-ups here with test money)
+  mail catcher  ${mailCatcherUrl}
+  payments      ${testPaymentsUrl} (pay top-ups here with test money)
 ${people === undefined ? '' : signInLinesOf(people)}
 Try it:
 

@@ -44,7 +44,7 @@ export type SystemOptions = {
   readonly gatewayPort: number
   readonly adminPort: number
   readonly cabinetPort: number
-  readonly tillPort: number
+  readonly testPaymentsPort: number
   /** Addresses to listen on. */
   readonly gatewayHost: string
   readonly cabinetHost: string
@@ -69,9 +69,9 @@ export type System = {
   readonly adminUrl: string
   readonly cabinetUrl: string
   /** Shows the system's emails, only on this machine. */
-  readonly mailboxUrl: string
+  readonly mailCatcherUrl: string
   /** Where top-ups are paid and refunded, only on this machine. */
-  readonly tillUrl: string
+  readonly testPaymentsUrl: string
   /** The seeded users of the cabinet. `undefined` with your own database, where no users are seeded. */
   readonly people: DemoPeople | undefined
   readonly apiKey: string
@@ -115,7 +115,7 @@ async function startParts(
   await requireFreePort(options.gatewayPort, options.gatewayHost, 'GATEWAY_PORT')
   await requireFreePort(options.adminPort, options.gatewayHost, 'GATEWAY_ADMIN_PORT')
   await requireFreePort(options.cabinetPort, options.cabinetHost, 'CABINET_PORT')
-  await requireFreePort(options.tillPort, '127.0.0.1', 'TILL_PORT')
+  await requireFreePort(options.testPaymentsPort, '127.0.0.1', 'TEST_PAYMENTS_PORT')
   mkdirSync(dataDir, { recursive: true, mode: 0o700 })
   closeToOthers(dataDir)
   const leaveFolder = noteFolderUser(dataDir)
@@ -140,7 +140,7 @@ async function startParts(
       ? await readOrMakeDemoPeople(pool, account.organizationId, secrets)
       : undefined
 
-  const { appUrl, baseUrl, gateway, tillUrl } = await startProcesses(
+  const { appUrl, baseUrl, gateway, testPaymentsUrl } = await startProcesses(
     options,
     secrets,
     { databaseUrl, redisUrls },
@@ -153,8 +153,8 @@ async function startParts(
     baseUrl,
     adminUrl: `http://${nameOf(options.gatewayHost)}:${gateway.adminPort}`,
     cabinetUrl: appUrl,
-    mailboxUrl: `${appUrl}${mailboxPath}`,
-    tillUrl,
+    mailCatcherUrl: `${appUrl}${mailboxPath}`,
+    testPaymentsUrl,
     people,
     ...account,
     balance,
@@ -181,7 +181,7 @@ async function startProcesses(
   stops.push(() => mailbox.stop())
   const shop = await startDemoShop({
     dataDir: options.dataDir,
-    tillPort: options.tillPort,
+    testPaymentsPort: options.testPaymentsPort,
     secrets,
     log,
     databaseUrl: databaseUrlAs('model_gateway_webhook', options, stores.databaseUrl),
@@ -234,7 +234,7 @@ async function startProcesses(
     log,
   )
   stops.push(() => gateway.stop())
-  return { appUrl, baseUrl, gateway, tillUrl: shop.tillUrl }
+  return { appUrl, baseUrl, gateway, testPaymentsUrl: shop.testPaymentsUrl }
 }
 
 function openLog({ dataDir }: SystemOptions): Log {

@@ -14,6 +14,7 @@ import {
   spanMsSetting,
 } from '#core/process/environment'
 import type { KeyList } from '#core/process/key-list'
+import type { Warn } from '#core/process/start-or-exit'
 
 const settingsSchema = z.object({
   ...shopSettings,
@@ -83,8 +84,8 @@ export type WorkerConfig = {
  * Reads the worker's settings once, at startup.
  * @throws BadEnvironment with the name of every invalid variable, without values.
  */
-export function readConfig(env: NodeJS.ProcessEnv): WorkerConfig {
-  const data = readEnvironment('the worker', envSchema, env)
+export function readConfig(env: NodeJS.ProcessEnv, warn?: Warn): WorkerConfig {
+  const data = readEnvironment('the worker', envSchema, env, warn)
   const { SMTP_URL: server, MAIL_FROM: from } = data
   return {
     databaseUrl: data.DATABASE_URL,

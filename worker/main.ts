@@ -7,8 +7,8 @@ import { startWorker } from './start-worker.ts'
 
 ignoreInspectorSignal()
 const name = 'model-gateway-worker'
-const { worker, log } = await startOrExit(name, async () => {
-  const config = readConfig(process.env)
+const { worker, log } = await startOrExit(name, async (warn) => {
+  const config = readConfig(process.env, warn)
   const log = pino({ ...logOptions, name, level: config.logLevel })
   return { log, worker: await startWorker(config, log) }
 })

@@ -14,6 +14,7 @@ import {
   secretSetting,
 } from '#core/process/environment'
 import type { KeyList } from '#core/process/key-list'
+import type { Warn } from '#core/process/start-or-exit'
 import {
   refuseHalfAShop,
   type ShopSettings,
@@ -89,8 +90,8 @@ export type WebConfig = {
  * Reads the settings once, at startup.
  * @throws BadEnvironment with the name of every invalid variable, without values.
  */
-export function readConfig(env: NodeJS.ProcessEnv): WebConfig {
-  const data = readEnvironment("the cabinet's web process", envSchema, env)
+export function readConfig(env: NodeJS.ProcessEnv, warn?: Warn): WebConfig {
+  const data = readEnvironment("the cabinet's web process", envSchema, env, warn)
   return {
     databaseUrl: data.DATABASE_URL,
     redisUrl: data.REDIS_URL,

@@ -7,8 +7,8 @@ import { startWeb } from './start-web.ts'
 
 ignoreInspectorSignal()
 const name = 'model-gateway-cabinet'
-const { web, log } = await startOrExit(name, async () => {
-  const config = readConfig(process.env)
+const { web, log } = await startOrExit(name, async (warn) => {
+  const config = readConfig(process.env, warn)
   const log = pino({ ...logOptions, name, level: config.logLevel })
   return { log, web: await startWeb(config, log) }
 })

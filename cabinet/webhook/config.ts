@@ -9,6 +9,7 @@ import {
   secretListSetting,
 } from '#core/process/environment'
 import type { KeyList } from '#core/process/key-list'
+import type { Warn } from '#core/process/start-or-exit'
 
 /** YooKassa's published networks for notifications (2026-08-20). The chart configures them on the ingress, too. */
 const publishedNetworks =
@@ -56,8 +57,8 @@ export type WebhookConfig = {
  * Reads the settings once, at startup.
  * @throws BadEnvironment with the name of every invalid variable, without values.
  */
-export function readConfig(env: NodeJS.ProcessEnv): WebhookConfig {
-  const data = readEnvironment('the receiver of webhooks', envSchema, env)
+export function readConfig(env: NodeJS.ProcessEnv, warn?: Warn): WebhookConfig {
+  const data = readEnvironment('the receiver of webhooks', envSchema, env, warn)
   return {
     databaseUrl: data.DATABASE_URL,
     secrets: data.WEBHOOK_SECRET,

@@ -6,8 +6,8 @@ import { startWebhook } from './start-webhook.ts'
 
 ignoreInspectorSignal()
 const name = 'model-gateway-webhook'
-const { webhook, log } = await startOrExit(name, async () => {
-  const config = readConfig(process.env)
+const { webhook, log } = await startOrExit(name, async (warn) => {
+  const config = readConfig(process.env, warn)
   const log = pino({ name, level: config.logLevel })
   return { log, webhook: await startWebhook(config, log) }
 })

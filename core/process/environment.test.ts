@@ -46,6 +46,47 @@ test('every wrong variable is named at once, without its value', () => {
   expect(failed).not.toThrow(/hunter2|c2hvcnQ|eighty/)
 })
 
+describe('a setting that was renamed', () => {
+  const renamedSchema = z.object({
+    BUFFERED_CHARGES_MAX: countSetting.default(5),
+    PORT: portSetting.default(1),
+  })
+  const read = (env: NodeJS.ProcessEnv) => {
+    const warnings: string[] = []
+    const warn = (message: string) => void warnings.push(message)
+    return { settings: readEnvironment('the gateway', renamedSchema, env, warn), warnings }
+  }
+
+  test('works under its old name for one release, with one warning', () => {
+    const { settings, warnings } = read({ KEPT_CHARGES_MAX: '7', PORT: '2' })
+    expect(settings).toEqual({ BUFFERED_CHARGES_MAX: 7, PORT: 2 })
+    expect(warnings).toEqual([
+      'KEPT_CHARGES_MAX is deprecated and stops working in 0.3.0. Set BUFFERED_CHARGES_MAX instead.',
+    ])
+  })
+
+  test('has the value of its new name if both are set', () => {
+    const { settings, warnings } = read({ KEPT_CHARGES_MAX: '7', BUFFERED_CHARGES_MAX: '8' })
+    expect(settings.BUFFERED_CHARGES_MAX).toBe(8)
+    expect(warnings).toEqual([
+      'KEPT_CHARGES_MAX is ignored because BUFFERED_CHARGES_MAX, its new name, is set. Remove KEPT_CHARGES_MAX.',
+    ])
+  })
+
+  test('causes no warning under its new name, or if the old one is empty', () => {
+    expect(read({ BUFFERED_CHARGES_MAX: '8', KEPT_CHARGES_MAX: '' })).toMatchObject({
+      settings: { BUFFERED_CHARGES_MAX: 8 },
+      warnings: [],
+    })
+    expect(read({})).toMatchObject({ settings: { BUFFERED_CHARGES_MAX: 5 }, warnings: [] })
+  })
+
+  test('is named in a problem as it was set', () => {
+    expect(() => read({ KEPT_CHARGES_MAX: 'many' })).toThrow(/:\n {2}KEPT_CHARGES_MAX: must be/)
+    expect(() => read({ KEPT_CHARGES_MAX_FILE: '/none' })).toThrow('KEPT_CHARGES_MAX_FILE: the file cannot')
+  })
+})
+
 test.each([
   ['0', portSetting, 0],
   ['65535', portSetting, 65_535],

@@ -4,7 +4,8 @@ import { networkInterfaces } from 'node:os'
 import { z } from 'zod'
 import type { KeyList } from './key-list.ts'
 import { isCidr } from './networks.ts'
-import { CannotStart } from './start-or-exit.ts'
+import { oldNamesEndIn, oldSettingOf } from './renamed.ts'
+import { CannotStart, type Warn } from './start-or-exit.ts'
 
 /** The settings of a process are missing or invalid. Names every such variable at once, and no value. */
 export class BadEnvironment extends CannotStart {
@@ -21,18 +22,25 @@ export class BadEnvironment extends CannotStart {
  * Each setting can come from a file instead: `KEY_PEPPER_FILE` is the path of a file with the value of
  * `KEY_PEPPER`. One newline at its end does not count.
  *
+ * A setting that was renamed is also read under its old name. The new name takes precedence.
+ *
  * @param who the process whose settings they are, for messages: `the gateway`.
+ * @param warn gets a line for each old name that is set. Default: nothing does.
  * @throws BadEnvironment
  */
 export function readEnvironment<Schema extends z.ZodObject>(
   who: string,
   schema: Schema,
   env: NodeJS.ProcessEnv,
+  warn: Warn = () => undefined,
 ): z.output<Schema> {
   const set: Record<string, string> = {}
   const problems = new Map<string, string>()
+  const usedNames = new Map<string, string>()
   for (const name of Object.keys(schema.shape)) {
-    const found = findValue(name, env)
+    const usedName = nameInUse(name, env, warn)
+    usedNames.set(name, usedName)
+    const found = findValue(usedName, env)
     if (typeof found === 'string') set[name] = found
     else if (found !== undefined) problems.set(name, found.problem)
   }
@@ -42,10 +50,25 @@ export function readEnvironment<Schema extends z.ZodObject>(
     const name = String(path[0])
     // zod's messages say what is expected, never what was there.
     if (!problems.has(name))
-      problems.set(name, `${name}: ${set[name] === undefined ? 'is not set' : message}`)
+      problems.set(name, `${usedNames.get(name)}: ${set[name] === undefined ? 'is not set' : message}`)
   }
   throw new BadEnvironment(who, [...problems.values()])
 }
+
+/** The name of a setting, or its old name if only that is set. */
+function nameInUse(name: string, env: NodeJS.ProcessEnv, warn: Warn): string {
+  const oldName = oldSettingOf(name)
+  if (oldName === undefined || !isSet(oldName, env)) return name
+  const isIgnored = isSet(name, env)
+  warn(
+    isIgnored
+      ? `${oldName} is ignored because ${name}, its new name, is set. Remove ${oldName}.`
+      : `${oldName} is deprecated and stops working in ${oldNamesEndIn}. Set ${name} instead.`,
+  )
+  return isIgnored ? name : oldName
+}
+
+const isSet = (name: string, env: NodeJS.ProcessEnv) => Boolean(env[name] || env[`${name}_FILE`])
 
 /** The value of a variable, or of the file that it names; `undefined`: neither is set. */
 function findValue(name: string, env: NodeJS.ProcessEnv): string | { readonly problem: string } | undefined {

@@ -6,6 +6,9 @@ import { logOptions } from './log-options.ts'
  */
 export class CannotStart extends Error {}
 
+/** Logs a line about a setting, before the settings of the log are known. */
+export type Warn = (message: string) => void
+
 /** Advice for errors of Node when a port is opened. */
 const portAdvice: Readonly<Record<string, string>> = {
   EADDRINUSE: 'another process listens there: stop it, or set another port',
@@ -18,12 +21,16 @@ const portAdvice: Readonly<Record<string, string>> = {
  * the whole error only if there is no advice for it.
  *
  * @param name of the process in its log lines.
+ * @param start gets what logs a warning until the process has its own log.
  */
-export async function startOrExit<Started>(name: string, start: () => Promise<Started>): Promise<Started> {
+export async function startOrExit<Started>(
+  name: string,
+  start: (warn: Warn) => Promise<Started>,
+): Promise<Started> {
+  const log = pino({ ...logOptions, name })
   try {
-    return await start()
+    return await start((message) => log.warn(message))
   } catch (error) {
-    const log = pino({ ...logOptions, name })
     const reason = reasonOf(error)
     if (reason === undefined) log.fatal({ err: error }, 'could not start')
     else log.fatal(`could not start: ${reason}`)

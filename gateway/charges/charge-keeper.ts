@@ -14,7 +14,7 @@ export type ChargeKeeperOptions = {
   readonly renewEveryMs: number
   /** How long a last byte waits for Redis to acknowledge its charge. */
   readonly patienceMs: number
-  readonly keptChargesMax: number
+  readonly bufferedChargesMax: number
   readonly now: () => number
   /** Called when a command failed. The buffered charge is resent. */
   readonly onUnavailable: (error: unknown) => void
@@ -108,7 +108,7 @@ export function createChargeKeeper(options: ChargeKeeperOptions): ChargeKeeper {
   const timer = setInterval(() => void renew(), options.renewEveryMs)
   return {
     patienceMs: options.patienceMs,
-    isFull: () => kept.size >= options.keptChargesMax,
+    isFull: () => kept.size >= options.bufferedChargesMax,
     track: open.add,
     async book(charge, answer) {
       open.remove(charge.hold)

@@ -14,7 +14,7 @@ type ShardsConfig = {
   readonly redisUrl: string
   readonly leaseMs: number
   readonly renewEveryMs: number
-  readonly keptChargesMax: number
+  readonly bufferedChargesMax: number
 }
 
 /** All that reaches the shards in Redis. */
@@ -60,7 +60,7 @@ export function openShards(
     connectionNumber: redis.connectionNumber,
     renewEveryMs: config.renewEveryMs,
     patienceMs: settlePatienceMs,
-    keptChargesMax: config.keptChargesMax,
+    bufferedChargesMax: config.bufferedChargesMax,
     now,
     onUnavailable,
     onNewGeneration(resentCount) {

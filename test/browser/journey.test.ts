@@ -98,7 +98,7 @@ async function registerAndConfirm(page: Page, language: Language, hand: Hand): P
 async function openMail(page: Page, email: string): Promise<Page> {
   const mail = await page.context().newPage()
   await linkTo(email, 'verify-email')
-  await mail.goto(system.mailboxUrl)
+  await mail.goto(system.mailCatcherUrl)
   return mail
 }
 

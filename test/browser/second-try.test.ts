@@ -100,7 +100,7 @@ test('a canceled way to the payment can be taken again within 15 s, to the same 
   const { page } = await openBrowser()
   await register(page)
   await page.goto('/app/billing')
-  const till = (url: URL) => url.origin === new URL(system.tillUrl).origin
+  const till = (url: URL) => url.origin === new URL(system.testPaymentsUrl).origin
   await page.route(till, (route) => route.fulfill({ status: 204 })) // the browser stays on the page
   const pay = page.getByRole('button', { name: billing.pay })
   await pay.click()

@@ -147,7 +147,7 @@ test('two clicks at once, Back and a reload create one key and one payment each'
   await page.locator('[name=amount_rub]').fill('500')
   await page.getByRole('button', { name: 'Перейти к оплате' }).waitFor()
   await pressTwice(page.locator('form:has([name=amount_rub]) [type=submit]'))
-  await page.waitForURL(`${system.tillUrl}/**`)
+  await page.waitForURL(`${system.testPaymentsUrl}/**`)
   await page.goBack()
   await page.reload()
   await page.locator('h1').waitFor()

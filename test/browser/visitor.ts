@@ -13,7 +13,7 @@ import type { Standalone } from '../support/standalone.ts'
 import { type HttpProxy, startProxy } from './proxy.ts'
 import { type Traces, tracesOf } from './traces.ts'
 
-type System = Pick<Standalone, 'baseUrl' | 'cabinetUrl' | 'mailboxUrl' | 'tillUrl' | 'cabinet'>
+type System = Pick<Standalone, 'baseUrl' | 'cabinetUrl' | 'mailCatcherUrl' | 'testPaymentsUrl' | 'cabinet'>
 
 /** The servers of this run, from `npm start --json`. */
 export const system: System = JSON.parse(inject('systemReady'))
@@ -92,7 +92,7 @@ async function listenToComplaints(
 
 /** The payment provider's page: it belongs to another site and may call anything. */
 function isAtTill(request: Request): boolean {
-  const till = new URL(system.tillUrl).origin
+  const till = new URL(system.testPaymentsUrl).origin
   const at = request.isNavigationRequest() ? request.url() : request.frame().url()
   return new URL(at, till).origin === till
 }
@@ -107,7 +107,7 @@ type Letter = { readonly to: string; readonly subject: string; readonly links: r
 /** The link in the newest email to an address, once it arrives. */
 export async function linkTo(email: string, part: 'verify-email' | 'reset'): Promise<string> {
   return vi.waitFor(async () => {
-    const letters = (await (await fetch(`${system.mailboxUrl}.json`)).json()) as readonly Letter[]
+    const letters = (await (await fetch(`${system.mailCatcherUrl}.json`)).json()) as readonly Letter[]
     const link = letters.find(({ to }) => to === email)?.links.find((one) => one.includes(part))
     if (link === undefined) throw new Error(`no email to ${email} with a link to ${part}`)
     return link

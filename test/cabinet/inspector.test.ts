@@ -53,7 +53,7 @@ test.each(entries)('SIGUSR1 opens no inspector of %s', async (...command) => {
     'GATEWAY_ADMIN_PORT',
     'CABINET_PORT',
     'CABINET_ADMIN_PORT',
-    'TILL_PORT',
+    'TEST_PAYMENTS_PORT',
     'WORKER_ADMIN_PORT',
     'OPERATOR_PROBES_PORT',
     'OPERATOR_METRICS_PORT',

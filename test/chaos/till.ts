@@ -38,18 +38,21 @@ export async function startChaosTill(): Promise<ChaosTill> {
   const child = spawn(process.execPath, ['standalone/yookassa/main.ts'], {
     env: {
       ...inheritedEnvironment,
-      TILL_PORT: '0',
-      TILL_SHOP_ID: testShop.shopId,
-      TILL_SECRET_KEY: testShop.secretKey,
-      TILL_NOTIFY_FROM: notifyFrom,
+      TEST_PAYMENTS_PORT: '0',
+      TEST_PAYMENTS_SHOP_ID: testShop.shopId,
+      TEST_PAYMENTS_SECRET_KEY: testShop.secretKey,
+      TEST_PAYMENTS_NOTIFY_FROM: notifyFrom,
     },
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   const end = () => void child.kill('SIGKILL')
   process.once('exit', end)
   const [line] = await once(createInterface(child.stdout), 'line')
-  const { tillUrl, apiUrl } = JSON.parse(line) as { readonly tillUrl: string; readonly apiUrl: string }
-  const drive = driveTill(tillUrl)
+  const { testPaymentsUrl, apiUrl } = JSON.parse(line) as {
+    readonly testPaymentsUrl: string
+    readonly apiUrl: string
+  }
+  const drive = driveTill(testPaymentsUrl)
   return {
     apiUrl,
     notify: async (notifyUrl) => void (await drive.set({ notifyUrl })),

@@ -66,9 +66,9 @@ export async function putOutside(shopKey: string): Promise<void> {
       DEMO_PROVIDER_PORT: String(ports.provider),
     }),
     entry('till', 'standalone/yookassa/main.ts', ports.till, {
-      TILL_HOST: '0.0.0.0',
-      TILL_SHOP_ID: '123456',
-      TILL_SECRET_KEY: shopKey,
+      TEST_PAYMENTS_HOST: '0.0.0.0',
+      TEST_PAYMENTS_SHOP_ID: '123456',
+      TEST_PAYMENTS_SECRET_KEY: shopKey,
     }),
     entry('mail', 'release/mailbox/main.ts', ports.smtp, {
       MAILBOX_HOST: '0.0.0.0',

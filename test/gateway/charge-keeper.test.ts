@@ -21,7 +21,7 @@ async function startKeeper() {
     connectionNumber: shard.connection.connectionNumber,
     renewEveryMs: 20,
     patienceMs: 400,
-    keptChargesMax: 2,
+    bufferedChargesMax: 2,
     now: () => performance.now(),
     onUnavailable() {
       outages += 1

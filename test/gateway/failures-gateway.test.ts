@@ -198,7 +198,7 @@ test('a key that is blocked during its stream gets the whole answer, pays for it
 })
 
 test('a gateway that keeps as many charges as it may admits nothing until Postgres has some of them', async () => {
-  const gateway = await stack.startGateway({ KEPT_CHARGES_MAX: '1' })
+  const gateway = await stack.startGateway({ BUFFERED_CHARGES_MAX: '1' })
   const model = await stack.createModel()
   const { key } = await stack.createCustomer()
   await untilServed(gateway, key, model)

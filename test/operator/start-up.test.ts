@@ -20,12 +20,22 @@ const settings = {
   OPERATOR_METRICS_PORT: '0',
 }
 
-/** The only line of a process that could not start; warnings of what it goes on without do not count. */
-async function lastWord(entry: string, env: Readonly<Record<string, string>>): Promise<string> {
+type Line = { readonly level: number; readonly msg: string; readonly err?: unknown }
+
+/** What a process that could not start has logged. */
+async function linesOfFailedStart(
+  entry: string,
+  env: Readonly<Record<string, string>>,
+): Promise<readonly Line[]> {
   const lines: string[] = []
   const failed = startProcess(entry, env, (line) => lines.push(line))
   await expect(failed).rejects.toThrow(`${entry} ended with 1`)
-  const said = lines.map((line): { level: number; msg: string; err?: unknown } => JSON.parse(line))
+  return lines.map((line) => JSON.parse(line))
+}
+
+/** The only line of a process that could not start; warnings of what it goes on without do not count. */
+async function lastWord(entry: string, env: Readonly<Record<string, string>>): Promise<string> {
+  const said = await linesOfFailedStart(entry, env)
   const fatal = said.filter(({ level }) => level === 60)
   expect(fatal).toHaveLength(1)
   expect(fatal[0]).not.toHaveProperty('err')
@@ -60,6 +70,13 @@ test.each([
   const said = await lastWord(entry, {})
   expect(said).toContain(`could not start: Invalid settings for ${who}: `)
   expect(said).toContain(`${name}: is not set`)
+})
+
+test('a process warns in its log of a setting under its old name', async () => {
+  const said = await linesOfFailedStart('gateway/main.ts', { KEPT_CHARGES_MAX: '1' })
+  expect(said.filter(({ level }) => level === 40).map(({ msg }) => msg)).toEqual([
+    'KEPT_CHARGES_MAX is deprecated and stops working in 0.3.0. Set BUFFERED_CHARGES_MAX instead.',
+  ])
 })
 
 test('an operator without a kubeconfig, or with a missing file, reports it', async () => {

@@ -34,6 +34,8 @@ test('npm start shows each letter on its page, as JSON and in a line with its li
   onTestFinished(() => database[Symbol.asyncDispose]())
   const system = await startStandalone({ DATA_DIR: folderOfThisTest('mailbox'), DATABASE_URL: database.url })
   onTestFinished(system.kill)
+  // The names that the line's addresses had before.
+  expect(system).toMatchObject({ mailboxUrl: system.mailCatcherUrl, tillUrl: system.testPaymentsUrl })
   const pool = createPool({ databaseUrl: database.url, applicationName: 'test', connectionCountMax: 1 })
   const link = 'http://localhost:3000/verify-email#token=t0'
   await inTestScope(pool, (client) =>
@@ -46,16 +48,16 @@ test('npm start shows each letter on its page, as JSON and in a line with its li
   ).finally(() => pool.end())
   const line = `Letter to anna@example.com: Подтвердите адрес электронной почты → ${link}`
   await vi.waitFor(() => expect(system.said()).toContain(line))
-  expect(await (await fetch(`${system.mailboxUrl}.json`)).json()).toMatchObject([
+  expect(await (await fetch(`${system.mailCatcherUrl}.json`)).json()).toMatchObject([
     { to: 'anna@example.com', subject: 'Подтвердите адрес электронной почты', links: [link] },
   ])
-  const page = await fetch(system.mailboxUrl)
+  const page = await fetch(system.mailCatcherUrl)
   expect([page.status, page.headers.get('cache-control')]).toEqual([200, 'no-store'])
   expect(await page.text()).toContain(`<a href="${link}">`)
 
   // A page of a stranger whose name points here, and a proxy that this machine has for others.
   for (const host of ['stranger.example', 'cabinet.example:3000', '127.0.0.1.stranger.example'])
-    expect((await request(system.mailboxUrl, { headers: { host } })).statusCode).toBe(404)
+    expect((await request(system.mailCatcherUrl, { headers: { host } })).statusCode).toBe(404)
   expect(await system.stop()).toBe(0)
 }, 60_000)
 

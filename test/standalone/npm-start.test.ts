@@ -55,7 +55,7 @@ function startNpm(dataDir: string, [gateway, admin, cabinet, till]: readonly num
       GATEWAY_PORT: String(gateway),
       GATEWAY_ADMIN_PORT: String(admin),
       CABINET_PORT: String(cabinet),
-      TILL_PORT: String(till),
+      TEST_PAYMENTS_PORT: String(till),
     },
     stdio: ['ignore', 'pipe', 'pipe'],
     detached: true, // a separate process group, which the test can end regardless of npm

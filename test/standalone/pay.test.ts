@@ -43,7 +43,7 @@ async function registered(): Promise<Payer> {
   const email = newEmail()
   expect((await visitor.post('/auth/register', registration({ email }))).status).toBe(202)
   const token = await vi.waitFor(async () => {
-    const letters = (await (await fetch(`${system.mailboxUrl}.json`)).json()) as {
+    const letters = (await (await fetch(`${system.mailCatcherUrl}.json`)).json()) as {
       to: string
       links: string[]
     }[]
@@ -96,7 +96,7 @@ const spend = ({ organizationId }: Payer, rubles: bigint) =>
 async function begin({ visitor }: Payer, amount_rub: string) {
   const { status, body } = await once(visitor, '/payments', { amount_rub })
   expect(status).toBe(201)
-  expect(body.confirmation_url).toContain(`${system.tillUrl}/checkout/`)
+  expect(body.confirmation_url).toContain(`${system.testPaymentsUrl}/checkout/`)
   return { id: body.id as string, page: body.confirmation_url as string }
 }
 
@@ -199,12 +199,13 @@ test('the test payment provider keeps its payments over a restart, and in the en
   pool = openPool()
 
   const again = { ...payer, visitor: Object.assign(visitorOf(system.cabinetUrl), { cookie: visitor.cookie }) }
-  const pageOf = ({ page }: { readonly page: string }) => page.replace(/^http:\/\/[^/]+/, system.tillUrl)
+  const pageOf = ({ page }: { readonly page: string }) =>
+    page.replace(/^http:\/\/[^/]+/, system.testPaymentsUrl)
   await press(pageOf(open), 'pay')
   await untilBalance(again, '1280.00')
   await press(pageOf(paid), 'refund', { amount: '1.00' })
   await untilBalance(again, '1129.00')
-  const { payments } = await driveTill(system.tillUrl).journal()
+  const { payments } = await driveTill(system.testPaymentsUrl).journal()
   expect(payments.length).toBeGreaterThanOrEqual(2)
 
   const env = { ...inheritedEnvironment, DATABASE_URL: databaseUrlOf(system) }

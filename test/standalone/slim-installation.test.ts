@@ -90,7 +90,10 @@ test('operator/main.ts starts without development and optional packages', async 
 test.each(['standalone/demo-provider/main.ts', 'standalone/yookassa/main.ts'])(
   '%s starts without development and optional packages',
   async (entry) => {
-    const child = launch(join(folder, entry), { ...within, ...at('DEMO_PROVIDER_PORT', 'TILL_PORT') })
+    const child = launch(join(folder, entry), {
+      ...within,
+      ...at('DEMO_PROVIDER_PORT', 'TEST_PAYMENTS_PORT'),
+    })
     onTestFinished(() => void child.kill('SIGKILL'))
     const [line] = await once(child.stdout, 'data')
     expect(JSON.parse(String(line))).toBeTypeOf('object')

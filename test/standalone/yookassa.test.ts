@@ -3,6 +3,7 @@ import { appendFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { request } from 'undici'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import type { TillOptions } from '#standalone/yookassa/start-till'
@@ -786,21 +787,40 @@ describe('its file', () => {
 describe('as a process', () => {
   test('it says where it is, takes its settings from the environment and stops when it is told', async () => {
     const child = launch('standalone/yookassa/main.ts', {
-      TILL_PORT: '0',
-      TILL_SHOP_ID: testShop.shopId,
-      TILL_SECRET_KEY: testShop.secretKey,
-      TILL_RECEIPTS: 'required',
+      TEST_PAYMENTS_PORT: '0',
+      TEST_PAYMENTS_SHOP_ID: testShop.shopId,
+      TEST_PAYMENTS_SECRET_KEY: testShop.secretKey,
+      TEST_PAYMENTS_RECEIPTS: 'required',
     })
     onTestFinished(() => void child.kill('SIGKILL'))
     const [line] = await once(child.stdout, 'data')
-    const { tillUrl, apiUrl } = JSON.parse(String(line))
+    const { testPaymentsUrl, apiUrl } = JSON.parse(String(line))
     expect(await callApi({ apiUrl }, 'POST', '/payments', { body: order })).toMatchObject({
       status: 400,
       body: { parameter: 'receipt' },
     })
-    expect((await driveTill(tillUrl).journal()).payments).toEqual([])
+    expect((await driveTill(testPaymentsUrl).journal()).payments).toEqual([])
     child.kill('SIGTERM')
     expect(await once(child, 'exit')).toEqual([0, null])
+  })
+
+  test('it still takes its settings under their old names, and shows its address under both', async () => {
+    const child = launch('standalone/yookassa/main.ts', {
+      TEST_PAYMENTS_PORT: '',
+      TILL_PORT: '0',
+      TILL_RECEIPTS: 'required',
+    })
+    onTestFinished(() => void child.kill('SIGKILL'))
+    const warned = text(child.stderr)
+    const [line] = await once(child.stdout, 'data')
+    const { testPaymentsUrl, tillUrl } = JSON.parse(String(line))
+    expect(testPaymentsUrl).not.toBe('http://127.0.0.1:3002')
+    expect(tillUrl).toBe(testPaymentsUrl)
+    child.kill('SIGTERM')
+    expect((await warned).trimEnd().split('\n')).toEqual([
+      'TILL_PORT is deprecated and stops working in 0.3.0. Set TEST_PAYMENTS_PORT instead.',
+      'TILL_RECEIPTS is deprecated and stops working in 0.3.0. Set TEST_PAYMENTS_RECEIPTS instead.',
+    ])
   })
 })
 

@@ -5,13 +5,13 @@ import { z } from 'zod'
 import { inheritedEnvironment } from './environment.ts'
 import { descendantsOf } from './process-tree.ts'
 
-const readyLine = z.object({
+const readyLine = z.looseObject({
   baseUrl: z.url(),
   apiKey: z.string(),
   adminUrl: z.url(),
   cabinetUrl: z.url(),
-  mailboxUrl: z.url(),
-  tillUrl: z.url(),
+  mailCatcherUrl: z.url(),
+  testPaymentsUrl: z.url(),
   organization: z.string(),
   cabinet: z
     .object({
@@ -47,7 +47,7 @@ export function launch(
       GATEWAY_PORT: '0',
       GATEWAY_ADMIN_PORT: '0',
       CABINET_PORT: '0',
-      TILL_PORT: '0',
+      TEST_PAYMENTS_PORT: '0',
       ...env,
     },
     stdio: ['ignore', 'pipe', 'pipe'],

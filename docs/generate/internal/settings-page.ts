@@ -2,6 +2,7 @@ import { hostname } from 'node:os'
 import { z } from 'zod'
 import { envSchema as web } from '#cabinet/web/config'
 import { envSchema as webhook } from '#cabinet/webhook/config'
+import { oldNamesEndIn, oldSettingOf } from '#core/process/renamed'
 import { envSchema as gateway } from '#gateway/config'
 import { envSchema as operator } from '#operator/config'
 import { envSchema as worker } from '#worker/config'
@@ -36,8 +37,18 @@ export function settingsPage(): string {
     'Made by `npm run docs` from the `config.ts` of each process. The chart sets most of them; `env` of a process in the [values](values.md) sets the rest.',
     'Each setting can come from a file: `NAME_FILE` is the path of a file with the value of `NAME`. One line break at its end is ignored. It is an error to set both, or to name an empty or unreadable file.',
     'Key lists are comma-separated: the first key writes, all of them read. [Rotate secrets](operations.md#rotate-secrets) describes how to replace one.',
+    `Renamed settings, whose old names work until ${oldNamesEndIn}: ${renamedSettings().join(', ')}. If both are set, the new name takes precedence.`,
     ...programs.flatMap(({ title, ...program }) => [`## ${title}`, settingsTable(program)]),
   )
+}
+
+/** The settings of this page that have an old name. */
+function renamedSettings(): readonly string[] {
+  const names = new Set(programs.flatMap(({ schema }) => Object.keys(schema.shape)))
+  return [...names].flatMap((name) => {
+    const oldName = oldSettingOf(name)
+    return oldName === undefined ? [] : [`${code(oldName)} is ${code(name)}`]
+  })
 }
 
 function settingsTable({ schema, file }: Omit<Program, 'title'>): string {

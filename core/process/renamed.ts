@@ -1,0 +1,43 @@
+/** The release that no longer accepts and shows the old names. */
+export const oldNamesEndIn = '0.3.0'
+
+/**
+ * Public names that have changed: the new name → the old one, which works until `oldNamesEndIn`. CHANGELOG.md has a
+ * line for each. Remove a row, and nothing else, to end an old name.
+ */
+export const renamed = {
+  /** Settings: environment variables. */
+  settings: {
+    BUFFERED_CHARGES_MAX: 'KEPT_CHARGES_MAX',
+    TEST_PAYMENTS_HOST: 'TILL_HOST',
+    TEST_PAYMENTS_PORT: 'TILL_PORT',
+    TEST_PAYMENTS_PUBLIC_URL: 'TILL_PUBLIC_URL',
+    TEST_PAYMENTS_SHOP_ID: 'TILL_SHOP_ID',
+    TEST_PAYMENTS_SECRET_KEY: 'TILL_SECRET_KEY',
+    TEST_PAYMENTS_TEST_SHOP: 'TILL_TEST_SHOP',
+    TEST_PAYMENTS_RECEIPTS: 'TILL_RECEIPTS',
+    TEST_PAYMENTS_NOTIFY_URL: 'TILL_NOTIFY_URL',
+    TEST_PAYMENTS_NOTIFY_FROM: 'TILL_NOTIFY_FROM',
+    TEST_PAYMENTS_STATE_FILE: 'TILL_STATE_FILE',
+  },
+  /** Fields of the JSON line of `npm start` and of the test payment provider. */
+  fields: {
+    mailCatcherUrl: 'mailboxUrl',
+    testPaymentsUrl: 'tillUrl',
+  },
+} as const
+
+const oldSettings: Readonly<Record<string, string>> = renamed.settings
+
+/** The old name of a setting, if it has one. */
+export function oldSettingOf(name: string): string | undefined {
+  return oldSettings[name]
+}
+
+/** An object of a JSON line with its renamed fields under their old names, too. */
+export function withOldFields(line: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  const old = Object.entries(renamed.fields).flatMap(([name, oldName]) =>
+    name in line ? [[oldName, line[name]]] : [],
+  )
+  return { ...line, ...Object.fromEntries(old) }
+}
