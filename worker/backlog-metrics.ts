@@ -27,7 +27,7 @@ export function createAdmissionMetrics(registry: Registry) {
       registers,
     }),
     mendedSums: new Counter({
-      name: 'model_gateway_sums_mended_total',
+      name: 'model_gateway_balances_reconciled_total',
       help: 'Corrected totals of pending charges and holds in Redis. Expected after Redis was killed. Otherwise, find the other client that writes to Redis.',
       registers,
     }),
@@ -38,7 +38,10 @@ export function createAdmissionMetrics(registry: Registry) {
     ),
     holds: gauge('holds', 'Authorization holds, over all shards.'),
     longestOverdue: gauge('holds_overdue_seconds', 'Time since the lease of the most overdue hold expired.'),
-    shutShards: gauge('shards_shut', 'Shards without an open epoch. Requests with their keys get 503.'),
+    shutShards: gauge(
+      'shards_unavailable',
+      'Shards without an open epoch. Requests with their keys get 503.',
+    ),
   }
 }
 

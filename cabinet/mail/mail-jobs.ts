@@ -117,7 +117,7 @@ function factsOf({ id, kind, recipient, attempts }: DueLetter) {
 
 function measureJob(pool: Pool, metrics: MailMetrics): Job {
   return {
-    name: 'letters',
+    name: 'emails',
     everyMs: measureEveryMs,
     mayFail: true,
     async run() {
@@ -131,7 +131,7 @@ function measureJob(pool: Pool, metrics: MailMetrics): Job {
 
 function removeJob(pool: Pool): Job {
   return {
-    name: 'letters_removal',
+    name: 'emails_removal',
     everyMs: removeEveryMs,
     async run() {
       return (await removeOldLetters(pool, keptDays, removeCountMax)) === removeCountMax ? 'more' : 'idle'

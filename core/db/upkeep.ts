@@ -11,7 +11,7 @@ const rowsPerTransactionMax = 1_000
 /** Keeps the database up, once an hour. */
 export function upkeepJob(pool: Queryable): Job {
   return {
-    name: 'upkeep',
+    name: 'maintenance',
     everyMs,
     async run() {
       await keepDatabaseUp(pool)

@@ -20,6 +20,27 @@ export const renamed = {
     TEST_PAYMENTS_NOTIFY_FROM: 'TILL_NOTIFY_FROM',
     TEST_PAYMENTS_STATE_FILE: 'TILL_STATE_FILE',
   },
+  /** Metrics. */
+  metrics: {
+    model_gateway_rejections_total: 'model_gateway_refusals_total',
+    model_gateway_backends_cooling_down: 'model_gateway_backends_resting',
+    model_gateway_buffered_charges: 'model_gateway_kept_charges',
+    model_gateway_buffered_charge_age_seconds: 'model_gateway_kept_charge_age_seconds',
+    model_gateway_shard_resyncs_total: 'model_gateway_shard_pasts_total',
+    model_gateway_shards_unavailable: 'model_gateway_shards_shut',
+    model_gateway_balances_reconciled_total: 'model_gateway_sums_mended_total',
+    model_gateway_emails_sent_total: 'model_gateway_letters_sent_total',
+    model_gateway_emails_failed_attempts_total: 'model_gateway_letters_failed_tries_total',
+    model_gateway_emails_given_up_total: 'model_gateway_letters_given_up_total',
+    model_gateway_emails_waiting: 'model_gateway_letters_waiting',
+    model_gateway_emails_waiting_age_seconds: 'model_gateway_letters_waiting_age_seconds',
+  },
+  /** Values of the label `job`. */
+  jobs: {
+    maintenance: 'upkeep',
+    emails: 'letters',
+    emails_removal: 'letters_removal',
+  },
   /** Fields of the JSON line of `npm start` and of the test payment provider. */
   fields: {
     mailCatcherUrl: 'mailboxUrl',
@@ -32,6 +53,13 @@ const oldSettings: Readonly<Record<string, string>> = renamed.settings
 /** The old name of a setting, if it has one. */
 export function oldSettingOf(name: string): string | undefined {
   return oldSettings[name]
+}
+
+const oldMetrics: Readonly<Record<string, string>> = renamed.metrics
+
+/** The old name of a metric, if it has one. */
+export function oldMetricOf(name: string): string | undefined {
+  return oldMetrics[name]
 }
 
 /** An object of a JSON line with its renamed fields under their old names, too. */

@@ -53,7 +53,7 @@ export function createMetrics() {
       registers,
     }),
     refusals: new Counter({
-      name: 'model_gateway_refusals_total',
+      name: 'model_gateway_rejections_total',
       help: 'Error answers, by error code.',
       labelNames: ['code'],
       registers,
@@ -100,7 +100,7 @@ function redisMetrics(registers: Registry[]) {
       registers,
     }),
     newGenerations: new Counter({
-      name: 'model_gateway_shard_pasts_total',
+      name: 'model_gateway_shard_resyncs_total',
       help: 'Shard resyncs: after a reconnect, or in a new epoch after data loss.',
       registers,
     }),
@@ -253,8 +253,13 @@ export function watchKeeper(
 ): void {
   const ageMs = () => now() - (state().oldestKeptAtMs ?? now())
   watch(metrics, 'open_holds', 'Holds renewed by this replica.', () => state().open)
-  watch(metrics, 'kept_charges', 'Charges buffered in memory until Postgres has them.', () => state().kept)
-  watch(metrics, 'kept_charge_age_seconds', 'Age of the oldest buffered charge.', () => ageMs() / 1000)
+  watch(
+    metrics,
+    'buffered_charges',
+    'Charges buffered in memory until Postgres has them.',
+    () => state().kept,
+  )
+  watch(metrics, 'buffered_charge_age_seconds', 'Age of the oldest buffered charge.', () => ageMs() / 1000)
 }
 
 /** Watches at each scrape the states of Redis in which nothing is admitted. */
@@ -305,7 +310,7 @@ export function watchGate(
   deployments: () => readonly { readonly provider: string; readonly isRecovering: boolean }[],
 ): void {
   const gauge: Gauge<'provider'> = new Gauge({
-    name: 'model_gateway_backends_resting',
+    name: 'model_gateway_backends_cooling_down',
     help: 'Deployments cooling down: they failed too often or asked for a pause, and have not recovered.',
     labelNames: ['provider'],
     registers: [metrics.registry],

@@ -148,8 +148,8 @@ describe('a letter', () => {
     }
     // What waits for its time is not late.
     await vi.waitFor(async () => {
-      expect(await readMetric(worker, 'letters_waiting')).toBe(0)
-      expect(await readMetric(worker, 'letters_waiting_age_seconds')).toBe(0)
+      expect(await readMetric(worker, 'emails_waiting')).toBe(0)
+      expect(await readMetric(worker, 'emails_waiting_age_seconds')).toBe(0)
     })
     await pool.query(
       "update email_outbox set due_at = due_at - interval '1 hour', next_attempt_at = next_attempt_at - interval '1 hour' where recipient = any($1)",
@@ -213,7 +213,7 @@ describe('a mail server', () => {
     expect(recipients.map((recipient) => smtp.letters(recipient).length)).toEqual(recipients.map(() => 1))
     expect(lines.filter((line) => line.includes('mail server failed; emails'))).toHaveLength(1)
     const sent = await Promise.all(
-      workers.map((each) => readMetric(each, 'letters_sent_total{kind="reset_password"}')),
+      workers.map((each) => readMetric(each, 'emails_sent_total{kind="reset_password"}')),
     )
     expect(sent.reduce((sum, count) => sum + count, 0)).toBe(recipients.length)
   })
@@ -231,8 +231,8 @@ describe('a mail server', () => {
     expect(dueInMs).toBeLessThan(6_250)
     smtp.script(deferred, undefined)
     await untilRow(deferred, { sent: true, attempts: 2 }) // by itself, after its pause
-    expect(await readMetric(worker, 'letters_given_up_total{kind="reset_password"}')).toBe(1)
-    expect(await readMetric(worker, 'letters_failed_tries_total')).toBe(2)
+    expect(await readMetric(worker, 'emails_given_up_total{kind="reset_password"}')).toBe(1)
+    expect(await readMetric(worker, 'emails_failed_attempts_total')).toBe(2)
   })
 
   test('that hangs up after the whole letter gets it again, with the same Message-ID', async () => {
@@ -346,17 +346,17 @@ describe('a worker', () => {
     const worker = await stack.startWorker({}, (line) => lines.push(line))
     onTestFinished(() => worker.kill())
     const { recipient } = await write()
-    await vi.waitFor(async () => expect(await readMetric(worker, 'letters_waiting')).toBe(1))
+    await vi.waitFor(async () => expect(await readMetric(worker, 'emails_waiting')).toBe(1))
     await vi.waitFor(async () =>
-      expect(await readMetric(worker, 'letters_waiting_age_seconds')).toBeGreaterThan(2),
+      expect(await readMetric(worker, 'emails_waiting_age_seconds')).toBeGreaterThan(2),
     )
     expect(lines.filter((line) => line.includes('SMTP_URL is not set'))).toHaveLength(1)
     expect((await fetch(`${worker.adminUrl}/readyz`)).status).toBe(200)
     expect(await rowOf(recipient)).toMatchObject({ attempts: 0 })
     const sending = await startWorker()
     await untilRow(recipient, { sent: true })
-    await vi.waitFor(async () => expect(await readMetric(sending, 'letters_waiting')).toBe(0))
-    expect(await readMetric(sending, 'letters_waiting_age_seconds')).toBe(0)
+    await vi.waitFor(async () => expect(await readMetric(sending, 'emails_waiting')).toBe(0))
+    expect(await readMetric(sending, 'emails_waiting_age_seconds')).toBe(0)
   })
 
   test('removes letters that ended long ago, and none that still waits', async () => {

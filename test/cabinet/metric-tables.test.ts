@@ -1,8 +1,14 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
+import { oldMetricOf } from '#core/process/renamed'
 import { folderOfThisFile } from '../support/folder.ts'
-import { metricSections, readMetricNames, readMetricTable } from '../support/metric-tables.ts'
+import {
+  metricSections,
+  readDeprecatedNames,
+  readMetricNames,
+  readMetricTable,
+} from '../support/metric-tables.ts'
 import { startReceiver } from '../support/money-in.ts'
 import { kubeconfigOfNobody } from '../support/operator.ts'
 import { urlAs } from '../support/postgres.ts'
@@ -36,7 +42,7 @@ const starts: Readonly<Record<(typeof metricSections)[number], () => Promise<Pro
 const isOfNode = (name: string) => /^(?:nodejs|process)_/.test(name)
 
 test.each(metricSections)(
-  'the table of metrics of %s has every metric of the real process, and no other',
+  'the table of metrics of %s has every metric of the real process, and no other; renamed ones have both names',
   async (section) => {
     const process = await starts[section]()
     onTestFinished(() => process.kill())
@@ -46,5 +52,7 @@ test.each(metricSections)(
       measured.filter((name) => !isOfNode(name)).toSorted(),
     )
     expect(described.filter((name) => isOfNode(name) && !measured.includes(name))).toEqual([])
+    const oldNames = described.flatMap((name) => oldMetricOf(name) ?? [])
+    expect((await readDeprecatedNames(process)).toSorted()).toEqual(oldNames.toSorted())
   },
 )

@@ -55,11 +55,11 @@ test('the worker says how many charges wait for Postgres, how many requests hold
 
 test('the worker says how many shards it has not opened', async () => {
   const worker = await startWorker({ RENEW_EVERY_MS: '7000', LEASE_MS: '28000' }) // shut for 8 s, looked at each 2 s
-  await untilMetrics(worker, { shards_shut: 0 })
+  await untilMetrics(worker, { shards_unavailable: 0 })
   await stack.redis.kill()
   await stack.redis.start()
-  await until(async () => expect(await readMetric(worker, 'shards_shut')).toBe(64))
-  await until(async () => expect(await readMetric(worker, 'shards_shut')).toBe(0), 20_000)
+  await until(async () => expect(await readMetric(worker, 'shards_unavailable')).toBe(64))
+  await until(async () => expect(await readMetric(worker, 'shards_unavailable')).toBe(0), 20_000)
 })
 
 test('a broken promise about money is in the metrics after the next look, and gone when it is mended', async () => {
@@ -123,12 +123,15 @@ test('each job says how often it runs: what its age is compared with', async () 
     catalogue: 0.5,
     replicas: 0.1,
     sweep: 0.2,
-    upkeep: 3600,
+    maintenance: 3600,
+    upkeep: 3600, // deprecated, as the other old names of jobs
     pepper: 60,
     low_balance: 30,
     expiry: 600,
     trials: 30,
+    emails: 2,
     letters: 2,
+    emails_removal: 3600,
     letters_removal: 3600,
     payment_backlog: 5,
     webhook_removal: 3600,

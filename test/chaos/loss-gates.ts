@@ -86,8 +86,8 @@ export async function readKept(adminUrl: string): Promise<{ count: number; ageMs
     return Number(value)
   }
   return {
-    count: read('kept_charges'),
-    ageMs: read('kept_charge_age_seconds') * 1000,
+    count: read('buffered_charges'),
+    ageMs: read('buffered_charge_age_seconds') * 1000,
     open: read('open_holds'),
   }
 }

@@ -182,10 +182,10 @@ test('while Redis is silent a refused request leaves nothing behind that would h
   stack.redis.freeze()
   onTestFinished(() => stack.redis.thaw())
   while ((await readMetric(gateway, 'redis_circuit_open')) === 0) await ask()
-  const keptBefore = await readMetric(gateway, 'kept_charges')
+  const keptBefore = await readMetric(gateway, 'buffered_charges')
   for (let n = 0; n < 30; n++) await ask()
   // What probes whether Redis is back may have been admitted, four times a second.
-  expect((await readMetric(gateway, 'kept_charges')) - keptBefore).toBeLessThan(10)
+  expect((await readMetric(gateway, 'buffered_charges')) - keptBefore).toBeLessThan(10)
 })
 
 test('without Redis every key gets 503 with Retry-After within 300 ms, never 401', async () => {

@@ -120,7 +120,7 @@ describe('a backend that fails', () => {
     const model = await served({ sick: { provider } })
     upstream.answer(await placeOf(model, 'sick'), refusal(500, 'broken'))
     for (let n = 0; n < 5; n += 1) await ask(model)
-    expect(await readMetric(gateway, `backends_resting{provider="${provider}"}`)).toBe(1)
+    expect(await readMetric(gateway, `backends_cooling_down{provider="${provider}"}`)).toBe(1)
     await ask(model)
     const skipped = `upstream_attempts_skipped_total{provider="${provider}",why="resting"}`
     expect(await readMetric(gateway, skipped)).toBeGreaterThan(0)

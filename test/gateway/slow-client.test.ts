@@ -126,5 +126,5 @@ test('a provider that gave up on clients that do not read is not taken for a sic
     expect(await untilStill(talker.handedOut)).toBeLessThan(pieces * clients.length)
   await upstream.stop()
   for (const client of clients) expect(await client.read(1, 'upstream_error')).toBeLessThan(pieces)
-  expect(await readMetric(gateway, `backends_resting{provider="${provider}"}`)).toBe(0)
+  expect(await readMetric(gateway, `backends_cooling_down{provider="${provider}"}`)).toBe(0)
 })

@@ -29,8 +29,18 @@ export function readMetricTable(section: (typeof metricSections)[number]): reado
     })
 }
 
-/** Names of all that a process measures; a histogram counts once. */
-export async function readMetricNames({ adminUrl }: Process): Promise<readonly string[]> {
-  const text = await (await fetch(`${adminUrl}/metrics`)).text()
-  return [...text.matchAll(/^# TYPE (\w+) /gm)].map(([, name = '']) => name)
+/** Names of all that a process measures, without the deprecated ones; a histogram counts once. */
+export async function readMetricNames(process: Process): Promise<readonly string[]> {
+  return namesIn(await scrape(process), /^# HELP (\w+) (?!Deprecated: )/gm)
+}
+
+/** Old names of metrics that a process still serves. */
+export async function readDeprecatedNames(process: Process): Promise<readonly string[]> {
+  return namesIn(await scrape(process), /^# HELP (\w+) Deprecated: /gm)
+}
+
+const scrape = async ({ adminUrl }: Process) => (await fetch(`${adminUrl}/metrics`)).text()
+
+function namesIn(text: string, pattern: RegExp): readonly string[] {
+  return [...text.matchAll(pattern)].map(([, name = '']) => name)
 }

@@ -7,29 +7,29 @@ export function createMailMetrics(registry: Registry) {
   const registers = [registry]
   return {
     sent: new Counter({
-      name: 'model_gateway_letters_sent_total',
+      name: 'model_gateway_emails_sent_total',
       help: 'Emails that the mail server accepted from this process.',
       labelNames: ['kind'] as const,
       registers,
     }),
     failedTries: new Counter({
-      name: 'model_gateway_letters_failed_tries_total',
+      name: 'model_gateway_emails_failed_attempts_total',
       help: 'Failed attempts to send an email.',
       registers,
     }),
     givenUp: new Counter({
-      name: 'model_gateway_letters_given_up_total',
+      name: 'model_gateway_emails_given_up_total',
       help: 'Emails given up, because the recipient was rejected or sending failed for three days.',
       labelNames: ['kind'] as const,
       registers,
     }),
     waiting: new Gauge({
-      name: 'model_gateway_letters_waiting',
+      name: 'model_gateway_emails_waiting',
       help: 'Emails that are due and not sent yet.',
       registers,
     }),
     waitingAge: new Gauge({
-      name: 'model_gateway_letters_waiting_age_seconds',
+      name: 'model_gateway_emails_waiting_age_seconds',
       help: 'How long the oldest unsent email has been due.',
       registers,
     }),
