@@ -1,5 +1,6 @@
 import { z } from 'zod'
-import { shownOutcome } from '#core/ledger/request-record'
+import { shownOutcome, soughtOutcome } from '#core/ledger/request-record'
+import { oldNamesEndIn, renamed } from '#core/process/renamed'
 import type { Contract } from '../api/contract.ts'
 import { id, pathId, time } from '../api/fields.ts'
 import { cursorOf, pageLimit, pageOf } from '../api/page.ts'
@@ -19,7 +20,9 @@ const requestFilter = {
     .refine((text) => !text.includes('\0'))
     .optional()
     .meta({ description: 'The model that ran, or the requested model if none ran.' }),
-  outcome: shownOutcome.optional(),
+  outcome: soughtOutcome.optional().meta({
+    description: `Deprecated until ${oldNamesEndIn}: ${Object.values(renamed.outcomes).join(', ')}.`,
+  }),
   from: spanEnd.optional(),
   to: spanEnd.optional(),
 }

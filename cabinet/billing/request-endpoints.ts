@@ -4,7 +4,7 @@ import { inReadScope } from '#core/audit/scope'
 import { isId } from '#core/db/id'
 import type { Queryable } from '#core/db/pool'
 import { formatRub } from '#core/ledger/money'
-import { outcomeOfShown, outcomeToShow } from '#core/ledger/request-record'
+import { outcomeOfSought, outcomeToShow } from '#core/ledger/request-record'
 import { type Endpoint, endpoint } from '../api/endpoint.ts'
 import { writeCursor } from '../api/page.ts'
 import { notFound } from '../api/problem.ts'
@@ -64,7 +64,7 @@ async function readFilter(
   query: z.output<(typeof exportRequests)['query']>,
 ): Promise<RequestFilter> {
   const { key_id: keyId, model, outcome } = query
-  const recorded = outcome === undefined ? {} : { outcome: outcomeOfShown(outcome) }
+  const recorded = outcome === undefined ? {} : { outcome: outcomeOfSought(outcome) }
   return { ...(await readSpan(client, organizationId, query)), keyId, model, ...recorded }
 }
 

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { renamed } from '../process/renamed.ts'
 import { noTokens } from './price.ts'
 
 const count = z.int().min(0)
@@ -52,20 +53,35 @@ export type RequestOutcome = z.infer<typeof requestOutcome>
  * read them, too.
  */
 export const shownOutcome = z.enum([
-  ...requestOutcome.exclude(['client_gone']).options,
+  'completed',
+  'refused_upstream',
+  'failed',
   'client_disconnected',
+  'upstream_disconnected',
+  'unsettled',
+  'hold_expired',
+  'not_started',
 ])
 
 type ShownOutcome = z.infer<typeof shownOutcome>
 
+/** An outcome to search for: as it is shown now, or as it was. */
+export const soughtOutcome = z.enum([...shownOutcome.options, ...Object.values(renamed.outcomes)])
+
 /** A record's outcome as it is shown. */
 export function outcomeToShow(outcome: RequestOutcome): ShownOutcome {
-  return outcome === 'client_gone' ? 'client_disconnected' : outcome
+  const found = shownOutcome.options.find((shown) => outcomeOfSought(shown) === outcome)
+  if (found === undefined) throw new Error(`the outcome ${outcome} has no public name`)
+  return found
 }
 
-/** A shown outcome as records have it. */
-export function outcomeOfShown(shown: ShownOutcome): RequestOutcome {
-  return shown === 'client_disconnected' ? 'client_gone' : shown
+/** A sought outcome as records have it. */
+export function outcomeOfSought(sought: z.infer<typeof soughtOutcome>): RequestOutcome {
+  return isRenamed(sought) ? renamed.outcomes[sought] : sought
+}
+
+function isRenamed(outcome: string): outcome is keyof typeof renamed.outcomes {
+  return Object.hasOwn(renamed.outcomes, outcome)
 }
 
 /** One call to a provider within a request, and why the next one was needed. */

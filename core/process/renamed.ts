@@ -3,7 +3,7 @@ export const oldNamesEndIn = '0.3.0'
 
 /**
  * Public names that have changed: the new name → the old one, which works until `oldNamesEndIn`. CHANGELOG.md has a
- * line for each. Remove a row, and nothing else, to end an old name.
+ * line for each. To end an old name, remove its row.
  */
 export const renamed = {
   /** Settings: environment variables. */
@@ -40,6 +40,13 @@ export const renamed = {
     maintenance: 'upkeep',
     emails: 'letters',
     emails_removal: 'letters_removal',
+  },
+  /** Outcomes of requests. Only filters accept the old ones; records have these for good. */
+  outcomes: {
+    client_disconnected: 'client_gone',
+    upstream_disconnected: 'upstream_cut',
+    hold_expired: 'swept',
+    not_started: 'never_started',
   },
   /** Fields of the JSON line of `npm start` and of the test payment provider. */
   fields: {

@@ -540,6 +540,20 @@ describe('requests', () => {
     expect(csv).toEqual((await walk(customer.cookie, '/requests', { model: 'demo/slow' })).map(flat))
   })
 
+  test('have the public name of their outcome, and are found by it or by its old name', async () => {
+    const customer = await customerWith()
+    const swept = entryAt(customer, at('2026-11-10T12:00:00Z'), 1n, { outcome: 'swept', status: 499 })
+    await postBatch(pool, [swept, entryAt(customer, at('2026-11-11T12:00:00Z'), 1n)])
+    for (const outcome of ['hold_expired', 'swept']) {
+      const rows = await walk(customer.cookie, '/requests', { outcome })
+      expect(rows).toMatchObject([{ id: swept.requestId, outcome: 'hold_expired' }])
+      const { text } = await call(customer.cookie, '/requests.csv', { query: { outcome } })
+      expect(parseCsv(text)).toEqual(rows.map(flat))
+    }
+    const { body } = await call(customer.cookie, `/requests/${swept.requestId}`)
+    expect(body).toMatchObject({ outcome: 'hold_expired' })
+  })
+
   test('that a filter looks for among very many are found by going on, page after page', async () => {
     const customer = await customerWith()
     const start = Date.now() - 3_600_000

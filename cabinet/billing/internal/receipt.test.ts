@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { nanoRub } from '#core/ledger/money'
-import { outcomeOfShown, outcomeToShow, shownOutcome } from '#core/ledger/request-record'
+import { outcomeOfSought, outcomeToShow, shownOutcome, soughtOutcome } from '#core/ledger/request-record'
 import { receiptOf } from './receipt.ts'
 import type { SettledRequest } from './receipt-store.ts'
 
@@ -40,6 +40,13 @@ const settled: SettledRequest = {
     perRequest: nanoRub(5n),
   },
 }
+
+const renamedOutcomes = [
+  ['client_disconnected', 'client_gone'],
+  ['upstream_disconnected', 'upstream_cut'],
+  ['hold_expired', 'swept'],
+  ['not_started', 'never_started'],
+] as const
 
 test('a receipt has everything that explains a cost, to the last nano-ruble', () => {
   expect(receiptOf(settled)).toEqual({
@@ -86,8 +93,11 @@ test('what was free or never ran has no price', () => {
   expect(receiptOf(free)).toMatchObject({ price: null, cost_rub: '0', model_ran: null })
 })
 
-test('a client that disconnected is shown by today’s word, as every release records it', () => {
-  expect(shownOutcome.options).toContain('client_disconnected')
-  expect(outcomeToShow('client_gone')).toBe('client_disconnected')
-  for (const shown of shownOutcome.options) expect(outcomeToShow(outcomeOfShown(shown))).toBe(shown)
+test('an outcome is shown by its public name, and found by it or by its old one', () => {
+  for (const shown of shownOutcome.options) expect(outcomeToShow(outcomeOfSought(shown))).toBe(shown)
+  for (const [shown, recorded] of renamedOutcomes) {
+    expect(outcomeToShow(recorded)).toBe(shown)
+    expect(outcomeOfSought(soughtOutcome.parse(shown))).toBe(recorded)
+    expect(outcomeOfSought(soughtOutcome.parse(recorded))).toBe(recorded)
+  }
 })

@@ -16,10 +16,10 @@ const tones: Readonly<Record<RequestRow['outcome'], Tone>> = {
   refused_upstream: 'warning',
   failed: 'danger',
   client_disconnected: 'neutral',
-  upstream_cut: 'warning',
+  upstream_disconnected: 'warning',
   unsettled: 'neutral',
-  swept: 'warning',
-  never_started: 'neutral',
+  hold_expired: 'warning',
+  not_started: 'neutral',
 }
 
 export function OutcomeBadge({ outcome }: { readonly outcome: RequestRow['outcome'] }) {
