@@ -48,6 +48,15 @@ export const renamed = {
     hold_expired: 'swept',
     not_started: 'never_started',
   },
+  /** Values of the chart (charts/model-gateway/templates/_renamed.tpl). */
+  values: {
+    demo: 'trial',
+    'demo.testPaymentsUrl': 'trial.tillUrl',
+    'demo.services': 'trial.demo',
+    webhook: 'receiver',
+    'ingress.webhook': 'ingress.receiver',
+    'httpRoute.webhook': 'httpRoute.receiver',
+  },
   /** Fields of the JSON line of `npm start` and of the test payment provider. */
   fields: {
     mailCatcherUrl: 'mailboxUrl',

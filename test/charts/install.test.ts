@@ -14,7 +14,7 @@ const program = await findHelm()
 // No kubelet: objects are there, and no pod runs. What pods do is the end-to-end test's.
 describe(`Helm ${helmMajor}`, { timeout }, () => {
   const as = { kubeconfig: cluster.kubeconfigPath }
-  const trial = ['--set', 'trial.enabled=true']
+  const demo = ['--set', 'demo.enabled=true']
   const inNamespace = (name: string) => ['--namespace', name]
   const names = async (kind: string, namespace: string) =>
     (await cluster.kubectlOk(['-n', namespace, 'get', kind, '-o', 'name'])).trim().split('\n').filter(Boolean)
@@ -24,7 +24,7 @@ describe(`Helm ${helmMajor}`, { timeout }, () => {
   test('installs, upgrades, rolls back, and leaves nothing but CRDs behind', async () => {
     const namespace = await cluster.createNamespace()
     const here = inNamespace(namespace)
-    await helmOk(program, ['install', 'mg', chartFolder, ...here, ...trial], as)
+    await helmOk(program, ['install', 'mg', chartFolder, ...here, ...demo], as)
     expect(await names('deployments', namespace)).toEqual(
       ['cabinet', 'gateway', 'operator', 'receiver', 'trial-demo', 'worker'].map(
         (component) => `deployment.apps/mg-model-gateway-${component}`,
@@ -33,9 +33,9 @@ describe(`Helm ${helmMajor}`, { timeout }, () => {
     const jobsBefore = await names('jobs', namespace)
     expect(jobsBefore.length).toBe(4)
 
-    await helmOk(program, ['upgrade', 'mg', chartFolder, ...here, ...trial], as)
+    await helmOk(program, ['upgrade', 'mg', chartFolder, ...here, ...demo], as)
     expect(await names('jobs', namespace)).toEqual(jobsBefore)
-    await helmOk(program, ['upgrade', 'mg', chartFolder, ...here, ...trial, '--set', 'image.tag=next'], as)
+    await helmOk(program, ['upgrade', 'mg', chartFolder, ...here, ...demo, '--set', 'image.tag=next'], as)
     expect(await images(namespace)).toContain('model-gateway:next')
     const jobsAfter = await names('jobs', namespace)
     expect(jobsAfter.length).toBe(4)
@@ -95,14 +95,14 @@ describe(`Helm ${helmMajor}`, { timeout }, () => {
       expect([code === 0, stderr]).toEqual([false, expect.stringContaining(sentence)])
     }
     await helmOk(program, [...one.install, '--take-ownership'], as)
-    const bare = ['install', 'two', chartFolder, ...inNamespace(two.namespace), ...trial]
+    const bare = ['install', 'two', chartFolder, ...inNamespace(two.namespace), ...demo]
     await isRefused(bare, `operator.namespaces is not set, but ${both} is in this cluster, too. Set it to`)
     await isRefused(
       [...bare, '--set', `operator.namespaces={${two.team}},operator.routes.namespaces={${one.team}}`],
       `Namespace ${one.team} belongs to ${both}. Leave it out of`,
     )
     // The same release again is no other one.
-    const all = ['upgrade', 'one', chartFolder, ...inNamespace(one.namespace), ...trial]
+    const all = ['upgrade', 'one', chartFolder, ...inNamespace(one.namespace), ...demo]
     await helmOk(program, all, as)
     await isRefused(two.install, `${both} manages all namespaces. Upgrade that one first`)
     await helmOk(program, ['uninstall', 'one', ...inNamespace(one.namespace), '--no-hooks'], as)
@@ -116,7 +116,7 @@ describe(`Helm ${helmMajor}`, { timeout }, () => {
     return {
       namespace,
       team,
-      install: ['install', name, chartFolder, ...inNamespace(namespace), ...trial, ...scope],
+      install: ['install', name, chartFolder, ...inNamespace(namespace), ...demo, ...scope],
       operator: `system:serviceaccount:${namespace}:${name}-model-gateway-operator`,
       judge: `${namespace}-${name}-model-gateway-organization`,
     }

@@ -2,20 +2,20 @@ import { expect, test } from 'vitest'
 import { chartFolder, findHelm, helm } from '../support/helm.ts'
 
 const program = await findHelm()
-const trial = ['--set', 'trial.enabled=true']
+const demo = ['--set', 'demo.enabled=true']
 const stores = [
   '--set',
   'database.host=db,database.owner.existingSecret=owner,redis.host=redis,redis.admin.existingSecret=admin',
 ]
 
 test.each([
-  ['a misspelt value', [...trial, '--set', 'gateway.replica=3'], /gateway.*additional propert.*replica/is],
+  ['a misspelt value', [...demo, '--set', 'gateway.replica=3'], /gateway.*additional propert.*replica/is],
   [
     'a value of another type',
-    [...trial, '--set', 'gateway.replicas=many'],
+    [...demo, '--set', 'gateway.replicas=many'],
     /gateway[./]replicas.*want integer/is,
   ],
-  ['no database and no trial', [], /database\.host is not set\..*trial\.enabled=true/],
+  ['no database and no demo', [], /database\.host is not set\..*demo\.enabled=true/],
   [
     'a database without its owner',
     ['--set', 'database.host=db'],
@@ -33,22 +33,22 @@ test.each([
   ],
   [
     'one host for both',
-    [...trial, '--set', 'ingress.enabled=true,appUrl=https://api.example.com'],
+    [...demo, '--set', 'ingress.enabled=true,appUrl=https://api.example.com'],
     /baseUrl and appUrl have one host, api\.example\.com\. Give the cabinet/,
   ],
   [
     'a base URL without /v1',
-    [...trial, '--set', 'baseUrl=https://api.example.com'],
+    [...demo, '--set', 'baseUrl=https://api.example.com'],
     /baseUrl.*does not match pattern/is,
   ],
   [
     'an allow-list that is no CIDR',
-    [...trial, '--set', 'receiver.allowedCidrs={yookassa.ru}'],
-    /receiver[./]allowedCidrs.*does not match pattern/is,
+    [...demo, '--set', 'webhook.allowedCidrs={yookassa.ru}'],
+    /webhook[./]allowedCidrs.*does not match pattern/is,
   ],
   [
     'replicas beside an autoscaler',
-    [...trial, '--set', 'gateway.autoscaling.enabled=true,gateway.replicas=5'],
+    [...demo, '--set', 'gateway.autoscaling.enabled=true,gateway.replicas=5'],
     /Set gateway\.autoscaling\.minReplicas instead of gateway\.replicas/,
   ],
   [

@@ -95,7 +95,7 @@ test('every process is started by a file that the image has', async () => {
   const copied = [...readFileSync('Dockerfile', 'utf8').matchAll(/^COPY --from=build \/app\/(\S+)/gm)].map(
     ([, path]) => path,
   )
-  const objects = objectsOf(await template('mg', ...valuesOf('trial-values.yaml')))
+  const objects = objectsOf(await template('mg', ...valuesOf('demo-values.yaml')))
   const containers = JSON.stringify(objects).matchAll(
     /"image":"ghcr\.io\/model-gateway[^"]*","imagePullPolicy":"[^"]*","args":\["([^"]+)"\]/g,
   )
@@ -112,7 +112,7 @@ test('of a release model-gateway in a namespace of that name the rights and poli
     ...kube,
     '--namespace',
     'model-gateway',
-    ...valuesOf('trial-values.yaml'),
+    ...valuesOf('demo-values.yaml'),
     '--show-only',
     'templates/operator/rbac.yaml',
     '--show-only',
@@ -128,7 +128,7 @@ test('of a release model-gateway in a namespace of that name the rights and poli
 
 test('the CRDs are those of crds/, kept when the release goes unless that is not wanted', async () => {
   const crds = async (...args: readonly string[]) =>
-    objectsOf(await template('mg', ...valuesOf('trial-values.yaml'), ...args)).filter(
+    objectsOf(await template('mg', ...valuesOf('demo-values.yaml'), ...args)).filter(
       ({ kind }) => kind === 'CustomResourceDefinition',
     )
   const written = readdirSync('crds')
@@ -157,7 +157,7 @@ test('no release has names of another one, whatever both are called', async () =
       ...kube,
       '--namespace',
       namespaceOfRelease,
-      ...valuesOf('trial-values.yaml'),
+      ...valuesOf('demo-values.yaml'),
     ])
     const [, prefix = ''] = /name: DATABASE_USER_PREFIX, value: (\w+)/.exec(text) ?? []
     expect(prefix.length).toBeLessThanOrEqual(40)
@@ -179,7 +179,7 @@ test('no release has names of another one, whatever both are called', async () =
 
 test('another revision of the secrets makes other Jobs, and other pods of every process', async () => {
   const made = async (...args: readonly string[]) => {
-    const objects = objectsOf(await template('mg', ...valuesOf('trial-values.yaml'), ...args))
+    const objects = objectsOf(await template('mg', ...valuesOf('demo-values.yaml'), ...args))
     const revisions = objects.flatMap(({ kind, metadata, spec }) => {
       const pod = z.object({ template: z.object({ metadata: z.unknown() }) }).safeParse(spec)
       const parts = z.object({ annotations: z.record(z.string(), z.string()) })
@@ -208,8 +208,8 @@ test('the edge lets the networks through that the receiver itself lets through',
   const env = { DATABASE_URL: 'postgres://db/x', WEBHOOK_SECRET: 'x'.repeat(32) }
   const { allowed } = readWebhookConfig(env)
   const told = async (...args: readonly string[]) => {
-    const ingress = ['--set', 'ingress.enabled=true,ingress.receiver.traefik.middleware=true']
-    const objects = objectsOf(await template('mg', ...valuesOf('trial-values.yaml'), ...ingress, ...args))
+    const ingress = ['--set', 'ingress.enabled=true,ingress.webhook.traefik.middleware=true']
+    const objects = objectsOf(await template('mg', ...valuesOf('demo-values.yaml'), ...ingress, ...args))
     const receiver = objects.filter(({ metadata }) => metadata.name === 'mg-model-gateway-receiver')
     const { annotations = {} } = receiver.find(({ kind }) => kind === 'Ingress')?.metadata ?? {}
     const { spec } = receiver.find(({ kind }) => kind === 'Middleware') ?? {}
@@ -224,7 +224,7 @@ test('the edge lets the networks through that the receiver itself lets through',
     annotations: annotationsOf(allowed),
     spec: { ipAllowList: { sourceRange: allowed } },
   })
-  const own = ['--set', 'receiver.allowedCidrs={192.0.2.0/24},ingress.receiver.traefik.ipStrategy.depth=1']
+  const own = ['--set', 'webhook.allowedCidrs={192.0.2.0/24},ingress.webhook.traefik.ipStrategy.depth=1']
   expect(await told(...own)).toEqual({
     annotations: annotationsOf(['192.0.2.0/24']),
     spec: { ipAllowList: { sourceRange: ['192.0.2.0/24'], ipStrategy: { depth: 1 } } },
@@ -260,7 +260,7 @@ describe("the chart's annotations for Artifact Hub", () => {
   })
 
   test('names every image that its pods use', async () => {
-    const objects = objectsOf(await template('mg', ...valuesOf('trial-values.yaml')))
+    const objects = objectsOf(await template('mg', ...valuesOf('demo-values.yaml')))
     const used = [...JSON.stringify(objects).matchAll(/"image":"([^"]+)"/g)].map(([, image]) => image)
     const named = z.array(z.object({ image: z.string() })).parse(told('images'))
     expect(new Set(named.map(({ image }) => image))).toEqual(new Set(used))

@@ -240,12 +240,12 @@ test('the demo installation of the README leads to a response, and is removed', 
   expect(readFileSync(join(import.meta.dirname, '../..', demo), 'utf8')).toContain(install)
   const [key = '', call = ''] = shellBlocksOf('First key and first request', demo)
   const rest = shellBlocksOf('Remove it', demo)
-  reader.writeFile('trial.yaml', stringify({ ...overlay, ...trialValues() }))
-  const here = install.replace('--set trial.enabled=true', '--set trial.enabled=true --values trial.yaml')
+  reader.writeFile('demo.yaml', stringify({ ...overlay, ...demoValues() }))
+  const here = install.replace('--set demo.enabled=true', '--set demo.enabled=true --values demo.yaml')
   expect(here).not.toBe(install)
   const startMs = performance.now()
   expect(await reader.follow([here, key, call])).toContain('"content":"Hello"')
-  figure('a trial, to the first answer', since(startMs))
+  figure('a demo, to the first answer', since(startMs))
   await reader.follow(rest)
   expect(await leftInCluster({ release, namespace }, /^namespaces$/)).toEqual([])
   await kubectlOk(['delete', 'namespace', storesNamespace, '--wait'])
@@ -253,7 +253,7 @@ test('the demo installation of the README leads to a response, and is removed', 
 
 /** What differs from the text: hosts, the image, what these processors can do. */
 function ownValues(): Readonly<Record<string, unknown>> {
-  const { trial: _trial, baseUrl: _baseUrl, appUrl: _appUrl, ...cluster } = Object(clusterValues)
+  const { demo: _demo, baseUrl: _baseUrl, appUrl: _appUrl, ...cluster } = Object(clusterValues)
   return {
     ...cluster,
     baseUrl: `http://api.localhost:${ingress.port}/v1`,
@@ -262,7 +262,7 @@ function ownValues(): Readonly<Record<string, unknown>> {
     redis: { host: hostOf('redis'), tls: false },
     payments: { env: { YOOKASSA_URL: `http://${hostOf('outside')}:3002/v3` } },
     ingress: Object.fromEntries(
-      ['gateway', 'cabinet', 'receiver'].map((name) => [name, { className: 'traefik', tlsSecret: '' }]),
+      ['gateway', 'cabinet', 'webhook'].map((name) => [name, { className: 'traefik', tlsSecret: '' }]),
     ),
     gateway: {
       upstreamAllowedCidrs: ['10.0.0.0/8'],
@@ -271,8 +271,8 @@ function ownValues(): Readonly<Record<string, unknown>> {
   }
 }
 
-function trialValues(): Readonly<Record<string, unknown>> {
-  return { trial: clusterValues.trial, ingress: {}, database: {}, redis: {}, payments: {} }
+function demoValues(): Readonly<Record<string, unknown>> {
+  return { demo: clusterValues.demo, ingress: {}, database: {}, redis: {}, payments: {} }
 }
 
 function writeValues(further: Readonly<Record<string, unknown>>): void {

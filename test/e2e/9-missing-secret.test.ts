@@ -11,7 +11,7 @@ test('a Secret that is missing, and a key that it lacks, are named in the status
   const settings = [
     'crds.install=false',
     'operator.enabled=false',
-    'trial.enabled=false',
+    'demo.enabled=false',
     'ingress.enabled=false',
   ]
   const stores = [

@@ -36,7 +36,7 @@ helm upgrade --install metrics-server metrics-server --repo https://kubernetes-s
 # kind's pods have 10.244.0.0/16 as those of the one-node cluster do; images of the stores come from Docker Hub.
 cat > "$work/values.yaml" <<'YAML'
 image: { repository: e2e.local/model-gateway }
-trial:
+demo:
   postgres: { image: docker.io/library/postgres:17 }
   redis: { image: docker.io/library/redis:7 }
 YAML

@@ -12,7 +12,7 @@ export const hostOf = (name: 'postgres' | 'redis' | 'outside') => `${name}.${sto
 /** What must be known of the cluster; the rest of a values file is what an operator writes. */
 export const clusterValues: {
   readonly image: { readonly repository: string; readonly tag: string }
-  readonly trial: Readonly<Record<'postgres' | 'redis', { readonly image: string }>>
+  readonly demo: Readonly<Record<'postgres' | 'redis', { readonly image: string }>>
 } = parse(readFileSync(valuesFiles.split(',')[0] ?? '', 'utf8'))
 
 const superuserPassword = randomBytes(16).toString('hex')
@@ -25,7 +25,7 @@ export async function putStores(passwords: { readonly redis: string; readonly sh
   await putProcess('postgres', [
     {
       name: 'postgres',
-      image: clusterValues.trial.postgres.image,
+      image: clusterValues.demo.postgres.image,
       env: [{ name: 'POSTGRES_PASSWORD', value: superuserPassword }],
       ports: [{ containerPort: ports.postgres }],
       resources: { requests: { cpu: '100m' } },
@@ -36,7 +36,7 @@ export async function putStores(passwords: { readonly redis: string; readonly sh
   await putProcess('redis', [
     {
       name: 'redis',
-      image: clusterValues.trial.redis.image,
+      image: clusterValues.demo.redis.image,
       ports: [{ containerPort: ports.redis }],
       // Without its own share it would wait for every process that starts.
       resources: { requests: { cpu: '200m' } },

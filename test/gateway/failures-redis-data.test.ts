@@ -86,7 +86,9 @@ test('Redis loses charges that Postgres has not got: every one is sent again and
     for (const [id, costNano] of costs) expect(books.get(id)).toMatchObject({ costNano, chargeRows: 1 })
   }
   await Promise.all(customers.map(({ key, model }) => untilServed(gateway, key, model)))
-  await vi.waitFor(async () => expect(await readMetric(gateway, 'buffered_charges')).toBe(0), { timeout: 5_000 })
+  await vi.waitFor(async () => expect(await readMetric(gateway, 'buffered_charges')).toBe(0), {
+    timeout: 5_000,
+  })
   expect(await readMetric(gateway, 'charges_resent_total')).toBeGreaterThanOrEqual(resentBefore + 20)
 })
 

@@ -32,11 +32,11 @@ modelgateway.dev/secrets-revision: {{ . | quote }}
 {{- end -}}
 
 {{- define "mg.databaseHost" -}}
-{{- if .Values.trial.enabled -}}{{ include "mg.fullname" . }}-trial-postgres{{- else -}}{{ .Values.database.host }}{{- end -}}
+{{- if .Values.demo.enabled -}}{{ include "mg.fullname" . }}-trial-postgres{{- else -}}{{ .Values.database.host }}{{- end -}}
 {{- end -}}
 
 {{- define "mg.databaseParameters" -}}
-{{- if not .Values.trial.enabled -}}{{- with .Values.database.parameters -}}?{{ . }}{{- end -}}{{- end -}}
+{{- if not .Values.demo.enabled -}}{{- with .Values.database.parameters -}}?{{ . }}{{- end -}}{{- end -}}
 {{- end -}}
 
 {{- /* With the namespace: a server may have the users of two releases of one name. */ -}}
@@ -53,12 +53,12 @@ modelgateway.dev/secrets-revision: {{ . | quote }}
 {{- $key := printf "DATABASE_PASSWORD_%s" (upper .role) -}}
 {{ include "mg.secretVariable" (dict "name" "DATABASE_PASSWORD" "secret" ($users.existingSecret | default (include "mg.secretsName" $root)) "key" $key) }}
 - name: DATABASE_URL
-  value: {{ printf "postgres://%s_%s:$(DATABASE_PASSWORD)@%s:%v/%s%s" (include "mg.databaseUserPrefix" $root) .role (include "mg.databaseHost" $root) ($root.Values.trial.enabled | ternary 5432 $root.Values.database.port) ($root.Values.trial.enabled | ternary "model_gateway" $root.Values.database.name) (include "mg.databaseParameters" $root) | quote }}
+  value: {{ printf "postgres://%s_%s:$(DATABASE_PASSWORD)@%s:%v/%s%s" (include "mg.databaseUserPrefix" $root) .role (include "mg.databaseHost" $root) ($root.Values.demo.enabled | ternary 5432 $root.Values.database.port) ($root.Values.demo.enabled | ternary "model_gateway" $root.Values.database.name) (include "mg.databaseParameters" $root) | quote }}
 {{- end -}}
 
 {{- /* DATABASE_URL as the owner: only Jobs have it. */ -}}
 {{- define "mg.databaseOwnerUrl" -}}
-{{- if .Values.trial.enabled -}}
+{{- if .Values.demo.enabled -}}
 {{ include "mg.ownSecret" (dict "root" . "name" "DATABASE_PASSWORD" "key" "TRIAL_DATABASE_PASSWORD") }}
 - name: DATABASE_URL
   value: postgres://model_gateway:$(DATABASE_PASSWORD)@{{ include "mg.databaseHost" . }}:5432/model_gateway
@@ -68,25 +68,25 @@ modelgateway.dev/secrets-revision: {{ . | quote }}
 {{- end -}}
 
 {{- define "mg.redisHost" -}}
-{{- if .Values.trial.enabled -}}{{ include "mg.fullname" . }}-trial-redis{{- else -}}{{ .Values.redis.host }}{{- end -}}
+{{- if .Values.demo.enabled -}}{{ include "mg.fullname" . }}-trial-redis{{- else -}}{{ .Values.redis.host }}{{- end -}}
 {{- end -}}
 
 {{- /* REDIS_URL of a process: as its own user, or as the only one that a managed Redis has. */ -}}
 {{- define "mg.redisUrl" -}}
 {{- $root := .root -}}
 {{- $redis := $root.Values.redis -}}
-{{- if and $redis.url.existingSecret (not $root.Values.trial.enabled) -}}
+{{- if and $redis.url.existingSecret (not $root.Values.demo.enabled) -}}
 {{ include "mg.secretVariable" (dict "name" "REDIS_URL" "secret" $redis.url.existingSecret "key" $redis.url.existingSecretKey) }}
 {{- else -}}
 {{ include "mg.secretVariable" (dict "name" "REDIS_PASSWORD" "secret" ($redis.users.existingSecret | default (include "mg.secretsName" $root)) "key" (printf "REDIS_PASSWORD_%s" (upper .user))) }}
 - name: REDIS_URL
-  value: {{ printf "%s://model_gateway_%s:$(REDIS_PASSWORD)@%s:%v" (and $redis.tls (not $root.Values.trial.enabled) | ternary "rediss" "redis") .user (include "mg.redisHost" $root) ($root.Values.trial.enabled | ternary 6379 $redis.port) | quote }}
+  value: {{ printf "%s://model_gateway_%s:$(REDIS_PASSWORD)@%s:%v" (and $redis.tls (not $root.Values.demo.enabled) | ternary "rediss" "redis") .user (include "mg.redisHost" $root) ($root.Values.demo.enabled | ternary 6379 $redis.port) | quote }}
 {{- end -}}
 {{- end -}}
 
 {{- /* The shop: the demo's test payment provider, or YooKassa's. Empty if payments are not configured. */ -}}
 {{- define "mg.shop" -}}
-{{- if .Values.trial.enabled -}}
+{{- if .Values.demo.enabled -}}
 - {name: YOOKASSA_SHOP_ID, value: "100500"}
 {{ include "mg.ownSecret" (dict "root" . "name" "YOOKASSA_SECRET_KEY" "key" "TRIAL_SHOP_SECRET_KEY") }}
 - {name: YOOKASSA_URL, value: "http://{{ include "mg.fullname" . }}-trial-demo:3002/v3"}

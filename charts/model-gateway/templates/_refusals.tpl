@@ -1,9 +1,9 @@
 {{- /* Contradictions between values, and how to fix them: values.schema.json checks one value at a time. */ -}}
 {{- define "mg.refusals" -}}
 {{- $v := .Values -}}
-{{- if not $v.trial.enabled -}}
+{{- if not $v.demo.enabled -}}
 {{- if not $v.database.host -}}
-{{- fail "database.host is not set. Set database.host and database.owner.existingSecret, or trial.enabled=true to try the gateway with a Postgres of its own." -}}
+{{- fail "database.host is not set. Set database.host and database.owner.existingSecret, or demo.enabled=true to try the gateway with a Postgres of its own." -}}
 {{- end -}}
 {{- if and $v.migrations.enabled (not $v.database.owner.existingSecret) -}}
 {{- fail "database.owner.existingSecret is not set. Set it to a Secret with the owner's URL, or migrations.enabled=false and migrate the database yourself." -}}
@@ -12,7 +12,7 @@
 {{- fail "database.users.prefix is model_gateway, so the users would be the roles of the migrations. Set another prefix, for example mg." -}}
 {{- end -}}
 {{- if not (or $v.redis.host $v.redis.url.existingSecret) -}}
-{{- fail "redis.host is not set. Set redis.host, or redis.url.existingSecret for a Redis without ACL users, or trial.enabled=true." -}}
+{{- fail "redis.host is not set. Set redis.host, or redis.url.existingSecret for a Redis without ACL users, or demo.enabled=true." -}}
 {{- end -}}
 {{- if and $v.redis.host (not $v.redis.url.existingSecret) $v.redis.users.create (not $v.redis.admin.existingSecret) -}}
 {{- fail "redis.admin.existingSecret is not set. Set it to a Secret with the URL of a user who may use ACL, or redis.users.create=false and make the users yourself." -}}
