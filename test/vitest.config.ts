@@ -29,7 +29,7 @@ const slow = [
   'test/gateway/{parallel,fuzz}.test.ts',
   'test/cabinet/{web-killed,payments-killed,endpoint-fuzz,webhook-bad-input,trials,derived-sums}.test.ts',
   'test/operator/uninstall.test.ts',
-  'test/charts/{install,render,refusals}.test.ts',
+  'test/charts/{install,render,refusals,renamed-values}.test.ts',
 ]
 /** How fast pages are; what they weigh is checked by every build (cabinet/pages/build/weights.ts). */
 const slowBrowser = ['test/browser/budgets.test.ts']
