@@ -54,7 +54,10 @@ const credential = secretKeyRef.describe(
 const auth = z.discriminatedUnion('type', [
   z.strictObject({ type: authType('None') }),
   z.strictObject({ type: authType('Bearer'), secretRef: credential }),
-  /** As this api's keys are sent: `api-key: …` (AzureOpenAI), `Authorization: Api-Key …` (YandexGPT), else as Bearer. */
+  /**
+   * As this api's keys are sent: `api-key` (AzureOpenAI), `x-api-key` (Anthropic), `x-goog-api-key` (Gemini),
+   * `Authorization: Api-Key …` (YandexGPT), else as Bearer.
+   */
   z.strictObject({ type: authType('ApiKey'), secretRef: credential }),
   z.strictObject({
     type: authType('Header'),

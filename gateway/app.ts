@@ -21,6 +21,7 @@ import { BodyRefused, createBodyReader } from './http/body-reader.ts'
 import { answerClientError, type OpenAnswers } from './http/client-error.ts'
 import type { ConnectionShare } from './http/connection-share.ts'
 import { refuseAddress, refuseProtocol } from './http/early-refusal.ts'
+import type { HeldBodies } from './http/held-bodies.ts'
 import {
   createCountCaller,
   createInspectCaller,
@@ -69,6 +70,8 @@ export type AppDeps = {
   readonly keyPepper: string
   readonly admission: Pick<Admission, 'inspect' | 'count'>
   readonly share: ConnectionShare
+  /** The memory for bodies. */
+  readonly held: HeldBodies
   readonly routes: () => RouteTable | undefined
   readonly completeExchange: CompleteExchange
   readonly decoder: TokenDecoder
@@ -103,8 +106,8 @@ export function buildApp(deps: AppDeps): FastifyInstance {
     writeEnd(request, end)
   }
   const inspect = createInspectCaller(deps.admission)
-  const bodies = createBodyReader(deps.http, { inspect, share: deps.share })
-  watchBodies(metrics, bodies.heldBytes)
+  const bodies = createBodyReader(deps.http.bodyBytesMax, { inspect, share: deps.share, held: deps.held })
+  watchBodies(metrics, deps.held.bytes)
   const revoked = createRevokedKeys(now)
   const findCaller = createFindCaller(deps.keyPepper, revoked)
   const app = Fastify({

@@ -13,7 +13,7 @@ export function createAttempt(deps: AttemptDeps): MakeAttempt {
     const job =
       exchange.endpoint === 'embeddings'
         ? embeddingsJob(deps, { run, exchange }, target)
-        : chatJob(deps, run, target)
+        : chatJob(deps, run, target, options.timeMs)
     return attemptPlain(deps, run, target, { ...options, job })
   }
 }

@@ -18,8 +18,10 @@ import { createOutputLimit, type OutputLimit } from './exchange/output-limit.ts'
 import { startHealthChecks } from './health-checks/health-checks.ts'
 import { readConnectionCap } from './http/connection-cap.ts'
 import { createConnectionShare } from './http/connection-share.ts'
+import { createHeldBodies, type HeldBodies } from './http/held-bodies.ts'
 import { trackConnections } from './http/open-connections.ts'
 import type { WriteRequestLine } from './http/request-end.ts'
+import { createImageFetcher } from './images/fetch-images.ts'
 import {
   countDropped,
   countEstimate,
@@ -76,9 +78,9 @@ export async function startGateway(
   const catalog = await connectCatalog(config, noteOutage)
   const instanceId = config.instance ?? randomUUID()
   const tokens = createTokenThreads(config.tokenCountTimeoutMs, metrics, log)
-  const { outputLimit } = tokens
   const liveGateways = () => routes.liveGateways()
-  const providers = openProviders(config, { liveGateways, outputLimit, now, metrics, log })
+  const held = createHeldBodies(config.http.heldBodyBytesMax, config.http.bodyBytesMax)
+  const providers = openProviders(config, { ...tokens, liveGateways, held, now, metrics, log })
   const routes = watchCatalog(config, {
     connection: catalog,
     instanceId,
@@ -101,6 +103,7 @@ export async function startGateway(
     keyPepper: config.keyPepper,
     admission,
     share,
+    held,
     routes: routes.current,
     completeExchange: exchanges.completeExchange,
     decoder: tokens.decoder,
@@ -214,6 +217,7 @@ function watchCatalog(
 type ProvidersDeps = {
   readonly liveGateways: () => number
   readonly outputLimit: OutputLimit
+  readonly held: HeldBodies
   readonly now: () => number
   readonly metrics: GatewayMetrics
   readonly log: Log
@@ -230,6 +234,7 @@ function openProviders(config: Config, deps: ProvidersDeps) {
     keepAliveMs,
     usageGraceMs,
     outputLimit: deps.outputLimit,
+    images: { fetcher: createImageFetcher(), held: deps.held },
     noteDropped: (provider, parameters) => countDropped(deps.metrics, provider, parameters),
   })
   return { attempt, calls, gate: openGate(deps), close: calls.close }

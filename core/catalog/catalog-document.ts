@@ -6,9 +6,10 @@ import type { KeyList } from '../process/key-list.ts'
 const name = z.string().min(1).max(253)
 
 /**
- * Kinds of providers with known differences from OpenAI's API: rows of
+ * Kinds of providers with known differences from OpenAI's API, or with another API: rows of
  * `gateway/upstream/internal/provider-rows.ts`. `generic` is any other one: it receives the caller's request
- * unchanged.
+ * unchanged. `gemini` is Google's compatible endpoint, `gemini-native` its own API. A version of Anthropic's API is in the
+ * name of its row.
  */
 export const quirksNames = [
   'generic',
@@ -34,6 +35,9 @@ export const quirksNames = [
   'zhipu',
   'cohere',
   'gemini',
+  'gemini-native',
+  'anthropic',
+  'anthropic-2026-10-21',
 ] as const
 
 export type QuirksName = (typeof quirksNames)[number]
@@ -41,7 +45,7 @@ export type QuirksName = (typeof quirksNames)[number]
 /** A provider as the gateway sees it. Credentials are encrypted (`credential-seal.ts`). */
 export const providerDocumentSchema = z.object({
   name,
-  api: z.enum(['OpenAI', 'AzureOpenAI', 'YandexGPT']),
+  api: z.enum(['OpenAI', 'AzureOpenAI', 'YandexGPT', 'Anthropic', 'Gemini']),
   /** Its row of differences; absent: the one of its api, else of its host, else `generic`. */
   quirks: z.enum(quirksNames).optional(),
   /** Values for the places in its row's templates: `folder` of YandexGPT. */

@@ -1,6 +1,6 @@
 import { type ModelProvider, quirksAnnotation } from '#crds/model-provider'
 import type { KeyList } from '../process/key-list.ts'
-import { type ProviderDocument, quirksNames } from './catalog-document.ts'
+import { type ProviderDocument, type QuirksName, quirksNames } from './catalog-document.ts'
 import { openCredential, sealCredential } from './credential-seal.ts'
 
 type SecretKey = { readonly name: string; readonly key: string }
@@ -28,6 +28,8 @@ const servedApis: readonly string[] = [
   'OpenAI',
   'AzureOpenAI',
   'YandexGPT',
+  'Anthropic',
+  'Gemini',
 ] satisfies ProviderDocument['api'][]
 /** Headers that may name the folder of a YandexGPT provider. */
 const folderHeaders = ['openai-project', 'x-folder-id']
@@ -45,8 +47,10 @@ export function draftProvider({
   if (!isServed(spec.api))
     return unserved(['spec', 'api'], `${spec.api} is not supported yet: use one of ${servedApis.join(', ')}`)
   const quirks = metadata.annotations?.[quirksAnnotation]
-  if (quirks !== undefined && !isQuirksName(quirks))
-    return unserved(['metadata', 'annotations', quirksAnnotation], `must be one of ${quirksNames.join(', ')}`)
+  const family = apiFamilyOf(spec.api)
+  const known = quirksNames.filter((name) => apiOfKind(name) === family)
+  if (quirks !== undefined && !isOneOf(known, quirks))
+    return unserved(['metadata', 'annotations', quirksAnnotation], `must be one of ${known.join(', ')}`)
   const folder = spec.headers.find(({ name }) => folderHeaders.includes(name.toLowerCase()))?.value
   if (spec.api === 'YandexGPT' && folder === undefined)
     return unserved(['spec', 'headers'], 'must include OpenAI-Project with the ID of the YandexGPT folder')
@@ -85,10 +89,26 @@ function credentialOf({ api, auth }: ModelProvider['spec']): ProviderDraft['cred
     case 'Header':
       return { secretRef: auth.secretRef, header: auth.headerName.toLowerCase(), prefix: '' }
     case 'ApiKey':
-      if (api === 'AzureOpenAI') return { secretRef: auth.secretRef, header: 'api-key', prefix: '' }
-      if (api === 'YandexGPT')
-        return { secretRef: auth.secretRef, header: 'authorization', prefix: 'Api-Key ' }
-      return { secretRef: auth.secretRef, header: 'authorization', prefix: 'Bearer ' }
+      return { secretRef: auth.secretRef, ...apiKeyPlaceOf(api) }
+  }
+}
+
+/** Where an API expects its keys. */
+function apiKeyPlaceOf(api: ModelProvider['spec']['api']): {
+  readonly header: string
+  readonly prefix: string
+} {
+  switch (api) {
+    case 'AzureOpenAI':
+      return { header: 'api-key', prefix: '' }
+    case 'YandexGPT':
+      return { header: 'authorization', prefix: 'Api-Key ' }
+    case 'Anthropic':
+      return { header: 'x-api-key', prefix: '' }
+    case 'Gemini':
+      return { header: 'x-goog-api-key', prefix: '' }
+    default:
+      return { header: 'authorization', prefix: 'Bearer ' }
   }
 }
 
@@ -122,6 +142,17 @@ function isServed(api: string): api is ProviderDocument['api'] {
   return servedApis.includes(api)
 }
 
-function isQuirksName(text: string): text is (typeof quirksNames)[number] {
-  return (quirksNames as readonly string[]).includes(text)
+/** The API of a kind of provider. */
+function apiOfKind(name: QuirksName): 'OpenAI' | 'Anthropic' | 'Gemini' {
+  if (name.startsWith('anthropic')) return 'Anthropic'
+  return name === 'gemini-native' ? 'Gemini' : 'OpenAI'
+}
+
+/** Most APIs are OpenAI's with differences. */
+function apiFamilyOf(api: ProviderDocument['api']): ReturnType<typeof apiOfKind> {
+  return api === 'Anthropic' || api === 'Gemini' ? api : 'OpenAI'
+}
+
+function isOneOf<Name extends string>(names: readonly Name[], text: string): text is Name {
+  return (names as readonly string[]).includes(text)
 }

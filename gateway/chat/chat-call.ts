@@ -8,6 +8,7 @@ import type { Failure } from '../upstream/failure.ts'
 import { type ChatCall, type ChatReading, isFailure } from '../upstream/provider-adapter.ts'
 import { type JsonBytes, writeJson } from '../wire/json-writer.ts'
 import type { OpenAiUsage } from '../wire/openai-usage.ts'
+import { imageSourceOf } from './internal/image-source.ts'
 import { cutAnswer, normaliseAnswer, type PlainReading, writeAnswer } from './internal/plain-normaliser.ts'
 
 /** A request that can be sent and its response read, or why the provider's API cannot express it. */
@@ -20,14 +21,19 @@ export function writeChatRequest(
   deps: AttemptDeps,
   run: Run,
   target: Target,
+  timeMs: number,
 ): WrittenChat | Promise<WrittenChat> {
   const { request, mode, bodyBytes } = run.exchange
   const outputLimit = run.outputLimits.get(target.route) ?? null
+  const [first] = run.attempts
+  const isFirst = first === undefined || first.provider === target.backend.provider.name
   const { call, dropped, outputTokensMax } = adaptChatRequest({
     body: request,
     mode,
     dialect: target.backend.dialect,
     outputLimit,
+    unmarked: isFirst ? 'kept' : 'removed',
+    fetchImage: imageSourceOf(deps, run, timeMs),
   })
   noteDropped(deps, run, target, dropped)
   run.outputLimit = outputLimit
@@ -39,13 +45,13 @@ export function writeChatRequest(
 
 function writeCall(call: ChatCall | Failure, bodyBytes: number): WrittenChat | Promise<WrittenChat> {
   if (isFailure(call)) return { failure: call }
-  const bytes = writeJson(call.json, bodyBytes)
+  const bytes = writeJson(call.json, bodyBytes + (call.addedBytes ?? 0))
   if (bytes instanceof Promise) return bytes.then((written) => ({ bytes: written, reading: call }))
   return { bytes, reading: call }
 }
 
 /** One call, which returns the whole response. */
-export function chatJob(deps: AttemptDeps, run: Run, target: Target): PlainJob {
+export function chatJob(deps: AttemptDeps, run: Run, target: Target, timeMs: number): PlainJob {
   let read: Extract<PlainReading, { readonly kind: 'answer' }>
   let reading: ChatReading
   const keep = (written: WrittenChat) => {
@@ -56,7 +62,7 @@ export function chatJob(deps: AttemptDeps, run: Run, target: Target): PlainJob {
     callCount: 1,
     inputsPerCall: 1,
     bodyOf() {
-      const written = writeChatRequest(deps, run, target)
+      const written = writeChatRequest(deps, run, target, timeMs)
       return written instanceof Promise ? written.then(keep) : keep(written)
     },
     promptOf: () => run.exchange,

@@ -43,7 +43,7 @@ type StreamEnding = Extract<Served, { kind: 'streamed' }>['ending']
  * its client has left it is read to its end for the provider's count, unless closing it ends its bill.
  */
 export function attemptStream(deps: StreamDeps, run: Run, target: Target): Promise<Served> {
-  const written = writeChatRequest(deps, run, target)
+  const written = writeChatRequest(deps, run, target, deps.timeMs)
   if (!(written instanceof Promise)) return sendForStream(deps, run, target, written)
   return written.then((chat) =>
     run.departure.hasLeft() ? { kind: 'left_unanswered' } : sendForStream(deps, run, target, chat),

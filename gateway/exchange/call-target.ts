@@ -1,3 +1,5 @@
+import type { HeldBodies } from '../http/held-bodies.ts'
+import type { ImageFetcher } from '../images/fetch-images.ts'
 import type { Target } from '../routing/attempt-plan.ts'
 import { type Failure, failureOfFault, failureOfStatus } from '../upstream/failure.ts'
 import {
@@ -22,6 +24,8 @@ export type AttemptDeps = {
   /** How long usage is waited for once the content was complete, or the client has left after that. */
   readonly usageGraceMs: number
   readonly outputLimit: OutputLimit
+  /** For providers that take the bytes of images, and the memory that these take. */
+  readonly images: { readonly fetcher: ImageFetcher; readonly held: HeldBodies }
   /** Counts the parameters that a provider was not sent. */
   readonly noteDropped: (provider: string, parameters: readonly string[]) => void
 }

@@ -69,6 +69,7 @@ export function createComplete(deps: CompleteDeps): CompleteExchange {
     } finally {
       endAbandoned()
       run.departure.release()
+      run.images?.release()
     }
   }
 }

@@ -4,6 +4,7 @@ import type { Attempt, RequestRecord } from '#core/ledger/request-record'
 import type { Progress } from '../charges/open-requests.ts'
 import type { AnswerFacts } from '../http/answer.ts'
 import { type Departure, watchDeparture } from '../http/departure.ts'
+import type { RequestImages } from '../images/request-images.ts'
 import type { Target } from '../routing/attempt-plan.ts'
 import type { Route } from '../routing/route-table.ts'
 import { type Delivered, deliveredTokensOf } from './delivered-text.ts'
@@ -32,6 +33,8 @@ export type Run = {
   readonly attempts: Attempt[]
   /** The one under way included. */
   attemptCount: number
+  /** Images that were fetched for it; none until one is needed. */
+  images: RequestImages | undefined
   /** Parameters that the last target was not sent, as many as are named. */
   dropped: readonly string[]
   /**
@@ -98,6 +101,7 @@ export function startRun(exchange: Exchange, admitted: Admitted): Run {
     leftAs: clientGone,
     attempts: [],
     attemptCount: 0,
+    images: undefined,
     dropped: [],
     outputLimits: outputLimitsOf(exchange, admitted),
     outputLimit: null,

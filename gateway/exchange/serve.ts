@@ -12,7 +12,7 @@ import {
 import { chooseTarget } from '../routing/choose-target.ts'
 import type { Route } from '../routing/route-table.ts'
 import { findDropped } from '../upstream/chat-request.ts'
-import { type Failure, failureOfDeadline, isOwnLimit, type TransportFault } from '../upstream/failure.ts'
+import { type Failure, failureOfDeadline, type TransportFault, wasCalled } from '../upstream/failure.ts'
 import { refusalOfExhausted } from './internal/exhausted.ts'
 import { startOf, verdictOf } from './internal/verdict.ts'
 import type { Run } from './run.ts'
@@ -188,9 +188,9 @@ async function waitUnlessLeft(run: Run, pauseMs: number): Promise<void> {
   run.upstreamMs += performance.now() - startedAtMs
 }
 
-/** Without room in the provider's limit no call was made. */
+/** No call was made without room in the provider's limit, nor of a request that its API cannot express. */
 function wasMade(served: Served): boolean {
-  return served.kind !== 'failed' || !isOwnLimit(served.failure)
+  return served.kind !== 'failed' || wasCalled(served.failure)
 }
 
 function noteAttempt(run: Run, target: Target, served: Served, ms: number): void {

@@ -6,7 +6,7 @@ import type { Refusal } from '#core/errors/refusal'
 import { compressedBody, keyRefusal, requestTooLarge } from '../wire/errors.ts'
 import { atOnceBytesMax, inTurns } from '../wire/turns.ts'
 import type { ConnectionShare } from './connection-share.ts'
-import { createHeldBodies } from './internal/held-bodies.ts'
+import type { HeldBodies } from './held-bodies.ts'
 import type { InspectCaller } from './key-first.ts'
 
 /**
@@ -37,6 +37,7 @@ type BodyReaderDeps = {
   /** Asked before a body of more than 16 KiB is read on. */
   readonly inspect: InspectCaller
   readonly share: Pick<ConnectionShare, 'take'>
+  readonly held: HeldBodies
 }
 
 type Done = (error: Error | null, body?: Buffer) => void
@@ -47,28 +48,23 @@ export type BodyReader = {
   read(request: FastifyRequest, payload: Readable, done: Done): void
   /** To be called once for each request at its end: its body is no longer needed. */
   release(request: FastifyRequest): void
-  /** Bytes of bodies in memory. */
-  heldBytes(): number
 }
 
-export function createBodyReader(limits: BodyLimits, { inspect, share }: BodyReaderDeps): BodyReader {
-  const { bodyBytesMax } = limits
-  const held = createHeldBodies(limits.heldBodyBytesMax, bodyBytesMax)
+export function createBodyReader(bodyBytesMax: number, deps: BodyReaderDeps): BodyReader {
+  const { held } = deps
   const owners = new WeakMap<FastifyRequest, string>()
-  const reading = { bodyBytesMax, held, owners, inspect, share }
+  const reading = { ...deps, bodyBytesMax, owners }
   return {
     read: (request, payload, done) => readBody(reading, request, payload, done),
     release(request) {
       if (Buffer.isBuffer(request.body)) held.remove(request.body.length, owners.get(request))
     },
-    heldBytes: held.bytes,
   }
 }
 
 /** What the reading of all bodies shares. */
 type Reading = BodyReaderDeps & {
   readonly bodyBytesMax: number
-  readonly held: ReturnType<typeof createHeldBodies>
   /** Whose the large bodies are. */
   readonly owners: WeakMap<FastifyRequest, string>
 }

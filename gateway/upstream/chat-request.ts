@@ -13,7 +13,8 @@ import {
   withoutSchemaKeys,
 } from './internal/openai-tools.ts'
 import { applyRoute, renameField } from './internal/route-parameters.ts'
-import type { ChatCall, Dialect } from './provider-adapter.ts'
+import type { ChatCall, Dialect, FetchImage } from './provider-adapter.ts'
+import type { SignatureOrigin } from './signature-origin.ts'
 
 export type ProviderRequest = {
   /** The request to send and how to read its response, or why this provider's API cannot express it. */
@@ -40,12 +41,33 @@ export function adaptChatRequest(request: {
   readonly dialect: Dialect
   /** Set by the gateway for a request that names none; `null`: none is set. */
   readonly outputLimit: number | null
+  /** Signatures that clients return without a mark (`signature-origin.ts`). */
+  readonly unmarked: SignatureOrigin['unmarked']
+  readonly fetchImage: FetchImage
 }): ProviderRequest {
-  const { mode, dialect, outputLimit } = request
+  const { mode, dialect, outputLimit, unmarked, fetchImage } = request
   const body = outputLimit === null ? request.body : { ...request.body, ...outputLimitField(outputLimit) }
   const { fields, dropped } = adapt(body, dialect)
-  const outputTokensMax = outputLimitIn(fields, dialect)
-  return { call: dialect.adapter.chat({ fields, mode, dialect }), dropped, outputTokensMax }
+  const outputTokensMax = requireLimit(fields, dialect)
+  const origin = { own: dialect.origin, unmarked }
+  return {
+    call: dialect.adapter.chat({ fields, mode, dialect, origin, fetchImage }),
+    dropped,
+    outputTokensMax,
+  }
+}
+
+/**
+ * The limit that is sent. A provider that requires one gets the model's own maximum where nothing else limits the
+ * response: that is what is held for it.
+ */
+function requireLimit(fields: Fields, dialect: Dialect): number | null {
+  const limit = outputLimitIn(fields, dialect)
+  const { outputLimitRequired, maxTokensField = 'max_tokens' } = dialect.quirks
+  if (limit !== null || outputLimitRequired === undefined) return limit
+  const required = dialect.route.outputTokensMax ?? outputLimitRequired
+  fields.set(maxTokensField, required)
+  return required
 }
 
 /** A limit of output tokens in a request that names none. Rows and routes give it the provider's own name. */

@@ -5,9 +5,11 @@ import { providerRows } from './internal/provider-rows.ts'
 import type { ProviderQuirks, ProviderRow } from './internal/quirks.ts'
 import { routesAlone } from './internal/routes-alone.ts'
 import type { CompiledQuirks, Dialect, ProviderAdapter } from './provider-adapter.ts'
+import { originOf } from './signature-origin.ts'
 
 /** The properties of a provider that decide its adapter. */
-export type DialectSource = Pick<ProviderDocument, 'api' | 'baseUrl' | 'quirks' | 'template'>
+export type DialectSource = Pick<ProviderDocument, 'api' | 'baseUrl' | 'quirks' | 'template'> &
+  Partial<Pick<ProviderDocument, 'name'>>
 
 /** Parameters that reach the provider regardless of the route's rules. */
 const untouchable: ReadonlySet<string> = new Set(['model', 'messages', 'stream'])
@@ -42,6 +44,7 @@ export function createDialect(
   return {
     type: route.type,
     adapter,
+    origin: originOf(provider.name ?? ''),
     urls: adapter.urlsOf(place),
     model: template === undefined ? backendModel : fillModel(template, backendModel, provider.template ?? {}),
     quirks,
@@ -90,10 +93,18 @@ export function kindHeadersOf(provider: DialectSource): Record<string, string> {
   return Object.fromEntries(filled.filter(([, value]) => !value.includes('{')))
 }
 
+/** APIs with one kind of provider unless another is named. */
+const kindsOfApis: Readonly<Partial<Record<ProviderDocument['api'], QuirksName>>> = {
+  YandexGPT: 'yandexgpt',
+  Anthropic: 'anthropic',
+  Gemini: 'gemini-native',
+}
+
 /** The kind that a provider names, else that of its api, else that of its host. */
 export function kindOf({ quirks, api, baseUrl }: DialectSource): QuirksName {
   if (quirks !== undefined) return quirks
-  if (api === 'YandexGPT') return 'yandexgpt'
+  const named = kindsOfApis[api]
+  if (named !== undefined) return named
   const { host, pathname, searchParams } = new URL(baseUrl)
   const kind = api === 'AzureOpenAI' ? 'azure' : kinds.find(([, row]) => row.hosts?.test(host))?.[0]
   const isOldForm = searchParams.has('api-version') && !/\/v1\/*$/.test(pathname)
@@ -139,9 +150,12 @@ export function isSent(name: string, { quirks, route }: Dialect): boolean {
 }
 
 /** The adapter of a provider's API. */
-export function adapterOf(_provider: DialectSource): ProviderAdapter {
-  return openAiAdapter
+export function adapterOf({ api }: DialectSource): ProviderAdapter {
+  return adapters[api] ?? openAiAdapter
 }
+
+/** Of APIs that are not OpenAI's. */
+const adapters: Readonly<Partial<Record<ProviderDocument['api'], ProviderAdapter>>> = {}
 
 /** A model that is a whole address stays; one that names its version (`yandexgpt/rc`) needs none of the template's. */
 function fillModel(template: string, model: string, values: Readonly<Record<string, string>>): string {

@@ -1,3 +1,5 @@
+import type { Refusal } from '#core/errors/refusal'
+import { invalidValue } from '../wire/errors.ts'
 import { fieldsOf, findJson, itemsOf, type JsonObject } from '../wire/json-fields.ts'
 import { findSaidKind } from './internal/failure-words.ts'
 import { findProviderMessage, showableMessage, withoutSecrets } from './internal/provider-message.ts'
@@ -107,14 +109,30 @@ export function failureOfOwnLimit(inputsMax: number, retryAfterMs: number | null
   return { ...failure('overloaded', ownLimitResult, 'other_backend'), retryAfterMs, inputsMax }
 }
 
+const ownLimitResult = 'rate_limited'
+
 /**
- * Whether it is such a failure. It proves nothing about the provider, because the provider was not called.
+ * The failure of a request that a provider's API cannot express: nothing was sent. Another provider may.
+ *
+ * @param param path of the field, as OpenAI writes it: `messages[1].content[0]`. `problem` continues that sentence.
  */
-export function isOwnLimit({ result }: Failure): boolean {
-  return result === ownLimitResult
+export function failureOfRequest(param: string, problem: string): Failure {
+  return failureOfRefusal(invalidValue(param, problem))
 }
 
-const ownLimitResult = 'rate_limited'
+/** The failure of a request that was not sent, for its own fault (400) or for want of memory. */
+export function failureOfRefusal({ status, message, param }: Refusal): Failure {
+  if (status !== 400) return { ...failure('overloaded', notExpressible, 'nowhere'), retryAfterMs: 1000 }
+  const own = failure('bad_request', notExpressible, 'other_backend')
+  return { ...own, message, ...(param === null ? {} : { param }) }
+}
+
+const notExpressible = 'not_expressible'
+
+/** Whether a provider was called before this failure. */
+export function wasCalled({ result }: Failure): boolean {
+  return result !== ownLimitResult && result !== notExpressible
+}
 
 /** The failure of a call that never became a whole HTTP answer. */
 export function failureOfFault(fault: TransportFault): Failure {

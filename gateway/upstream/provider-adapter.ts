@@ -1,7 +1,9 @@
 import type { RouteDocument } from '#core/catalog/catalog-document'
 import type { JsonObject } from '../wire/json-fields.ts'
+import type { Text } from '../wire/long-text.ts'
 import type { Failure } from './failure.ts'
 import type { ProviderQuirks } from './internal/quirks.ts'
+import type { SignatureOrigin } from './signature-origin.ts'
 
 /**
  * One provider API: how it is called, and what its bytes mean in OpenAI's terms.
@@ -39,6 +41,8 @@ export type Dialect = {
   /** Of its route: what it is asked for. */
   readonly type: RouteDocument['type']
   readonly adapter: ProviderAdapter
+  /** The mark of what its provider signs (`signature-origin.ts`). */
+  readonly origin: string
   readonly urls: CallUrls
   /** The provider's own name of the model, as its body carries it. */
   readonly model: string
@@ -80,10 +84,22 @@ export type AdaptedChat = {
   readonly fields: Map<string, unknown>
   readonly mode: 'plain' | 'stream'
   readonly dialect: Dialect
+  readonly origin: SignatureOrigin
+  /** For a provider that takes the bytes of images and no addresses. */
+  readonly fetchImage: FetchImage
 }
 
+/** Fetches a public image, once for each request. `param`: path of the field with its URL. */
+export type FetchImage = (url: string, param: string) => Promise<ImageBytes | Failure>
+
+export type ImageBytes = { readonly mediaType: string; readonly base64: Text }
+
 /** What to send for one chat, and how to read the response to it. */
-export type ChatCall = ChatReading & { readonly json: JsonObject }
+export type ChatCall = ChatReading & {
+  readonly json: JsonObject
+  /** Bytes that the caller did not send: of images. */
+  readonly addedBytes?: number
+}
 
 export type ChatReading = {
   /** For one stream. */

@@ -43,6 +43,28 @@ export function findJson(text: string): unknown {
   }
 }
 
+/** Numbers that a double may not hold: only these have 16 digits, or an exponent behind a digit. */
+const maybeLong = /\d{16}|\d[eE]/
+
+/**
+ * The same, but a number beyond 2^53 is a `JSON.rawJSON`: `JSON.stringify` writes it as it was. Takes longer only where
+ * there may be one.
+ */
+export function findExactJson(text: string): unknown {
+  if (!maybeLong.test(text)) return findJson(text)
+  try {
+    return JSON.parse(text[0] === '\uFEFF' ? text.slice(1) : text, (_name, value, { source }) =>
+      typeof value === 'number' && source !== undefined && !isExact(value) ? JSON.rawJSON(source) : value,
+    )
+  } catch {
+    return undefined
+  }
+}
+
+function isExact(value: number): boolean {
+  return Number.isSafeInteger(value) || (!Number.isInteger(value) && Number.isFinite(value))
+}
+
 /**
  * The same for a provider's response, which is written again: `undefined` also if it is nested too deep for
  * that.

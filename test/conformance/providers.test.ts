@@ -114,10 +114,13 @@ const untouched: Parameters<typeof createDialect>[2] = {
   maxOutputTokens: null,
 }
 
+const fetchImage = () => expect.fail('it has no image')
+
 /** How the adapter reads the responses to a chat. */
 function readingOf(dialect: Dialect): ChatReading {
   const fields = new Map<string, unknown>([['messages', [{ role: 'user', content: 'Hi' }]]])
-  const call = dialect.adapter.chat({ fields, mode: 'plain', dialect })
+  const origin = { own: dialect.origin, unmarked: 'kept' } as const
+  const call = dialect.adapter.chat({ fields, mode: 'plain', dialect, origin, fetchImage })
   if (call instanceof Promise || isFailure(call)) throw new Error('it was not written at once')
   return call
 }
@@ -170,7 +173,7 @@ function writeChat(request: Asked, dialect: Dialect) {
   const before = JSON.stringify(body)
   expect(parseChatRequest(body), 'a caller may send it').not.toHaveProperty('refusal')
   const mode = request.stream === true ? 'stream' : 'plain'
-  const written = adaptChatRequest({ body, mode, dialect, outputLimit: null })
+  const written = adaptChatRequest({ body, mode, dialect, outputLimit: null, unmarked: 'kept', fetchImage })
   expect(findDropped(body, dialect), 'a strict request knows it before it is sent').toEqual(written.dropped)
   const { call } = written
   if (call instanceof Promise || isFailure(call)) throw new Error('it was not written at once')

@@ -1,6 +1,6 @@
 import type { Refusal } from '#core/errors/refusal'
 import type { Closed } from '../../routing/attempt-gate.ts'
-import { type Failure, isOwnLimit, shownOf, type TransportFault } from '../../upstream/failure.ts'
+import { type Failure, shownOf, type TransportFault, wasCalled } from '../../upstream/failure.ts'
 import type { ModelType } from '../../wire/errors.ts'
 import {
   answerTooLarge,
@@ -36,9 +36,9 @@ export function refusalOfExhausted(
   closed: readonly Closed[],
   { isLate, timeoutMs, type, owed, secrets }: AskedFor,
 ): Refusal {
-  const attempts = failures.filter((failed) => !isOwnLimit(failed)).length
+  const attempts = failures.filter(wasCalled).length
   const last = failures.at(-1)
-  if (last?.recovery === 'nowhere' || last?.recovery === 'larger_context')
+  if (last?.kind === 'bad_request' || last?.recovery === 'nowhere' || last?.recovery === 'larger_context')
     return refusalOfOwnFault(last, type, secrets)
   if (isLate) return requestTimedOut(attempts, timeoutMs, owed)
   if (owed === 'prompt') return providerTimedOut(attempts, owed)

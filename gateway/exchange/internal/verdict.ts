@@ -1,5 +1,5 @@
 import type { Verdict } from '../../routing/attempt-gate.ts'
-import { type Failure, failureOfDeadline, isOwnLimit } from '../../upstream/failure.ts'
+import { type Failure, failureOfDeadline, wasCalled } from '../../upstream/failure.ts'
 import { troubleOf } from '../../upstream/trouble.ts'
 import type { Served } from '../served.ts'
 
@@ -34,7 +34,7 @@ export function verdictOf(served: Served, ms: number, timeouts: Timeouts): Verdi
       return 'unknown'
     case 'failed': {
       const { kind, result, recovery, retryAfterMs } = served.failure
-      if (isOfCaller(served.failure) || isOwnLimit(served.failure)) return 'unknown'
+      if (isOfCaller(served.failure) || !wasCalled(served.failure)) return 'unknown'
       // A single request larger than our account may send per minute: smaller requests are served.
       if (kind === 'overloaded' && result === 'status_413') return 'unknown'
       if (recovery === 'nowhere' || recovery === 'larger_context') return 'good'

@@ -25,6 +25,11 @@ export type ProviderQuirks = {
   readonly setWhenPlain?: Readonly<Record<string, unknown>>
   /** Its name for the limit of output tokens; absent: both of OpenAI's names are passed on unchanged. */
   readonly maxTokensField?: 'max_tokens' | 'max_completion_tokens'
+  /**
+   * It rejects requests without a limit of output tokens. This many are sent for a model of which neither the route nor
+   * the request says more.
+   */
+  readonly outputLimitRequired?: number
   /** Stop sequences that it takes; more are cut off. */
   readonly stopMax?: number
   /** `one`: it does not support `n`. */
@@ -71,6 +76,10 @@ export type ProviderQuirks = {
    * known, so an abandoned response is read to its end.
    */
   readonly stopsWhenClosed?: 'stream' | 'always'
+  /** What models of Anthropic's own API differ in. */
+  readonly anthropic?: AnthropicModel
+  /** What models of Gemini's own API differ in. */
+  readonly gemini?: GeminiModel
   readonly embeddings: {
     /** Texts in one call. */
     readonly batchMax: number
@@ -89,6 +98,35 @@ export type ProviderQuirks = {
   readonly modelTemplate?: { readonly chat: string; readonly embedding: string }
   /** Headers of every call, with the same places; one that the provider sets itself stays. */
   readonly headers?: Readonly<Record<string, string>>
+}
+
+/** Differences between the models of Anthropic's Messages API. */
+export type AnthropicModel = {
+  /** `adaptive`: it decides how much it thinks, by an effort. `budget`: it is given a number of tokens. */
+  readonly thinking: 'adaptive' | 'budget' | 'none'
+  /** Efforts that it supports. */
+  readonly efforts: readonly ('low' | 'medium' | 'high' | 'xhigh' | 'max')[]
+  /** How thinking is turned off; absent: it cannot be. */
+  readonly off?: 'disabled' | 'between_tools'
+  /** It takes a JSON schema for its response, and strict tools. */
+  readonly schemas: boolean
+  /** `tool_choice` may force a tool. */
+  readonly forcedTools: boolean
+}
+
+/** Differences between the models of Gemini's `generateContent`. */
+export type GeminiModel = {
+  /** `level`: low and high. `budget`: a number of tokens, in this range; 0 turns it off where `off` is true. */
+  readonly thinking:
+    | { readonly kind: 'level' }
+    | { readonly kind: 'budget'; readonly min: number; readonly max: number; readonly off: boolean }
+    | { readonly kind: 'none' }
+  /** It rejects calls that come back without their signature. */
+  readonly signsCalls: boolean
+  /** It takes a JSON response format together with functions. */
+  readonly jsonWithTools: boolean
+  /** Most answers to one request. */
+  readonly candidatesMax: number
 }
 
 /** Levels of `reasoning_effort` → those that take their place; others stay as they are. */

@@ -1,5 +1,5 @@
 import type { Refusal } from '#core/errors/refusal'
-import { tooManyBodies, tooManyBodiesOfOrganization } from '../../wire/errors.ts'
+import { tooManyBodies, tooManyBodiesOfOrganization } from '../wire/errors.ts'
 
 /**
  * The share of one organization: it takes several organizations with their full shares to fill the memory for
