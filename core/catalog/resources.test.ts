@@ -44,6 +44,9 @@ test("a credential is sealed for the header that its api's keys are sent in", ()
       'authorization',
       'Api-Key secret',
     ],
+    [{ api: 'Anthropic', auth: { type: 'ApiKey', secretRef } }, 'Header', 'x-api-key', 'secret'],
+    [{ api: 'Anthropic', auth: { type: 'Bearer', secretRef } }, 'Bearer', 'authorization', 'secret'],
+    [{ api: 'Gemini', auth: { type: 'ApiKey', secretRef } }, 'Header', 'x-goog-api-key', 'secret'],
     [{ auth: { type: 'Header', headerName: 'X-Key', secretRef } }, 'Header', 'x-key', 'secret'],
   ] as const
   for (const [spec, type, header, value] of cases) {
@@ -92,9 +95,23 @@ test('the catalog has each required field of a provider; what cannot be served i
     key: 'ca.crt',
   })
   for (const [spec, annotations, problem] of [
-    [{ api: 'Anthropic' }, {}, 'Anthropic is not supported yet: use one of OpenAI, AzureOpenAI, YandexGPT'],
+    [
+      { api: 'Bedrock' },
+      {},
+      'Bedrock is not supported yet: use one of OpenAI, AzureOpenAI, YandexGPT, Anthropic, Gemini',
+    ],
     [{ api: 'YandexGPT' }, {}, 'must include OpenAI-Project with the ID of the YandexGPT folder'],
     [{}, { 'modelgateway.dev/quirks': 'odd' }, expect.stringContaining('must be one of generic, openai')],
+    [
+      {},
+      { 'modelgateway.dev/quirks': 'anthropic' },
+      expect.stringContaining('must be one of generic, openai'),
+    ],
+    [
+      { api: 'Anthropic' },
+      { 'modelgateway.dev/quirks': 'openai' },
+      'must be one of anthropic, anthropic-2026-10-21',
+    ],
   ] as const)
     expect(draft(spec, annotations)).toMatchObject({ problem })
 })

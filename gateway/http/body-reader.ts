@@ -15,13 +15,6 @@ import type { InspectCaller } from './key-first.ts'
  */
 const inspectedAboveBytes = 16 * 1024
 
-export type BodyLimits = {
-  /** Of one body. */
-  readonly bodyBytesMax: number
-  /** Of all requests in progress in this process. */
-  readonly heldBodyBytesMax: number
-}
-
 /** A body that is not read to its end, and the refusal to answer with. */
 export class BodyRefused extends Error {
   readonly refusal: Refusal

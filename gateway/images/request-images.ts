@@ -1,9 +1,9 @@
 import type { Refusal } from '#core/errors/refusal'
 import type { ImageFetcher } from './fetch-images.ts'
-import type { FetchedImage } from './fetched-image.ts'
 import { allImagesBytesMax, type ImageProblem, imageProblem, imagesMax } from './image-problem.ts'
 import { base64Length } from './internal/base64-text.ts'
 import { createFetchLine } from './internal/fetch-line.ts'
+import type { FetchedImage } from './internal/fetched-image.ts'
 
 /** Images of one request that are fetched at a time: in 5 rounds, all that it may have. */
 const fetchesOfRequestMax = 4

@@ -2,6 +2,7 @@ import type { JsonObject } from '../wire/json-fields.ts'
 import { namesShown } from '../wire/openai-parameters.ts'
 import { findDroppedOfEmbedding } from './embedding-request.ts'
 import type { Failure } from './failure.ts'
+import { applyAnthropicRules } from './internal/anthropic-rules.ts'
 import { withoutFieldsOfTools } from './internal/extra-fields.ts'
 import { adaptMessages, withSchemaInPrompt } from './internal/openai-messages.ts'
 import { adaptReasoningEffort } from './internal/openai-reasoning.ts'
@@ -13,8 +14,8 @@ import {
   withoutSchemaKeys,
 } from './internal/openai-tools.ts'
 import { applyRoute, renameField } from './internal/route-parameters.ts'
+import { type SignatureOrigin, withoutForeignSignatures } from './internal/signature-origin.ts'
 import type { ChatCall, Dialect, FetchImage } from './provider-adapter.ts'
-import type { SignatureOrigin } from './signature-origin.ts'
 
 export type ProviderRequest = {
   /** The request to send and how to read its response, or why this provider's API cannot express it. */
@@ -46,15 +47,13 @@ export function adaptChatRequest(request: {
   readonly fetchImage: FetchImage
 }): ProviderRequest {
   const { mode, dialect, outputLimit, unmarked, fetchImage } = request
-  const body = outputLimit === null ? request.body : { ...request.body, ...outputLimitField(outputLimit) }
+  const messages = withoutForeignSignatures(request.body.messages, { own: dialect.origin, unmarked })
+  const isSame = outputLimit === null && messages === request.body.messages
+  const limit = outputLimit === null ? {} : outputLimitField(outputLimit)
+  const body = isSame ? request.body : { ...request.body, ...limit, messages }
   const { fields, dropped } = adapt(body, dialect)
   const outputTokensMax = requireLimit(fields, dialect)
-  const origin = { own: dialect.origin, unmarked }
-  return {
-    call: dialect.adapter.chat({ fields, mode, dialect, origin, fetchImage }),
-    dropped,
-    outputTokensMax,
-  }
+  return { call: dialect.adapter.chat({ fields, mode, dialect, fetchImage }), dropped, outputTokensMax }
 }
 
 /**
@@ -136,6 +135,7 @@ function adaptValues(fields: Fields, dialect: Dialect, dropped: Set<string>): vo
     dropped.add('stop')
   }
   if (quirks.toolChoice !== undefined) adaptToolChoice(fields, quirks.toolChoice, dropped)
+  if (quirks.anthropic !== undefined) applyAnthropicRules(fields, quirks.anthropic, dropped)
   if (quirks.reasoningEffort !== undefined) adaptReasoningEffort(fields, quirks.reasoningEffort, dropped)
   let messages = adaptMessages(fields.get('messages'), quirks)
   if (quirks.responseFormat !== undefined) {

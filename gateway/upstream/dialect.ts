@@ -1,11 +1,12 @@
 import type { ProviderDocument, QuirksName, RouteDocument } from '#core/catalog/catalog-document'
+import { anthropicAdapter } from './internal/adapters/anthropic/adapter.ts'
 import { openAiAdapter } from './internal/adapters/openai/adapter.ts'
 import { extraFields } from './internal/extra-fields.ts'
 import { providerRows } from './internal/provider-rows.ts'
 import type { ProviderQuirks, ProviderRow } from './internal/quirks.ts'
 import { routesAlone } from './internal/routes-alone.ts'
+import { originOf } from './internal/signature-origin.ts'
 import type { CompiledQuirks, Dialect, ProviderAdapter } from './provider-adapter.ts'
-import { originOf } from './signature-origin.ts'
 
 /** The properties of a provider that decide its adapter. */
 export type DialectSource = Pick<ProviderDocument, 'api' | 'baseUrl' | 'quirks' | 'template'> &
@@ -155,7 +156,9 @@ export function adapterOf({ api }: DialectSource): ProviderAdapter {
 }
 
 /** Of APIs that are not OpenAI's. */
-const adapters: Readonly<Partial<Record<ProviderDocument['api'], ProviderAdapter>>> = {}
+const adapters: Readonly<Partial<Record<ProviderDocument['api'], ProviderAdapter>>> = {
+  Anthropic: anthropicAdapter,
+}
 
 /** A model that is a whole address stays; one that names its version (`yandexgpt/rc`) needs none of the template's. */
 function fillModel(template: string, model: string, values: Readonly<Record<string, string>>): string {

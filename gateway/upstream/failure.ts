@@ -225,6 +225,16 @@ function namedIn(body: JsonObject | undefined): { readonly param?: string } {
   return isName ? { param } : {}
 }
 
+const statusWords: readonly (readonly [pattern: RegExp, status: number])[] = [
+  [/rate_limit|overloaded|too_many/i, 429],
+  [/invalid_request|bad_request/i, 400],
+  // Anthropic's
+  [/permission_error/i, 403],
+  [/not_found_error/i, 404],
+  [/request_too_large/i, 413],
+  [/timeout_error/i, 504],
+]
+
 /** The status that an in-band error stands for. Providers put it into `code` or `status`, or say it in words, or not. */
 function findStatusOf(error: JsonObject | undefined): number | undefined {
   for (const given of [error?.code, error?.status, error?.status_code]) {
@@ -232,9 +242,7 @@ function findStatusOf(error: JsonObject | undefined): number | undefined {
     if (Number.isInteger(status) && status >= 400 && status <= 599) return status
   }
   const words = `${error?.type ?? ''} ${error?.code ?? ''}`
-  if (/rate_limit|overloaded|too_many/i.test(words)) return 429
-  if (/invalid_request|bad_request/i.test(words)) return 400
-  return undefined
+  return statusWords.find(([pattern]) => pattern.test(words))?.[1]
 }
 
 function codesOf(body: JsonObject | undefined): readonly string[] {

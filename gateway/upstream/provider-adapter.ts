@@ -3,7 +3,6 @@ import type { JsonObject } from '../wire/json-fields.ts'
 import type { Text } from '../wire/long-text.ts'
 import type { Failure } from './failure.ts'
 import type { ProviderQuirks } from './internal/quirks.ts'
-import type { SignatureOrigin } from './signature-origin.ts'
 
 /**
  * One provider API: how it is called, and what its bytes mean in OpenAI's terms.
@@ -81,10 +80,10 @@ export type CompiledQuirks = ProviderQuirks & {
 
 /** A chat request under OpenAI's names. The parameters are the adapter's own to change, their values are not. */
 export type AdaptedChat = {
+  /** What other providers signed is not in its messages. */
   readonly fields: Map<string, unknown>
   readonly mode: 'plain' | 'stream'
   readonly dialect: Dialect
-  readonly origin: SignatureOrigin
   /** For a provider that takes the bytes of images and no addresses. */
   readonly fetchImage: FetchImage
 }
@@ -92,7 +91,7 @@ export type AdaptedChat = {
 /** Fetches a public image, once for each request. `param`: path of the field with its URL. */
 export type FetchImage = (url: string, param: string) => Promise<ImageBytes | Failure>
 
-export type ImageBytes = { readonly mediaType: string; readonly base64: Text }
+type ImageBytes = { readonly mediaType: string; readonly base64: Text }
 
 /** What to send for one chat, and how to read the response to it. */
 export type ChatCall = ChatReading & {
@@ -111,6 +110,10 @@ export type ChatReading = {
 export type EventReader = {
   /** Takes the data of one event. */
   read(data: string): ProviderEvent
+  /** The name of the text in an event that has only a text: those that differ in it alone are not read. */
+  readonly textKey: string
+  /** How the bytes of such an event begin. */
+  readonly eventHead: string
 }
 
 /** The meaning of one event of a provider's stream. */

@@ -256,7 +256,7 @@ describe('a ModelProvider', () => {
     const name = unique('p')
     await applyProvider(name, { api: 'Bedrock' })
     expect(await until('modelprovider', name, { Accepted: 'False/InvalidSpec' })).toContain(
-      'Bedrock is not supported yet: use one of OpenAI, AzureOpenAI, YandexGPT',
+      'Bedrock is not supported yet: use one of OpenAI, AzureOpenAI, YandexGPT, Anthropic, Gemini',
     )
     await applyProvider(name, { api: 'YandexGPT' })
     expect(await until('modelprovider', name, { Accepted: 'False/InvalidSpec' })).toContain(

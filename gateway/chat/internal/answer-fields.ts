@@ -74,7 +74,7 @@ export type PassedOn = { readonly text: string; readonly opaqueLength: number }
 
 const opaque: readonly string[] = ['data', 'signature', 'thought_signature', 'encrypted_content']
 /** Their values are words of the wire and not of the model. */
-const wireWords: readonly string[] = ['type', 'id', 'format']
+const wireWords: readonly string[] = ['type', 'id', 'format', 'origin']
 
 /** Measures annotations, reasoning in pieces, signatures: whatever depth they have, since answers are bounded in that. */
 export function measurePassedOn(value: unknown, name = ''): PassedOn {

@@ -10,17 +10,19 @@ export type ContentTemplate = { readonly before: string; readonly after: string 
 /** Strings that JSON writes unchanged: no quote, no backslash, no control character. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must not be there
 const asItIs = /^[^"\\\u0000-\u001f]+$/
-const contentKey = /"content"\s*:\s*"/y
+const colonAndQuote = /\s*:\s*"/y
 
 /**
- * The text around `content` in `data`, a JSON text, or `undefined` if it is ambiguous which text is meant.
+ * The text around `content`, which is named `key` in `data`, a JSON text; `undefined` if it is ambiguous which text is
+ * meant.
  */
-export function findTemplate(data: string, content: string): ContentTemplate | undefined {
-  const keyAt = data.indexOf('"content"')
-  if (keyAt !== data.lastIndexOf('"content"')) return undefined
-  contentKey.lastIndex = keyAt
-  if (!contentKey.test(data)) return undefined
-  const start = contentKey.lastIndex
+export function findTemplate(data: string, content: string, key = 'content'): ContentTemplate | undefined {
+  const quoted = `"${key}"`
+  const keyAt = data.indexOf(quoted)
+  if (keyAt === -1 || keyAt !== data.lastIndexOf(quoted)) return undefined
+  colonAndQuote.lastIndex = keyAt + quoted.length
+  if (!colonAndQuote.test(data)) return undefined
+  const start = colonAndQuote.lastIndex
   const end = start + content.length
   if (!asItIs.test(content) || !data.startsWith(content, start) || data[end] !== '"') return undefined
   const template = { before: data.slice(0, start), after: data.slice(end) }
@@ -37,9 +39,9 @@ export function textIn(data: string, { before, after }: ContentTemplate): string
 /** A template with the frame of an event around it, as bytes: those before the text, then those after it. */
 export type EventTemplate = { readonly bytes: Buffer; readonly beforeLength: number }
 
-/** How a whole event would come in which the template is around another text: framed as nearly everybody frames it. */
-export function eventTemplateOf({ before, after }: ContentTemplate): EventTemplate {
-  const head = Buffer.from(`data: ${before}`)
+/** How a whole event would come in which the template is around another text: framed as nearly all providers frame it. */
+export function eventTemplateOf({ before, after }: ContentTemplate, eventHead = 'data: '): EventTemplate {
+  const head = Buffer.from(`${eventHead}${before}`)
   return { bytes: Buffer.concat([head, Buffer.from(`${after}\n\n`)]), beforeLength: head.length }
 }
 

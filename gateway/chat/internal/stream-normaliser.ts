@@ -224,13 +224,14 @@ function textOf({ steps: [first, second] }: ChoiceSteps): string | undefined {
 /** Remembers what is around the text of a chunk from which nothing but that text was written. */
 function learnTemplate(state: State, data: string, item: unknown, written: string): void {
   const index = Number(fieldsOf(item)?.index ?? 0)
+  const { textKey, eventHead } = state.options.reader
   const content = fieldsOf(fieldsOf(item)?.delta)?.content
   if (content !== written) return
-  const theirs = findTemplate(data, written)
+  const theirs = findTemplate(data, written, textKey)
   const ours = state.writer.textFrame(index)
   const choice = state.choices[index]
   if (choice !== undefined && theirs !== undefined && ours !== undefined)
-    state.template = { choice, theirs, theirEvent: eventTemplateOf(theirs), ours }
+    state.template = { choice, theirs, theirEvent: eventTemplateOf(theirs, eventHead), ours }
 }
 
 function acceptSameAgain(state: State, data: string): StreamStep | undefined {

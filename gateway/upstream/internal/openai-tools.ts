@@ -55,8 +55,14 @@ export function adaptResponseFormat(
   dropped: Set<string>,
 ): unknown {
   const format = fieldsOf(fields.get('response_format'))
+  if (known === 'prompt' || (known === 'schema_only' && format?.type === 'json_object')) {
+    fields.delete('response_format')
+    if (format?.type !== 'json_object' && format?.type !== 'json_schema') return undefined
+    dropped.add('response_format')
+    return fieldsOf(format.json_schema)?.schema ?? anyObject
+  }
   if (known === 'json_schema' && format?.type === 'json_object') {
-    const json_schema = { name: 'answer', schema: { type: 'object' } }
+    const json_schema = { name: 'answer', schema: anyObject }
     fields.set('response_format', { type: 'json_schema', json_schema })
   }
   if (known !== 'json_object' || format?.type !== 'json_schema') return undefined
@@ -64,6 +70,8 @@ export function adaptResponseFormat(
   dropped.add('response_format')
   return fieldsOf(format.json_schema)?.schema
 }
+
+const anyObject = { type: 'object' }
 
 /** Fields of a schema whose own fields are names and not keywords. */
 const named: ReadonlySet<string> = new Set(['properties', 'patternProperties', '$defs', 'definitions'])

@@ -1,7 +1,7 @@
 import type { QuirksName } from '#core/catalog/catalog-document'
 import { openAiParameters } from '../../wire/openai-parameters.ts'
 import { extraFields } from './extra-fields.ts'
-import type { EffortLevels, ProviderQuirks, ProviderRow } from './quirks.ts'
+import type { AnthropicModel, EffortLevels, ProviderQuirks, ProviderRow } from './quirks.ts'
 
 // Sources: the providers' own references, read 2026-11-20. No live account
 // was reachable: what a provider turns out to do otherwise is corrected here, with a recorded case in
@@ -88,7 +88,74 @@ const vllm: ProviderRow = {
   embeddings: { batchMax: 256, format: 'both', tokens: 'no' },
 }
 
-/** Every kind of provider on OpenAI's wire. A new one is a row here, its name in `quirksNames`, and recorded cases. */
+/** Of its newest models. */
+const claude: AnthropicModel = {
+  thinking: 'adaptive',
+  off: 'disabled',
+  strictTools: true,
+  forcedTools: true,
+  sampling: 'none',
+}
+/** Of those that are given a number of tokens to think with. */
+const budgetClaude: AnthropicModel = { ...claude, thinking: 'budget', sampling: 'one' }
+const claudeBudget: Partial<ProviderQuirks> = {
+  reasoningEffort: { levels: { minimal: 'low', xhigh: 'high', max: 'high' } },
+  anthropic: budgetClaude,
+}
+
+/**
+ * Anthropic's own API (platform.claude.com, API reference; errors and models as measured and documented, read 2026-11-25).
+ * `stopsWhenClosed` is documented nowhere: an abandoned response is read to its end.
+ */
+const anthropic: ProviderRow = {
+  headers: { 'anthropic-version': '2023-06-01' },
+  allow: [...sampling, ...limits, ...tools, 'response_format', 'stream_options', 'reasoning_effort', 'user'],
+  dropWhenReasoning: sampling,
+  clamp: { temperature: [0, 1] },
+  maxTokensField: 'max_tokens',
+  // The maximum of the oldest model in service; a route's own limit comes first.
+  outputLimitRequired: 8_192,
+  responseFormat: 'schema_only',
+  developerRole: 'system',
+  nameRoles: [],
+  reasoningBack: 'strip',
+  extrasTaken: ['reasoning_details', 'cache_control'],
+  streamUsage: 'always',
+  choices: 'one',
+  reasoningEffort: { levels: { minimal: 'low' } },
+  // Models of 4.7 and later, and any that is newer than this list.
+  anthropic: claude,
+  embeddings: { batchMax: 1, format: 'float', tokens: 'no', allow: [] },
+  models: [
+    {
+      name: /claude-(?:sonnet|opus)-5-5|claude-(?:fable|mythos)-5-1/,
+      quirks: { anthropic: { ...claude, off: 'between_tools', forcedTools: false } },
+    },
+    {
+      name: /claude-(?:opus|sonnet)-4-6/,
+      quirks: {
+        reasoningEffort: { levels: { minimal: 'low', xhigh: 'high' } },
+        anthropic: { ...claude, sampling: 'one' },
+      },
+    },
+    { name: /claude-(?:opus|sonnet|haiku)-4-(?:[015](?!\d)|20\d{6})|claude-3-7/, quirks: claudeBudget },
+    {
+      name: /claude-(?:opus|sonnet)-4-(?:0(?!\d)|20\d{6})|claude-3-7/,
+      quirks: { responseFormat: 'prompt', anthropic: { ...budgetClaude, strictTools: false } },
+    },
+    {
+      name: /claude-3-(?:5|opus|sonnet|haiku)/,
+      quirks: {
+        drop: ['reasoning_effort'],
+        dropWhenReasoning: [],
+        responseFormat: 'prompt',
+        anthropic: { ...claude, thinking: 'none', strictTools: false, sampling: 'both' },
+      },
+    },
+  ],
+}
+
+/** Every kind of provider. A new one is a row here, its name in `quirksNames`, and recorded cases. */
 export const providerRows: Readonly<Record<QuirksName, ProviderRow>> = {
   generic: {
     // Some proxies unpack it into arbitrary parameters.
@@ -430,6 +497,14 @@ export const providerRows: Readonly<Record<QuirksName, ProviderRow>> = {
     toolChoice: { named: 'required' },
     reasoningBack: 'strip',
     embeddings: { batchMax: 96, format: 'both', tokens: 'no', allow: ['dimensions'] },
+  },
+  'gemini-native': { reasoningBack: 'keep', embeddings: textsOnly },
+  anthropic,
+  /** Its version without sampling, for every model. */
+  'anthropic-2026-10-21': {
+    ...anthropic,
+    headers: { 'anthropic-version': '2026-10-21' },
+    drop: sampling,
   },
   gemini: {
     hosts: /(^|\.)generativelanguage\.googleapis\.com$/,

@@ -26,8 +26,7 @@ export type ProviderQuirks = {
   /** Its name for the limit of output tokens; absent: both of OpenAI's names are passed on unchanged. */
   readonly maxTokensField?: 'max_tokens' | 'max_completion_tokens'
   /**
-   * It rejects requests without a limit of output tokens. This many are sent for a model of which neither the route nor
-   * the request says more.
+   * It rejects requests without a limit of output tokens. This one is sent if neither the route nor the request has one.
    */
   readonly outputLimitRequired?: number
   /** Stop sequences that it takes; more are cut off. */
@@ -38,8 +37,11 @@ export type ProviderQuirks = {
   readonly toolChoice?: Readonly<
     Partial<Record<'none' | 'required' | 'named', 'any' | 'required' | 'auto' | 'without_tools'>>
   >
-  /** The only structured output that it supports. A schema that it does not accept is added to the prompt. */
-  readonly responseFormat?: 'json_object' | 'json_schema'
+  /**
+   * The structured output that it supports. What it does not accept is added to the prompt. `schema_only`: it takes no JSON
+   * without a schema. `prompt`: none.
+   */
+  readonly responseFormat?: 'json_object' | 'json_schema' | 'schema_only' | 'prompt'
   /** Its replacement for OpenAI's `reasoning_effort`; absent: that, with the requested level. */
   readonly reasoningEffort?: {
     /**
@@ -104,18 +106,18 @@ export type ProviderQuirks = {
 export type AnthropicModel = {
   /** `adaptive`: it decides how much it thinks, by an effort. `budget`: it is given a number of tokens. */
   readonly thinking: 'adaptive' | 'budget' | 'none'
-  /** Efforts that it supports. */
-  readonly efforts: readonly ('low' | 'medium' | 'high' | 'xhigh' | 'max')[]
   /** How thinking is turned off; absent: it cannot be. */
   readonly off?: 'disabled' | 'between_tools'
-  /** It takes a JSON schema for its response, and strict tools. */
-  readonly schemas: boolean
+  /** It takes strict tools. */
+  readonly strictTools: boolean
   /** `tool_choice` may force a tool. */
   readonly forcedTools: boolean
+  /** Whether it takes temperature and top_p: neither, one of them, both. */
+  readonly sampling: 'none' | 'one' | 'both'
 }
 
 /** Differences between the models of Gemini's `generateContent`. */
-export type GeminiModel = {
+type GeminiModel = {
   /** `level`: low and high. `budget`: a number of tokens, in this range; 0 turns it off where `off` is true. */
   readonly thinking:
     | { readonly kind: 'level' }

@@ -74,8 +74,8 @@ describe('a document that cannot be served is told why, and the others do not no
   test.each([
     [
       'a kind of provider without an adapter',
-      provider('odd').replace('api: OpenAI', 'api: Anthropic'),
-      'a.yaml:9 ModelProvider "odd": spec.api: Anthropic is not supported yet: use one of OpenAI, AzureOpenAI, YandexGPT',
+      provider('odd').replace('api: OpenAI', 'api: Bedrock'),
+      'a.yaml:9 ModelProvider "odd": spec.api: Bedrock is not supported yet: use one of OpenAI, AzureOpenAI, YandexGPT, Anthropic, Gemini',
     ],
     [
       'a missing Secret',

@@ -5,6 +5,8 @@ import { findUsage } from './usage.ts'
 
 /** Each event is a chunk; `[DONE]` is the end. */
 export const eventReader: EventReader = {
+  textKey: 'content',
+  eventHead: 'data: ',
   read(data) {
     if (data.startsWith('[DONE]')) return end
     const body = findAnswerJson(data)
