@@ -119,8 +119,7 @@ const fetchImage = () => expect.fail('it has no image')
 /** How the adapter reads the responses to a chat. */
 function readingOf(dialect: Dialect): ChatReading {
   const fields = new Map<string, unknown>([['messages', [{ role: 'user', content: 'Hi' }]]])
-  const origin = { own: dialect.origin, unmarked: 'kept' } as const
-  const call = dialect.adapter.chat({ fields, mode: 'plain', dialect, origin, fetchImage })
+  const call = dialect.adapter.chat({ fields, mode: 'plain', dialect, fetchImage })
   if (call instanceof Promise || isFailure(call)) throw new Error('it was not written at once')
   return call
 }
