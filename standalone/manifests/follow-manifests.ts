@@ -2,7 +2,7 @@ import { type FSWatcher, watch } from 'node:fs'
 import { isAbsolute, relative, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type ApplyDeps, createManifestApplier } from './internal/apply-manifests.ts'
-import { openAiManifests } from './internal/openai-from-environment.ts'
+import { manifestsOfEnvironment } from './internal/models-from-environment.ts'
 import { readOwned } from './internal/owned.ts'
 import { type Plan, planManifests } from './internal/plan-manifests.ts'
 import { createFolderReader, type Folder, type Problem, readFingerprint } from './internal/read-folder.ts'
@@ -62,7 +62,7 @@ function createPass(options: ManifestOptions, folder: string | undefined): () =>
     try {
       const own: Folder = (await reader?.read()) ?? { path: null, manifests: [], problems: [] }
       const owned = readOwned(options.dataDir) // includes the progress of a pass that failed halfway
-      const extra = openAiManifests(options.environment, own)
+      const extra = manifestsOfEnvironment(options.environment, own)
       const plan = planManifests(
         { ...own, manifests: [...own.manifests, ...extra] },
         owned,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { openAiManifests } from './openai-from-environment.ts'
+import { manifestsOfEnvironment } from './models-from-environment.ts'
 import type { Owned } from './owned.ts'
 import { planManifests } from './plan-manifests.ts'
 import { readDocument, splitDocuments } from './read-document.ts'
@@ -379,14 +379,14 @@ test('10,000 routes are planned, and one more is told that it is one too many', 
   expect(process.threadCpuUsage(before).user / 1000).toBeLessThan(5000)
 })
 
-test('OPENAI_API_KEY adds OpenAI and some of its models, but none that the folder routes itself', () => {
+test('a key of a provider in the environment adds some of its models, but none that the folder routes itself', () => {
   const own = folderOf({ 'a.yaml': [provider('llm'), route('mine', '', 'openai/gpt-4o')] })
-  expect(openAiManifests({}, own)).toEqual([])
-  const environment = { OPENAI_API_KEY: 'sk-x' }
-  const extra = openAiManifests(environment, own)
+  expect(manifestsOfEnvironment({}, own)).toEqual([])
+  const environment = { OPENAI_API_KEY: 'sk-x', ANTHROPIC_API_KEY: 'sk-ant', GEMINI_API_KEY: 'AIza' }
+  const extra = manifestsOfEnvironment(environment, own)
   const planned = planManifests({ ...own, manifests: [...own.manifests, ...extra] }, nothing, environment)
   expect(planned.problems).toEqual([])
-  expect(planned.providers.map(({ credential }) => credential)).toEqual([undefined, 'sk-x'])
+  expect(planned.providers.map(({ credential }) => credential)).toEqual([undefined, 'sk-x', 'sk-ant', 'AIza'])
   const byModel = new Map(planned.routes.map((desired) => [desired.route.model, desired]))
   expect(byModel.get('openai/gpt-4o')?.price).toBeNull()
   expect(byModel.get('openai/gpt-4o-mini')).toMatchObject({
@@ -394,4 +394,6 @@ test('OPENAI_API_KEY adds OpenAI and some of its models, but none that the folde
     price: { input: 15_000n, output: 60_000n },
   })
   expect(byModel.get('openai/text-embedding-3-small')?.route.type).toBe('embedding')
+  expect(byModel.get('anthropic/claude-opus-5')?.price).toMatchObject({ cacheWrite: 625_000n })
+  expect(byModel.get('gemini/gemini-embedding-001')?.route.type).toBe('embedding')
 })
