@@ -108,7 +108,7 @@ function ownMetrics(registry: Registry) {
     relists: counter('watch_relists_total', 'Full lists read; one at startup is normal.', ['resource']),
     heardAt: gauge(
       'watch_last_activity_timestamp_seconds',
-      'Unix time at which the API server last answered, in seconds; a watch in which nothing happens counts.',
+      'Unix time of the last response of the API server, in seconds. A quiet watch counts at least every 3 minutes.',
       ['resource'],
     ),
     resourceReady: gauge('resource_ready', 'Objects, by the reason of their Ready condition.', [
@@ -132,7 +132,7 @@ function ownMetrics(registry: Registry) {
     ),
     revocationsUnconfirmed: gauge(
       'revocations_unconfirmed',
-      'Revoked keys of ApiKeys that gateways may still accept because no worker has sent them the revocation.',
+      'Revoked keys of ApiKeys that gateways may still accept because no worker has updated them.',
     ),
     deletionsUnconfirmed: counter(
       'deletions_unconfirmed_total',

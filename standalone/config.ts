@@ -12,16 +12,27 @@ const loopbackSetting = z.string().default('127.0.0.1')
 /** The data folder of `npm start` and `npm run reset`. */
 const dataDirSetting = z.string().default('.data')
 
-const envSchema = z.object({
+/** Every setting of `npm start`. */
+export const envSchema = z.object({
+  /** Port of the gateway. 0: any free one. */
   GATEWAY_PORT: portSetting.default(8080),
+  /** Port of the gateway's `/livez`, `/readyz` and `/metrics`. */
   GATEWAY_ADMIN_PORT: portSetting.default(9090),
+  /** Port of the cabinet: pages, `/api/v1`, receipts, the mail catcher. */
   CABINET_PORT: portSetting.default(3000),
+  /** Port of the test payment provider, for this machine only. */
   TEST_PAYMENTS_PORT: portSetting.default(3002),
+  /** Address of the gateway's ports. `0.0.0.0` opens them to other machines. */
   GATEWAY_HOST: loopbackSetting,
+  /** The same for the cabinet. */
   CABINET_HOST: loopbackSetting,
+  /** Folder of data, secrets, the log and `keys/demo`. */
   DATA_DIR: dataDirSetting,
+  /** Your own Postgres, 15 or newer. Default: one is started. */
   DATABASE_URL: postgresUrlSetting.optional(),
+  /** Your own Redis or Valkey, 7 or newer. Default: one is started. */
   REDIS_URL: redisUrlSetting.optional(),
+  /** Balance of an organization when it is created. */
   STANDALONE_BALANCE_RUB: rublesSetting.prefault('1000'),
 })
 

@@ -19,7 +19,7 @@ const foldersOf: Readonly<Record<string, readonly string[]>> = {
   worker: ['core', 'cabinet/mail', 'cabinet/payments', 'cabinet/people'],
   standalone: ['crds', 'core', 'gateway', 'cabinet', 'worker'],
   release: ['crds', 'core', 'standalone'],
-  docs: ['crds', 'core', 'gateway', 'operator', 'cabinet', 'worker'],
+  docs: ['crds', 'core', 'gateway', 'operator', 'cabinet', 'worker', 'standalone'],
 }
 
 /**

@@ -1,6 +1,7 @@
+import type { Pool } from 'pg'
 import { mailJobs } from '#cabinet/mail/mail-jobs'
 import { paymentJobs } from '#cabinet/payments/payment-jobs'
-import { openShop } from '#cabinet/payments/shop'
+import { openShop, type Shop } from '#cabinet/payments/shop'
 import { expiryJob } from '#cabinet/people/expiry-job'
 import { trialJob } from '#cabinet/people/trial-job'
 import { catalogJob } from '#core/catalog/catalog-job'
@@ -13,6 +14,7 @@ import { watchDatabase } from '#core/db/watch-database'
 import { pepperJob } from '#core/keys/pepper-job'
 import { auditStatementTimeoutMs, invariantsJobs } from '#core/ledger/invariants-job'
 import { startAdminServer } from '#core/process/admin-server'
+import type { Job } from '#core/process/job'
 import type { Log } from '#core/process/log'
 import { createProcessRegistry } from '#core/process/process-registry'
 import { runJobs } from '#core/process/run-jobs'
@@ -21,7 +23,7 @@ import { measureScripts } from '#core/redis/script-metrics'
 import type { WorkerConfig } from './config.ts'
 import { lowBalanceJob } from './low-balance-job.ts'
 import { createShardLocks } from './projection/shard-locks.ts'
-import { admissionJobs } from './shard-jobs.ts'
+import { type AdmissionJobsDeps, admissionJobs } from './shard-jobs.ts'
 
 export type Worker = {
   readonly adminPort: number
@@ -34,7 +36,7 @@ const redisTimeoutMs = 2_000
 
 /** Starts the jobs of every module. Any number of workers may run at the same time. */
 export async function startWorker(config: WorkerConfig, log: Log): Promise<Worker> {
-  const { databaseUrl, invariantsEveryMs } = config
+  const { databaseUrl } = config
   const registry = createProcessRegistry()
   const now = () => performance.now()
   const pool = createPool({ databaseUrl, applicationName: 'model-gateway-worker' })
@@ -56,23 +58,11 @@ export async function startWorker(config: WorkerConfig, log: Log): Promise<Worke
   await redis.connected(redisTimeoutMs).catch(() => undefined)
   const locks = createShardLocks(databaseUrl, now)
   const shop = config.shop === undefined ? undefined : openShop(config.shop)
-  const { defaults, renewEveryMs, leaseMs, routesSigningKeys } = config
-  const jobs = runJobs(
-    [
-      ...admissionJobs({ pool, redis, locks, defaults, renewEveryMs, leaseMs, registry, log }),
-      catalogJob({ pool, redis, routesSigningKeys, registry, log, now }),
-      replicasJob({ pool, redis, now }),
-      upkeepJob(pool),
-      pepperJob({ pool, redis }),
-      lowBalanceJob(pool),
-      expiryJob(pool),
-      trialJob(pool, registry, config.trials),
-      ...mailJobs({ pool, registry, log }, config.mail),
-      ...paymentJobs({ pool, registry, log }, shop),
-      ...invariantsJobs({ pool: invariantsPool, everyMs: invariantsEveryMs, registry, log }),
-    ],
-    { registry, log, after: database.isFit },
-  )
+  const jobs = runJobs(workerJobs(config, { pool, invariantsPool, redis, locks, shop, registry, log, now }), {
+    registry,
+    log,
+    after: database.isFit,
+  })
   const hints = listenForHints({
     databaseUrl,
     applicationName: 'model-gateway-worker-hints',
@@ -100,4 +90,29 @@ export async function startWorker(config: WorkerConfig, log: Log): Promise<Worke
       await admin.stop()
     },
   }
+}
+
+type JobDeps = Pick<AdmissionJobsDeps, 'pool' | 'redis' | 'locks' | 'registry' | 'log'> & {
+  readonly invariantsPool: Pool
+  readonly shop: Shop | undefined
+  readonly now: () => number
+}
+
+/** The jobs of every module. They register their metrics now, and use connections only when they run. */
+export function workerJobs(config: WorkerConfig, deps: JobDeps): readonly Job[] {
+  const { defaults, renewEveryMs, leaseMs, routesSigningKeys } = config
+  const { pool, redis, locks, registry, log, now } = deps
+  return [
+    ...admissionJobs({ pool, redis, locks, defaults, renewEveryMs, leaseMs, registry, log }),
+    catalogJob({ pool, redis, routesSigningKeys, registry, log, now }),
+    replicasJob({ pool, redis, now }),
+    upkeepJob(pool),
+    pepperJob({ pool, redis }),
+    lowBalanceJob(pool),
+    expiryJob(pool),
+    trialJob(pool, registry, config.trials),
+    ...mailJobs({ pool, registry, log }, config.mail),
+    ...paymentJobs({ pool, registry, log }, deps.shop),
+    ...invariantsJobs({ pool: deps.invariantsPool, everyMs: config.invariantsEveryMs, registry, log }),
+  ]
 }

@@ -20,9 +20,9 @@ import { createDeviceCookies } from './internal/api/device-cookie.ts'
 import { createRedisThrottles } from './internal/api/redis-throttles.ts'
 import { buildApp } from './internal/app.ts'
 import { cabinetEndpoints } from './internal/cabinet-endpoints.ts'
-import { createWebMetrics, type WebMetrics } from './internal/metrics.ts'
 import { findBuiltPages } from './internal/pages/built-pages.ts'
 import type { LocalPage } from './local-page.ts'
+import { createWebMetrics, type WebMetrics } from './metrics.ts'
 import type { Mount } from './mount.ts'
 
 export type Web = {

@@ -6,8 +6,8 @@ import { startAdminServer } from '#core/process/admin-server'
 import { listeningPort } from '#core/process/listening-port'
 import type { Log } from '#core/process/log'
 import type { WebhookConfig } from './config.ts'
-import { createWebhookMetrics } from './internal/metrics.ts'
 import { createReceiver, type Receiver } from './internal/receiver.ts'
+import { createWebhookMetrics } from './metrics.ts'
 
 export type Webhook = {
   readonly port: number

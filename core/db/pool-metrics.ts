@@ -9,7 +9,7 @@ export function measurePools(registry: Registry, pools: Readonly<Record<string, 
   const registers = [registry]
   const seconds = new Histogram({
     name: 'model_gateway_postgres_query_duration_seconds',
-    help: 'Time from sending a statement to Postgres to its whole answer, or to its failure.',
+    help: 'Time from a statement to its complete response, or to its failure.',
     labelNames: ['pool'],
     buckets,
     registers,

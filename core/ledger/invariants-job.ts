@@ -80,7 +80,7 @@ function createMetrics(registry: Registry) {
   return {
     rejected: new Gauge({
       name: 'model_gateway_rejected_charges',
-      help: 'Rows in charges_rejected. Each one needs a person.',
+      help: 'Rows in charges_rejected. Each one needs a manual decision.',
       registers,
     }),
     breaches: new Gauge({
@@ -91,17 +91,17 @@ function createMetrics(registry: Registry) {
     }),
     unchecked: new Gauge({
       name: 'model_gateway_invariants_unchecked',
-      help: 'Rows of the ledger, requests and things that changed and were not looked at yet.',
+      help: 'Changed rows of the ledger, of requests and of other tables that no incremental audit has checked yet.',
       registers,
     }),
     uncheckedAge: new Gauge({
       name: 'model_gateway_invariants_unchecked_age_seconds',
-      help: 'Time since the oldest of these changed.',
+      help: 'Time since the oldest unchecked row changed. Up to INVARIANTS_EVERY_MS is normal.',
       registers,
     }),
     auditAge: new Gauge({
       name: 'model_gateway_invariants_audit_age_seconds',
-      help: 'Time since the last audit of all money began that came to its end. There is one each night.',
+      help: 'Time since the start of the last completed full audit. There is one each night.',
       registers,
     }),
   }

@@ -78,13 +78,13 @@ function createJobMetrics(registry: Registry) {
     }),
     succeededAt: new Gauge({
       name: 'model_gateway_job_last_success_timestamp_seconds',
-      help: 'When a job last succeeded. Its age is the lag of projection or settlement.',
+      help: 'When a job last succeeded; absent before the first success. Its age is the lag of projection or settlement.',
       labelNames,
       registers,
     }),
     period: new Gauge({
       name: 'model_gateway_job_period_seconds',
-      help: 'Pause between two runs of a job. Alert when its last success is older than three periods plus one minute.',
+      help: 'Pause between two runs of a job.',
       labelNames,
       registers,
     }),

@@ -27,13 +27,13 @@ export function createMetrics() {
     /** `outcome`: a record's outcome, `refused` or `crashed`; `stream`: yes, no, unknown. */
     requests: gatheredCounter({
       name: 'model_gateway_requests_total',
-      help: 'Requests answered, by outcome.',
+      help: 'Responses, by outcome.',
       labelNames: ['outcome', 'status_class', 'stream'],
       registers,
     }),
     requestSeconds: gatheredHistogram({
       name: 'model_gateway_request_duration_seconds',
-      help: 'Time from the headers of a request to the end of its answer.',
+      help: 'Time from the headers of a request to the end of its response.',
       labelNames: ['stream'],
       buckets: requestBuckets,
       registers,
@@ -47,14 +47,14 @@ export function createMetrics() {
     }),
     firstContentSeconds: gatheredHistogram({
       name: 'model_gateway_first_content_seconds',
-      help: 'Time from the last byte of a request to the first content of its answer.',
+      help: 'Time from the last byte of a request to the first content of its response.',
       labelNames: [],
       buckets: requestBuckets,
       registers,
     }),
     refusals: new Counter({
       name: 'model_gateway_rejections_total',
-      help: 'Error answers, by error code.',
+      help: 'Error responses, by error code.',
       labelNames: ['code'],
       registers,
     }),
@@ -139,7 +139,7 @@ function upstreamMetrics(registers: Registry[]) {
     /** `provider`: as the catalog names them; `result`: `listed`, or the closed words of `upstream/failure.ts`. */
     healthChecks: new Counter({
       name: 'model_gateway_health_checks_total',
-      help: 'Lists of models asked of providers that have a health check, by result.',
+      help: 'Health checks of providers, by result. Each requests the list of models.',
       labelNames: ['provider', 'result'],
       registers,
     }),
@@ -158,20 +158,20 @@ function estimateMetrics(registers: Registry[]) {
     /** `reason`: missing, untrusted, client_gone, out_of_time, upstream_cut; `counted_by`: tokenizer, characters. */
     billsEstimated: new Counter({
       name: 'model_gateway_bills_estimated_total',
-      help: 'Bills whose tokens the gateway counted itself, by reason and method.',
+      help: 'Charges whose tokens the gateway counted itself, by reason and method.',
       labelNames: ['reason', 'counted_by'],
       registers,
     }),
-    /** `cause`: prompt (the bill exceeds the hold), output (what exceeded the limit is not in the bill). */
+    /** `cause`: prompt, output. */
     holdOverruns: new Counter({
       name: 'model_gateway_hold_overruns_total',
-      help: 'Requests for which a provider used more than was held, by what exceeded it.',
+      help: 'Charges limited to the hold, by cause: prompt, output. The rest is the loss of the platform.',
       labelNames: ['cause'],
       registers,
     }),
     usageUntrusted: new Counter({
       name: 'model_gateway_usage_untrusted_total',
-      help: 'Impossible usage reports: the provider is broken or dishonest. Alert on any increase.',
+      help: 'Impossible usage reports: the provider is broken or dishonest.',
       labelNames: ['provider'],
       registers,
     }),
@@ -240,7 +240,7 @@ export function watchAbandoned(metrics: GatewayMetrics, count: () => number): vo
   watch(
     metrics,
     'abandoned_requests',
-    'Requests whose clients disconnected and whose answers are still read.',
+    'Requests whose clients disconnected and whose responses are still read.',
     count,
   )
 }
@@ -272,7 +272,7 @@ export function watchRedis(
     readonly keepsNoFile: () => boolean
   },
 ): void {
-  watch(metrics, 'redis_circuit_open', '1 if Redis has stopped answering and is only probed.', () =>
+  watch(metrics, 'redis_circuit_open', '1 if Redis does not respond and is only probed.', () =>
     Number(redis.circuitIsOpen()),
   )
   watch(
@@ -290,7 +290,7 @@ export function watchRedis(
   watch(
     metrics,
     'redis_keeps_no_file',
-    '1 if Redis keeps no append-only file and loses all it has when it restarts; set appendonly to yes.',
+    '1 if Redis has no append-only file and loses its data in a restart; set appendonly to yes.',
     () => Number(redis.keepsNoFile()),
   )
 }

@@ -6,7 +6,7 @@ import { type ClusterClient, createClusterClient } from '../runtime/cluster-clie
 import { readClusterId } from '../runtime/cluster-id.ts'
 import { textOf } from '../runtime/error-text.ts'
 import { loadKubeConfig } from '../runtime/load-kube-config.ts'
-import { type ReleaseConfig, readReleaseConfig } from './internal/config.ts'
+import { type ReleaseConfig, readReleaseConfig } from './config.ts'
 import { type LiveKey, readLiveKeys } from './internal/live-keys.ts'
 import { findLeader, takeOver } from './internal/operator-lease.ts'
 import { releaseAll } from './internal/release.ts'

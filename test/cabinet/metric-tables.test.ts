@@ -47,7 +47,7 @@ test.each(metricSections)(
     const process = await starts[section]()
     onTestFinished(() => process.kill())
     const measured = await readMetricNames(process)
-    const described = readMetricTable(section).flatMap(({ names }) => names)
+    const described = readMetricTable(section).map(({ name }) => name)
     expect(described.filter((name) => !isOfNode(name)).toSorted()).toEqual(
       measured.filter((name) => !isOfNode(name)).toSorted(),
     )

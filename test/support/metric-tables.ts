@@ -4,10 +4,9 @@ import type { Process } from './processes.ts'
 
 /** A row of a table of metrics. */
 export type MetricRow = {
-  readonly names: readonly string[]
-  readonly meaning: string
-  /** When an alert fires, in words; empty: never. */
-  readonly alert: string
+  readonly name: string
+  /** Alerts that watch it. */
+  readonly alerts: readonly string[]
 }
 
 /** The sections of the page, one per process. */
@@ -18,14 +17,18 @@ export function readMetricTable(section: (typeof metricSections)[number]): reado
   const page = readFileSync(join(import.meta.dirname, '../../docs/operate/metrics.md'), 'utf8')
   const [, after = ''] = page.split(`\n## ${section}\n`)
   const [text = ''] = after.split('\n## ')
-  const [, table] = /^\| metric +\| meaning +\| alert +\|\n\|[- |]+\|\n((?:\|.*\n)+)/m.exec(text) ?? []
+  const [, table] =
+    /^\| metric \| meaning \| labels \| alerts \|\n\|[- |]+\|\n((?:\|.*\n?)+)/m.exec(text) ?? []
   if (table === undefined) throw new Error(`metrics.md has no table for ${section}`)
   return table
     .trimEnd()
     .split('\n')
     .map((line) => {
-      const [, names = '', meaning = '', alert = ''] = line.split('|').map((cell) => cell.trim())
-      return { names: [...names.matchAll(/`(\w+)`/g)].map(([, name = '']) => name), meaning, alert }
+      const [, name = '', , , alerts = ''] = line.split('|').map((cell) => cell.trim())
+      return {
+        name: name.replaceAll('`', ''),
+        alerts: [...alerts.matchAll(/\[(\w+)\]/g)].map(([, alert = '']) => alert),
+      }
     })
 }
 

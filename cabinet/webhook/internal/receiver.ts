@@ -9,9 +9,9 @@ import type { Log } from '#core/process/log'
 import { createNetworks } from '#core/process/networks'
 import { securityHeaders } from '#core/process/security-headers'
 import type { WebhookConfig } from '../config.ts'
+import type { WebhookMetrics } from '../metrics.ts'
 import { callerAddress } from './caller-address.ts'
 import { createCountedLog } from './counted-log.ts'
-import type { WebhookMetrics } from './metrics.ts'
 
 /** Responds to a request that may be a notification. Never throws. */
 export type Receiver = (request: IncomingMessage, response: ServerResponse) => Promise<void>

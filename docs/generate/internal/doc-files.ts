@@ -1,6 +1,7 @@
 import { crdsPage } from './crds-page.ts'
 import { errorsPage } from './errors-page.ts'
 import { httpApiPage } from './http-api-page.ts'
+import { metricsPage } from './metrics-page.ts'
 import { settingsPage } from './settings-page.ts'
 import { valuesPage } from './values-page.ts'
 
@@ -8,6 +9,7 @@ import { valuesPage } from './values-page.ts'
 export function docFiles(): ReadonlyMap<string, string> {
   return new Map([
     ['operate/settings.md', settingsPage()],
+    ['operate/metrics.md', metricsPage()],
     ['operate/crds.md', crdsPage()],
     ['operate/values.md', valuesPage()],
     ['use/errors.md', errorsPage()],

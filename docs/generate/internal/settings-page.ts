@@ -5,6 +5,8 @@ import { envSchema as webhook } from '#cabinet/webhook/config'
 import { oldNamesEndIn, oldSettingOf } from '#core/process/renamed'
 import { envSchema as gateway } from '#gateway/config'
 import { envSchema as operator } from '#operator/config'
+import { envSchema as releaseFinalizers } from '#operator/release-finalizers/config'
+import { envSchema as standalone } from '#standalone/config'
 import { envSchema as worker } from '#worker/config'
 import { code, page, table } from './markdown.ts'
 import { propertyComments } from './source.ts'
@@ -17,6 +19,12 @@ const programs: readonly Program[] = [
   { title: 'Cabinet', schema: web, file: 'cabinet/web/config.ts' },
   { title: 'Webhook receiver', schema: webhook, file: 'cabinet/webhook/config.ts' },
   { title: 'Operator', schema: operator, file: 'operator/config.ts' },
+  {
+    title: '`npm run release-finalizers`',
+    schema: releaseFinalizers,
+    file: 'operator/release-finalizers/config.ts',
+  },
+  { title: '`npm start`', schema: standalone, file: 'standalone/config.ts' },
 ]
 
 /** Settings that several processes read. */

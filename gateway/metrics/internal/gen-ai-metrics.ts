@@ -48,6 +48,7 @@ export function createGenAiMetrics() {
   })
 
   return {
+    all,
     /** In Prometheus's text format. */
     text: () => all.map((histogram) => histogram.text()).join(''),
     /** Takes the models of another catalog. Series of models that are named no more go. */

@@ -7,6 +7,9 @@ import { createLabelSeries, type Labels } from './label-series.ts'
 
 /** A histogram with hundreds of series. */
 export type WideHistogram<Label extends string> = {
+  readonly name: string
+  readonly help: string
+  readonly labelNames: readonly Label[]
   observe(labels: Labels<Label>, value: number): void
   /** Drops the series whose labels are gone, with all that they have counted. */
   forget(isGone: (labels: Labels<Label>) => boolean): void
@@ -42,6 +45,9 @@ export function wideHistogram<Label extends string>(config: {
   }
 
   return {
+    name,
+    help,
+    labelNames,
     observe(labels, value) {
       const kept = series.of(labels)
       const at = buckets.findIndex((bound) => value <= bound)

@@ -1,17 +1,19 @@
 import { parseArgs } from 'node:util'
 import { z } from 'zod'
 import { BadEnvironment, postgresUrlSetting, readEnvironment } from '#core/process/environment'
-import type { ObjectName } from '../../runtime/cluster-object.ts'
+import type { ObjectName } from '../runtime/cluster-object.ts'
 
-const envSchema = z.object({
-  /** A kubeconfig's path; without it the service account of the pod. */
+/** Every setting of `npm run release-finalizers`. */
+export const envSchema = z.object({
+  /** Path of a kubeconfig. Default: the service account of the pod. */
   KUBECONFIG: z.string().optional(),
-  /** As the operator's: where its Lease is. */
+  /** Namespace of the operator's Lease. */
   OPERATOR_NAMESPACE: z.string().min(1),
+  /** Name of the operator's Lease. */
   OPERATOR_LEASE_NAME: z.string().min(1).default('model-gateway-operator'),
-  /** Default: the uid of `kube-system`. */
+  /** As the operator's. Default: the uid of `kube-system`. */
   OPERATOR_CLUSTER_ID: z.string().min(1).optional(),
-  /** Without it the command cannot find out which keys are revoked. */
+  /** Postgres. Without it the command cannot report which keys still work. */
   DATABASE_URL: postgresUrlSetting.optional(),
 })
 
