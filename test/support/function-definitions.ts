@@ -5,8 +5,8 @@ import type { Queryable } from '#core/db/pool'
 const folder = join(import.meta.dirname, '../../core/db')
 
 /**
- * The functions of a migrated database by file name, `post_batch.sql`: the comment and the name of the migration that
- * defined each last, and its definition as Postgres has it.
+ * The functions of a migrated database by file name, `post_batch.sql`: the migration that defined each last, the comment
+ * of its file, and its definition as Postgres has it.
  */
 export async function describeFunctions(client: Queryable): Promise<Record<string, string>> {
   const { rows } = await client.query<{ name: string; definition: string }>(
@@ -14,10 +14,11 @@ export async function describeFunctions(client: Queryable): Promise<Record<strin
        from pg_proc where pronamespace = 'public'::regnamespace and prokind = 'f' order by proname collate "C"`,
   )
   const migrations = await readMigrations()
+  const files = await readAll(join(folder, 'functions'))
   return Object.fromEntries(
     rows.map(({ name, definition }) => [
       `${name}.sql`,
-      `${headerOf(name, migrations)}${definition.trimEnd()};\n`,
+      `${headerOf(name, migrations, files)}${definition.trimEnd()};\n`,
     ]),
   )
 }
@@ -49,18 +50,17 @@ async function readAll(path: string): Promise<Record<string, string>> {
   return Object.fromEntries(files.map((file, index) => [file, texts[index] ?? '']))
 }
 
-/** A later migration may define a function again without repeating the comment of an earlier one. */
-function headerOf(name: string, migrations: readonly Migration[]): string {
+/** Which migration defines a function, and the comment of its file; of a new function, that of the migration. */
+function headerOf(
+  name: string,
+  migrations: readonly Migration[],
+  files: Readonly<Record<string, string>>,
+): string {
   const definition = new RegExp(`((?:^--.*\\n)*)^create (?:or replace )?function ${name}\\(`, 'm')
   const found = migrations.flatMap(({ file, text }) => {
     const comment = definition.exec(text)?.[1]
-    return comment === undefined ? [] : [{ file, comment }]
+    return comment === undefined ? [] : [{ file, comment: comment && `--\n${comment}` }]
   })
-  const comments = found.map(({ comment }) => comment).filter((comment) => comment !== '')
-  const complete = comments.findIndex((comment) => !comment.startsWith('-- As before'))
-  const comment = comments
-    .slice(0, complete + 1)
-    .reverse()
-    .join('')
-  return `-- Generated from migrations/${found[0]?.file}: change it by a new migration.\n${comment && `--\n${comment}`}`
+  const kept = /^-- Defined by .*\n((?:--.*\n)*)/.exec(files[`${name}.sql`] ?? '')?.[1]
+  return `-- Defined by migrations/${found[0]?.file}; change it by a new migration.\n${kept ?? found[0]?.comment ?? ''}`
 }

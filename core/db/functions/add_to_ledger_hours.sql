@@ -1,6 +1,6 @@
--- Generated from migrations/0017-people.sql: change it by a new migration.
+-- Defined by migrations/0017-people.sql; change it by a new migration.
 --
--- Whoever writes to the ledger holds the account's lock, so hours are never locked crosswise.
+-- Every writer of the ledger holds the account's lock, so two never lock hours in different orders.
 CREATE OR REPLACE FUNCTION public.add_to_ledger_hours()
  RETURNS trigger
  LANGUAGE plpgsql

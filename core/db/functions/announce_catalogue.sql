@@ -1,4 +1,4 @@
--- Generated from migrations/0002-catalogue.sql: change it by a new migration.
+-- Defined by migrations/0002-catalogue.sql; change it by a new migration.
 --
 -- Reads the transition table, so a statement that changed nothing announces nothing.
 CREATE OR REPLACE FUNCTION public.announce_catalogue()

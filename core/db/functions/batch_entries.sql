@@ -1,4 +1,4 @@
--- Generated from migrations/0004-posting.sql: change it by a new migration.
+-- Defined by migrations/0004-posting.sql; change it by a new migration.
 --
 -- The entries of a batch as rows. occurrence counts the entries of one request, in order.
 CREATE OR REPLACE FUNCTION public.batch_entries(entries jsonb)

@@ -1,4 +1,4 @@
--- Generated from migrations/0018-payments.sql: change it by a new migration.
+-- Defined by migrations/0018-payments.sql; change it by a new migration.
 CREATE OR REPLACE FUNCTION public.book_refund(refund uuid)
  RETURNS boolean
  LANGUAGE plpgsql

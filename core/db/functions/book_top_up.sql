@@ -1,6 +1,6 @@
--- Generated from migrations/0018-payments.sql: change it by a new migration.
+-- Defined by migrations/0018-payments.sql; change it by a new migration.
 --
--- What a payment adds, once. Each books what the rows say and takes no amount from its caller.
+-- Posts the credit of a payment, once. The amount comes from the rows, never from the caller.
 CREATE OR REPLACE FUNCTION public.book_top_up(payment uuid)
  RETURNS boolean
  LANGUAGE plpgsql

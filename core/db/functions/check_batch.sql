@@ -1,4 +1,4 @@
--- Generated from migrations/0028-rows-that-are-checked.sql: change it by a new migration.
+-- Defined by migrations/0028-rows-that-are-checked.sql; change it by a new migration.
 CREATE OR REPLACE FUNCTION public.check_batch(entries jsonb)
  RETURNS void
  LANGUAGE plpgsql

@@ -1,10 +1,10 @@
--- Generated from migrations/0028-rows-that-are-checked.sql: change it by a new migration.
+-- Defined by migrations/0028-rows-that-are-checked.sql; change it by a new migration.
 --
--- Whether an entry of a higher rank may replace what is booked of its request: true, or SQLSTATE 22023.
+-- Whether an entry of a higher rank may replace the posted one of its request: true, or SQLSTATE 22023.
 --
--- settled (1) replaces released (0). Where it costs less than what was delivered by then, it must be what its tokens cost.
--- corrected (2) takes back an answer that nobody got: at cost 0, of the very request that was settled, and never once
--- content of a stream was delivered. Nothing is lowered a week after it was booked.
+-- settled (1) replaces released (0). If it costs less than the part delivered until then, it must be the cost of its tokens.
+-- corrected (2) takes back a response that no client received: cost 0, of the request that was settled, and never after
+-- content of a stream was delivered. Nothing is lowered a week after it was posted.
 CREATE OR REPLACE FUNCTION public.check_replacement(booked requests, entry_rank smallint, entry_key uuid, entry_day date, entry_cost bigint, entry_record jsonb)
  RETURNS boolean
  LANGUAGE plpgsql

@@ -1,6 +1,6 @@
--- Generated from migrations/0028-rows-that-are-checked.sql: change it by a new migration.
+-- Defined by migrations/0028-rows-that-are-checked.sql; change it by a new migration.
 --
--- What a record's tokens cost by its price; null: it names no price that is known.
+-- The cost of a record's tokens by its price; null: its price is unknown.
 CREATE OR REPLACE FUNCTION public.cost_of_record(record jsonb)
  RETURNS numeric
  LANGUAGE sql

@@ -1,7 +1,7 @@
--- Generated from migrations/0029-trials-and-mailboxes.sql: change it by a new migration.
+-- Defined by migrations/0029-trials-and-mailboxes.sql; change it by a new migration.
 --
--- How many letters a mailbox gets in the hour up to now, and later. Until the transaction ends nobody else counts or
--- writes letters to it.
+-- The number of emails to a mailbox in the last hour and in the future. Until the transaction ends, no other transaction
+-- counts or writes emails to it.
 CREATE OR REPLACE FUNCTION public.count_letters(to_mailbox text)
  RETURNS integer
  LANGUAGE plpgsql

@@ -1,6 +1,6 @@
--- Generated from migrations/0012-prices-written-last.sql: change it by a new migration.
+-- Defined by migrations/0012-prices-written-last.sql; change it by a new migration.
 --
--- The revision now, one higher than before when a price has come into force by the clock since the last look.
+-- The current revision, raised by one if a scheduled price has come into force since the last call.
 CREATE OR REPLACE FUNCTION public.current_catalogue_revision()
  RETURNS bigint
  LANGUAGE plpgsql

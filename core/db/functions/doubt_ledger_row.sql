@@ -1,6 +1,6 @@
--- Generated from migrations/0021-looks-at-the-books.sql: change it by a new migration.
+-- Defined by migrations/0021-looks-at-the-books.sql; change it by a new migration.
 --
--- Nobody changes a row of the ledger; this is for those who can.
+-- Ledger rows never change; this notes those that a superuser changes.
 CREATE OR REPLACE FUNCTION public.doubt_ledger_row()
  RETURNS trigger
  LANGUAGE plpgsql

@@ -1,6 +1,6 @@
--- Generated from migrations/0021-looks-at-the-books.sql: change it by a new migration.
+-- Defined by migrations/0021-looks-at-the-books.sql; change it by a new migration.
 --
--- Arguments: columns that have the id of a request or of what is behind a credit.
+-- Arguments: columns with the id of a request, or of the source of a credit.
 CREATE OR REPLACE FUNCTION public.doubt_refs()
  RETURNS trigger
  LANGUAGE plpgsql

@@ -1,4 +1,4 @@
--- Generated from migrations/0021-looks-at-the-books.sql: change it by a new migration.
+-- Defined by migrations/0021-looks-at-the-books.sql; change it by a new migration.
 --
 -- A correction changes a request, which may belong to another model afterwards.
 CREATE OR REPLACE FUNCTION public.doubt_request()

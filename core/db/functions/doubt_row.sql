@@ -1,6 +1,6 @@
--- Generated from migrations/0021-looks-at-the-books.sql: change it by a new migration.
+-- Defined by migrations/0021-looks-at-the-books.sql; change it by a new migration.
 --
--- Arguments: a subject and the columns that tell which thing it is.
+-- Arguments: a subject and the columns that identify its row.
 CREATE OR REPLACE FUNCTION public.doubt_row()
  RETURNS trigger
  LANGUAGE plpgsql

@@ -1,13 +1,12 @@
--- Generated from migrations/0007-partitions-beside-readers.sql: change it by a new migration.
+-- Defined by migrations/0007-partitions-beside-readers.sql; change it by a new migration.
 --
--- A month's partition is made apart and then attached, which needs no lock on its parent that a reader or a writer would
--- notice, but an exclusive one on the default partition, for a moment. A backup keeps that from us for as long as it
--- runs, and whoever came after us would wait behind us: so we wait 200 ms at most and leave the month for the next run.
--- From 7 days before the month begins that is an error.
+-- Creates the missing partitions from the last month to months_ahead, and returns how many; 0 while another call does so.
+-- A month whose rows are already in the default partition cannot be created: a warning, and the rest goes on.
 --
--- Makes the partitions from the last month to months_ahead, those that are missing; answers how many it made, 0 while
--- somebody else is at it. A month whose rows already lie in the default partition cannot be made: a warning, and
--- everything else goes on.
+-- A month's partition is created separately and then attached. That needs no lock on the parent that readers or writers
+-- notice, but briefly an exclusive one on the default partition. A backup holds that up while it runs, and later
+-- transactions would queue behind this one. So it waits 200 ms at most and leaves the month for the next run. From 7 days
+-- before the month begins that is an error.
 CREATE OR REPLACE FUNCTION public.ensure_partitions(months_ahead integer)
  RETURNS integer
  LANGUAGE plpgsql

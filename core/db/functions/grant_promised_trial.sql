@@ -1,7 +1,7 @@
--- Generated from migrations/0029-trials-and-mailboxes.sql: change it by a new migration.
+-- Defined by migrations/0029-trials-and-mailboxes.sql; change it by a new migration.
 --
--- Grants what was promised to the organization of a payment that was paid. What is withheld stays promised. Answers as
--- grant_trial does, and null where nothing was promised.
+-- Grants a promised trial to the organization of a paid payment. A withheld trial stays promised. Returns the result of
+-- grant_trial, or null if nothing was promised.
 CREATE OR REPLACE FUNCTION public.grant_promised_trial(bonus uuid, payment uuid)
  RETURNS text
  LANGUAGE plpgsql

@@ -1,8 +1,8 @@
--- Generated from migrations/0029-trials-and-mailboxes.sql: change it by a new migration.
+-- Defined by migrations/0029-trials-and-mailboxes.sql; change it by a new migration.
 --
--- The 30 roubles of a mailbox, once: once per organization and per mailbox, three a day per domain, and at most so much a
--- day for everybody. domain is null for large mail services; daily_max is null where nothing limits a day. Answers
--- granted, had_before, withheld_for_domain or withheld_for_daily_total.
+-- The trial of 30 rubles: once per organization and per mailbox, three a day per domain, and at most daily_max a day in
+-- total. domain is null for large mail services; daily_max is null if a day has no limit. Returns granted, had_before,
+-- withheld_for_domain or withheld_for_daily_total.
 CREATE OR REPLACE FUNCTION public.grant_trial(bonus uuid, organization uuid, hash bytea, domain text, daily_max bigint)
  RETURNS text
  LANGUAGE plpgsql

@@ -1,6 +1,6 @@
--- Generated from migrations/0018-payments.sql: change it by a new migration.
+-- Defined by migrations/0018-payments.sql; change it by a new migration.
 --
--- 150 roubles for the first payment of 1,000 or more: once per organization and once per address.
+-- 150 rubles for the first payment of 1,000 or more: once per organization and once per address.
 CREATE OR REPLACE FUNCTION public.grant_welcome(bonus uuid, payment uuid)
  RETURNS boolean
  LANGUAGE plpgsql

@@ -1,6 +1,6 @@
--- Generated from migrations/0001-organizations-and-keys.sql: change it by a new migration.
+-- Defined by migrations/0001-organizations-and-keys.sql; change it by a new migration.
 --
--- A hint to look now; whoever misses it finds the change by polling. Argument: the kind of change.
+-- A hint to check now; a listener that misses it finds the change by polling. Argument: the kind of change.
 CREATE OR REPLACE FUNCTION public.hint_change()
  RETURNS trigger
  LANGUAGE plpgsql

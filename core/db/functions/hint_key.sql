@@ -1,4 +1,4 @@
--- Generated from migrations/0022-organization-hints.sql: change it by a new migration.
+-- Defined by migrations/0022-organization-hints.sql; change it by a new migration.
 CREATE OR REPLACE FUNCTION public.hint_key()
  RETURNS trigger
  LANGUAGE plpgsql

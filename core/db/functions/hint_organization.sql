@@ -1,6 +1,6 @@
--- Generated from migrations/0022-organization-hints.sql: change it by a new migration.
+-- Defined by migrations/0022-organization-hints.sql; change it by a new migration.
 --
--- As in 0001: whoever misses a hint finds the change by reading. Arguments: the kind, then the id of the organization and of the row.
+-- A listener that misses a hint finds the change by polling. Arguments: the kind, the columns of the organization and of the row.
 CREATE OR REPLACE FUNCTION public.hint_organization(what text, organization_id uuid, id uuid)
  RETURNS void
  LANGUAGE sql

@@ -1,6 +1,6 @@
--- Generated from migrations/0022-organization-hints.sql: change it by a new migration.
+-- Defined by migrations/0022-organization-hints.sql; change it by a new migration.
 --
--- Not for when it is asked about next: only for what its payer is shown.
+-- Only for changes that the payer sees, not for the time of the next poll.
 CREATE OR REPLACE FUNCTION public.hint_payment()
  RETURNS trigger
  LANGUAGE plpgsql

@@ -1,6 +1,6 @@
--- Generated from migrations/0010-key-pepper.sql: change it by a new migration.
+-- Defined by migrations/0010-key-pepper.sql; change it by a new migration.
 --
--- Whether it is that pepper's check value; the first one asked about is, whoever asks at the same time.
+-- Whether this is the pepper's check value. The first value ever passed is stored, also if several calls arrive at once.
 CREATE OR REPLACE FUNCTION public.is_key_pepper(asked text)
  RETURNS boolean
  LANGUAGE plpgsql

@@ -1,6 +1,6 @@
--- Generated from migrations/0028-rows-that-are-checked.sql: change it by a new migration.
+-- Defined by migrations/0028-rows-that-are-checked.sql; change it by a new migration.
 --
--- Has the rights of an operator, and not those of the cabinet, whose keys are made otherwise.
+-- Has the permissions of an operator but not those of the cabinet, whose keys are made otherwise.
 CREATE OR REPLACE FUNCTION public.is_operator()
  RETURNS boolean
  LANGUAGE sql

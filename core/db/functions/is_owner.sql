@@ -1,6 +1,6 @@
--- Generated from migrations/0028-rows-that-are-checked.sql: change it by a new migration.
+-- Defined by migrations/0028-rows-that-are-checked.sql; change it by a new migration.
 --
--- Whether the caller owns these tables, or is a superuser: whoever repairs rows by hand.
+-- Whether the caller owns these tables or is a superuser, and so may repair rows manually.
 CREATE OR REPLACE FUNCTION public.is_owner()
  RETURNS boolean
  LANGUAGE sql

@@ -1,7 +1,7 @@
--- Generated from migrations/0009-lift-catalogue-revision.sql: change it by a new migration.
+-- Defined by migrations/0009-lift-catalogue-revision.sql; change it by a new migration.
 --
--- Numbers the catalogue above a revision that was published once: nobody follows a lower one. A Postgres that was
--- restored may stand below it. Whoever lifts above the same revision meanwhile gets the same one.
+-- Numbers the catalog above a revision that was published once, since no gateway follows a lower one. A restored Postgres
+-- may be below it. Concurrent calls above the same revision get the same one.
 CREATE OR REPLACE FUNCTION public.lift_catalogue_revision(above bigint)
  RETURNS bigint
  LANGUAGE sql

@@ -1,4 +1,4 @@
--- Generated from migrations/0027-looks-in-chunks.sql: change it by a new migration.
+-- Defined by migrations/0027-looks-in-chunks.sql; change it by a new migration.
 --
 -- A span is of rows without a gap, so that it has no more rows than were noted.
 CREATE OR REPLACE FUNCTION public.note_ledger_rows()

@@ -1,4 +1,4 @@
--- Generated from migrations/0027-looks-in-chunks.sql: change it by a new migration.
+-- Defined by migrations/0027-looks-in-chunks.sql; change it by a new migration.
 CREATE OR REPLACE FUNCTION public.note_requests()
  RETURNS trigger
  LANGUAGE plpgsql

@@ -1,4 +1,4 @@
--- Generated from migrations/0028-rows-that-are-checked.sql: change it by a new migration.
+-- Defined by migrations/0028-rows-that-are-checked.sql; change it by a new migration.
 --
 -- Notes that a namespace is labelled for an organization; the first time, in the audit log. For the holder of the epoch.
 CREATE OR REPLACE FUNCTION public.observe_namespace(cluster text, cluster_epoch bigint, labelled text, organization uuid)

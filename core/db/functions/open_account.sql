@@ -1,4 +1,4 @@
--- Generated from migrations/0003-ledger.sql: change it by a new migration.
+-- Defined by migrations/0003-ledger.sql; change it by a new migration.
 CREATE OR REPLACE FUNCTION public.open_account()
  RETURNS trigger
  LANGUAGE plpgsql

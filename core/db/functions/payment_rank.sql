@@ -1,4 +1,4 @@
--- Generated from migrations/0019-payments-by-the-book.sql: change it by a new migration.
+-- Defined by migrations/0019-payments-by-the-book.sql; change it by a new migration.
 CREATE OR REPLACE FUNCTION public.payment_rank(status text)
  RETURNS integer
  LANGUAGE sql

@@ -1,6 +1,6 @@
--- Generated from migrations/0017-people.sql: change it by a new migration.
+-- Defined by migrations/0017-people.sql; change it by a new migration.
 --
--- The one credit that the cabinet's process may book by itself.
+-- The only credit that the cabinet's process may post itself.
 CREATE OR REPLACE FUNCTION public.post_adjustment(organization uuid, ref uuid, credit_amount bigint, at timestamp with time zone)
  RETURNS TABLE(balance bigint, version bigint, booked boolean)
  LANGUAGE sql

@@ -1,17 +1,19 @@
--- Generated from migrations/0021-looks-at-the-books.sql: change it by a new migration.
+-- Defined by migrations/0021-looks-at-the-books.sql; change it by a new migration.
 --
--- Books a batch of charges: each request once, at the cost of its highest rank.
+-- Posts a batch of charges: each request once, at the cost of its highest rank.
 --
--- Locks the accounts in order of id, so batches never deadlock and nobody else books for these organizations
--- meanwhile (under READ COMMITTED each statement below sees what was committed before the locks were had).
--- The first entry of a request is booked as a charge; a later one of higher rank books its difference as an
--- adjust and replaces the record; any other is ignored. Cost 0 makes a record and no ledger row.
+-- Locks the accounts in order of id. Batches therefore never deadlock, and no other transaction posts for these
+-- organizations until this one ends. Under READ COMMITTED, each statement below sees all rows committed before the locks
+-- were taken.
 --
--- Answers balance and version of every organization and sum and version of every key-day in the batch, also when
--- every entry was known: what = 'organization' | 'key_day'; day counts from 1970-01-01.
--- SQLSTATE 22… or 23…: an entry is at fault and nothing is booked.
+-- The first entry of a request posts a charge. A later one of higher rank posts the difference as an adjust and replaces
+-- the record. Any other entry is ignored. Cost 0 creates a record and no ledger row.
 --
--- Every lookup goes by an index. The planner would think otherwise while its statistics are young, hence the settings.
+-- Returns balance and version of every organization, and sum and version of the daily spend of every key in the batch,
+-- also if every entry was known: what = 'organization' | 'key_day'; day counts from 1970-01-01.
+-- SQLSTATE 22… or 23…: an entry is invalid and nothing is posted.
+--
+-- Every lookup uses an index: the settings prevent other plans, which the planner prefers while its statistics are young.
 CREATE OR REPLACE FUNCTION public.post_batch(entries jsonb)
  RETURNS TABLE(what text, id uuid, day integer, amount bigint, version bigint)
  LANGUAGE plpgsql

@@ -1,7 +1,7 @@
--- Generated from migrations/0021-looks-at-the-books.sql: change it by a new migration.
+-- Defined by migrations/0021-looks-at-the-books.sql; change it by a new migration.
 --
--- Books one credit (or, negative, a refund), once per (ref, kind) however often it is asked for.
--- Answers the balance and version now, and whether this call booked it.
+-- Posts one credit (or a refund, if negative), once per (ref, kind) however often it is called.
+-- Returns the current balance and version, and whether this call posted it.
 CREATE OR REPLACE FUNCTION public.post_credit(organization uuid, credit_kind ledger_kind, ref uuid, credit_amount bigint, at timestamp with time zone)
  RETURNS TABLE(balance bigint, version bigint, booked boolean)
  LANGUAGE plpgsql

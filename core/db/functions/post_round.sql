@@ -1,7 +1,7 @@
--- Generated from migrations/0028-rows-that-are-checked.sql: change it by a new migration.
+-- Defined by migrations/0028-rows-that-are-checked.sql; change it by a new migration.
 --
--- Books the round-th entries of the requests of a batch, at most one each. Called by post_batch, with its locks.
--- A charge that becomes less leaves a row of the audit log.
+-- Posts the round-th entries of the requests of a batch, at most one each. Called by post_batch, under its locks.
+-- A charge that is lowered leaves a row in the audit log.
 CREATE OR REPLACE FUNCTION public.post_round(entries jsonb, round bigint)
  RETURNS void
  LANGUAGE plpgsql

@@ -1,6 +1,6 @@
--- Generated from migrations/0029-trials-and-mailboxes.sql: change it by a new migration.
+-- Defined by migrations/0029-trials-and-mailboxes.sql; change it by a new migration.
 --
--- Notes a trial that is granted with the first top-up. Answers whether it is promised by this call.
+-- Notes a trial that is granted with the first top-up. Returns whether this call noted it.
 CREATE OR REPLACE FUNCTION public.promise_trial(organization uuid, hash bytea, domain text, daily_max bigint)
  RETURNS boolean
  LANGUAGE plpgsql

@@ -1,6 +1,6 @@
--- Generated from migrations/0001-organizations-and-keys.sql: change it by a new migration.
+-- Defined by migrations/0001-organizations-and-keys.sql; change it by a new migration.
 --
--- What was sold under a key stays explainable for ever: keys are revoked, not deleted.
+-- Charges of a key must stay explainable: keys are revoked, never deleted.
 CREATE OR REPLACE FUNCTION public.refuse_change()
  RETURNS trigger
  LANGUAGE plpgsql

@@ -1,6 +1,6 @@
--- Generated from migrations/0028-rows-that-are-checked.sql: change it by a new migration.
+-- Defined by migrations/0028-rows-that-are-checked.sql; change it by a new migration.
 --
--- A route that another cluster or the cabinet has made is nobody's to claim.
+-- A route of another cluster or of the cabinet cannot be claimed.
 CREATE OR REPLACE FUNCTION public.refuse_claim()
  RETURNS trigger
  LANGUAGE plpgsql

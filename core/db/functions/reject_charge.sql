@@ -1,4 +1,4 @@
--- Generated from migrations/0004-posting.sql: change it by a new migration.
+-- Defined by migrations/0004-posting.sql; change it by a new migration.
 CREATE OR REPLACE FUNCTION public.reject_charge(shard smallint, stream_id text, entry text, sqlstate text, error text)
  RETURNS void
  LANGUAGE sql

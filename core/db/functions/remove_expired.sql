@@ -1,7 +1,7 @@
--- Generated from migrations/0029-trials-and-mailboxes.sql: change it by a new migration.
+-- Defined by migrations/0029-trials-and-mailboxes.sql; change it by a new migration.
 --
--- Removes what is of no use to anybody any more, at most so many rows of each kind. Answers how many of the commonest.
--- As before, and how often trials were granted to a domain, of which only today counts.
+-- Removes expired rows, at most so many of each kind, and daily counts of trials per domain before today. Returns the count
+-- of the most frequent kind.
 CREATE OR REPLACE FUNCTION public.remove_expired(count_max integer)
  RETURNS integer
  LANGUAGE plpgsql

@@ -1,6 +1,6 @@
--- Generated from migrations/0020-settle-differences.sql: change it by a new migration.
+-- Defined by migrations/0020-settle-differences.sql; change it by a new migration.
 --
--- Removes notifications that were looked at 90 days ago, at most so many. One that nobody has looked at stays.
+-- Removes notifications that were processed 90 days ago, at most so many. Unprocessed ones stay.
 CREATE OR REPLACE FUNCTION public.remove_old_webhooks(count_max integer)
  RETURNS integer
  LANGUAGE plpgsql

@@ -1,6 +1,6 @@
--- Generated from migrations/0019-payments-by-the-book.sql: change it by a new migration.
+-- Defined by migrations/0019-payments-by-the-book.sql; change it by a new migration.
 --
--- Looked at when the transaction ends, as its rows are then; of the payment whose id is in the named column.
+-- Checked at the end of the transaction, on its final rows; of the payment whose id is in the named column.
 CREATE OR REPLACE FUNCTION public.require_bookings()
  RETURNS trigger
  LANGUAGE plpgsql

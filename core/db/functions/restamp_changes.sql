@@ -1,8 +1,8 @@
--- Generated from migrations/0008-restamp-changes.sql: change it by a new migration.
+-- Defined by migrations/0008-restamp-changes.sql; change it by a new migration.
 --
--- Stamps rows that say to be from the future with this transaction, at most rows_max of each table, and answers how
--- many they were. Rows that somebody else holds are left for the next call. One call a transaction: a second one would
--- find what the first one stamped.
+-- Stamps rows from the future with this transaction, at most rows_max of each table, and returns how many. Rows locked by
+-- other transactions are left for the next call. Call it once per transaction: a second call would find the rows of the
+-- first.
 CREATE OR REPLACE FUNCTION public.restamp_changes(rows_max integer)
  RETURNS bigint
  LANGUAGE plpgsql

@@ -1,6 +1,6 @@
--- Generated from migrations/0018-payments.sql: change it by a new migration.
+-- Defined by migrations/0018-payments.sql; change it by a new migration.
 --
--- Takes the welcome back once less than 1,000 roubles are left of the payment that earned it.
+-- Takes the welcome credit back once less than 1,000 rubles of the payment that earned it are left.
 CREATE OR REPLACE FUNCTION public.reverse_welcome(payment uuid)
  RETURNS boolean
  LANGUAGE plpgsql

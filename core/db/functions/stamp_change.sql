@@ -1,7 +1,7 @@
--- Generated from migrations/0008-restamp-changes.sql: change it by a new migration.
+-- Defined by migrations/0008-restamp-changes.sql; change it by a new migration.
 --
--- A restored dump keeps the transaction ids of the server it was taken from, and on one whose own count is lower every
--- row would lie ahead of every cursor, as if it changed all the time. Stamping such a row anew is no change of it.
+-- A restored dump keeps the transaction ids of its old server. On a server whose own count is lower, every row would be
+-- ahead of every cursor, as if it changed all the time. Stamping such a row again is no change of it.
 CREATE OR REPLACE FUNCTION public.stamp_change()
  RETURNS trigger
  LANGUAGE plpgsql

@@ -1,4 +1,4 @@
--- Generated from migrations/0029-trials-and-mailboxes.sql: change it by a new migration.
+-- Defined by migrations/0029-trials-and-mailboxes.sql; change it by a new migration.
 CREATE OR REPLACE FUNCTION public.trials_of_today()
  RETURNS TABLE(granted bigint, withheld_for_domain integer, withheld_for_daily_total integer)
  LANGUAGE sql

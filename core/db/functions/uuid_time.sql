@@ -1,7 +1,7 @@
--- Generated from migrations/0003-ledger.sql: change it by a new migration.
+-- Defined by migrations/0003-ledger.sql; change it by a new migration.
 --
--- The milliseconds a UUIDv7 begins with (RFC 9562, 5.7). It is the partition key of whatever carries the id,
--- so that unique (id, ts) is unique for good.
+-- The milliseconds at the beginning of a UUIDv7 (RFC 9562, 5.7). It is the partition key of every row with the id,
+-- so that unique (id, ts) is unique everywhere.
 CREATE OR REPLACE FUNCTION public.uuid_time(id uuid)
  RETURNS timestamp with time zone
  LANGUAGE sql

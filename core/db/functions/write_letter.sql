@@ -1,6 +1,6 @@
--- Generated from migrations/0029-trials-and-mailboxes.sql: change it by a new migration.
+-- Defined by migrations/0029-trials-and-mailboxes.sql; change it by a new migration.
 --
--- Writes a letter, due at once or an hour after the fifth one before it; of two with the same dedupe key the first alone.
+-- Writes an email, due at once or an hour after the fifth one before it; of two with the same dedupe key, only the first.
 CREATE OR REPLACE FUNCTION public.write_letter(letter_kind text, to_recipient text, to_mailbox text, in_locale text, letter_vars jsonb, once_key text)
  RETURNS void
  LANGUAGE plpgsql
