@@ -61,7 +61,7 @@ const secret = ruled(
       ),
     template: secretTemplate
       .optional()
-      .describe('Labels and annotations for the Secret. What is removed here is removed there.'),
+      .describe('Labels and annotations for the Secret. Entries removed here are removed there.'),
   }),
   [
     {

@@ -111,7 +111,7 @@ const pricing = z.strictObject({
   cacheWrite: price
     .optional()
     .describe('Price of prompt tokens written to the cache of the provider. Defaults to input.'),
-  output: price.optional().describe('Price of answer tokens. Required for a chat model.'),
+  output: price.optional().describe('Price of output tokens. Required for a chat model.'),
   reasoning: price.optional().describe('Price of reasoning tokens. Defaults to output.'),
 })
 
@@ -211,7 +211,7 @@ const fields = z.strictObject({
     .max(tokensMax)
     .optional()
     .describe(
-      'Largest number of prompt and answer tokens together. Required for priced models that read images, files or sound: it bounds what such a request can cost.',
+      'Largest number of input and output tokens together. Required for priced models that read images, files or sound: it bounds what such a request can cost.',
     ),
   maxOutputTokens: z
     .int()
@@ -231,7 +231,7 @@ const fields = z.strictObject({
     .max(tokensMax)
     .default(4096)
     .describe(
-      'Number of answer tokens to hold money for when the request sets no limit. Never sent to the provider.',
+      'Number of output tokens to hold money for when the request sets no limit. Never sent to the provider.',
     ),
   backends: backends.describe('Where the model runs.'),
   fallbacks: z

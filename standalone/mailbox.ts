@@ -36,7 +36,7 @@ const closeMsMax = 500
 /**
  * Starts the mail catcher for the lifetime of this process. By default it listens on a free port on loopback.
  *
- * @param options.tell gets a line for each email.
+ * @param options.tell receives a line for each email.
  */
 export async function startMailbox({
   tell,
@@ -106,7 +106,7 @@ async function readLetter(to: string, raw: Buffer): Promise<KeptLetter> {
 /** For a terminal: always one line, whatever the email contains. */
 function lineOf({ to, subject, links }: KeptLetter): string {
   const [link] = links
-  return `Letter to ${to}: ${subject}${link === undefined ? '' : ` → ${link}`}`.replace(/\p{Cc}+/gu, ' ')
+  return `Email to ${to}: ${subject}${link === undefined ? '' : ` → ${link}`}`.replace(/\p{Cc}+/gu, ' ')
 }
 
 function pageOf(letters: readonly KeptLetter[]): string {

@@ -57,7 +57,7 @@ class LongFirst extends BaseSequencer {
 }
 
 /**
- * Retried twice where nobody can be asked to run them again. Most of these tests wait for processes that share two
+ * Retried twice on CI. Most of these tests wait for processes that share two
  * processors with others; runs of 2,000 saw one to three be too late by something, on a machine that became three times
  * slower within two hours (2026-11-22). The reporter names whichever needed it.
  */
@@ -77,7 +77,7 @@ export default defineConfig({
     reporters: ['default', './test/support/reporter.ts'],
     sequence: { sequencer: LongFirst },
     projects: [
-      // Pure: no file leaves anything to the next, so that none needs a process of its own. On a busy machine some take 6 s.
+      // Pure: no file leaves anything to the next, so one process runs all. On a busy machine some take 6 s.
       {
         test: {
           name: 'unit',

@@ -114,7 +114,7 @@ export function createLiveEvents(pool: Pool): LiveEvents {
   }
 }
 
-/** Sends news unless something was missed since, and `ended` if the session is over. */
+/** Sends changes unless one was missed since, and `ended` if the session is over. */
 function tell(
   { sessionId, organizationId, reader, isCurrent }: Watcher,
   sessions: Marks['sessions'],

@@ -39,13 +39,13 @@ const statementTimeoutMs = 3_000
  * Starts the cabinet's web process. Postgres and its schema may become available later. Until then it is not ready,
  * and responses are 503.
  *
- * @param beside additional pages for `npm start`; `localPages` are served only to this machine.
+ * @param additions pages for `npm start`; `localPages` are served only to this machine.
  * @throws PepperMismatch, unless Postgres is unavailable.
  */
 export async function startWeb(
   config: WebConfig,
   log: Log,
-  beside: { readonly localPages?: readonly LocalPage[]; readonly mounts?: readonly Mount[] } = {},
+  additions: { readonly localPages?: readonly LocalPage[]; readonly mounts?: readonly Mount[] } = {},
 ): Promise<Web> {
   const metrics = createWebMetrics()
   const pool = await openPool(config, metrics)
@@ -70,7 +70,7 @@ export async function startWeb(
     appOrigin: new URL(config.appUrl).origin,
     trustedProxies: config.trustedProxies,
     site: { pages: findBuiltPages(pagesFolder), gatewayOrigin: new URL(config.gatewayBaseUrl).origin },
-    ...beside,
+    ...additions,
     metrics,
     log,
     now: () => performance.now(),

@@ -50,7 +50,7 @@ export type Charge = {
 /** A running request as `renew` reports it. */
 export type Running = {
   readonly hold: Hold
-  /** Cost of what was delivered so far; posted if this gateway dies. Never less than in an earlier report. */
+  /** Cost of the content delivered so far; posted if this gateway dies. Never less than in an earlier report. */
   readonly costNano: bigint
   /** The record that a sweep would post: outcome `swept`, the tokens delivered so far. */
   readonly record: RequestRecord

@@ -22,7 +22,7 @@ import { type NamedEntry, namesOf, parseEntry, type WaitingEntry } from './waiti
 /** A shard's epoch as stored in Redis. `opensInMs`, by Redis's clock: 0 or less once it is open. */
 type Epoch = { readonly nonce: string; readonly runId: string; readonly opensInMs: number }
 
-/** What was booked of one shard. */
+/** The entries of one shard that were posted. */
 type Booked = {
   readonly entries: readonly NamedEntry[]
   readonly balances: readonly PostedBalance[]

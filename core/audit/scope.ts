@@ -6,7 +6,7 @@ import { type Fence, holdEpoch } from './cluster-epoch.ts'
 
 /** Who writes, for whom, and with which right. */
 export type Scope = Occasion & {
-  /** Whose rows may be written; `null`: everybody's, for the platform. */
+  /** Whose rows may be written; `null`: all rows, for the platform. */
   readonly organizationId: string | null
   /** Where the operator writes: nothing is written once another one leads. */
   readonly fence?: Fence
@@ -49,7 +49,7 @@ export function inScope<Answer>(
 }
 
 /**
- * Runs `work` in one transaction that only reads, and sees what an organization owns; `null`: what everybody owns, for
+ * Runs `work` in one transaction that only reads, and sees what an organization owns; `null`: the rows of all, for
  * the platform and to find out who calls.
  *
  * All of it is read from one snapshot.

@@ -4,7 +4,7 @@ export const routesName = 'mg:routes'
 /** Revision of `mg:routes`, from Postgres; also the pub/sub channel that announces it. */
 export const routesRevisionName = 'mg:routes:rev'
 
-/** Digest of what was written to `mg:routes`, as a whole. */
+/** Digest of the content of `mg:routes`, as a whole. */
 export const routesDigestName = 'mg:routes:digest'
 
 /** Hash of live gateways: instance id → the routes revision it serves and when it reported that. */

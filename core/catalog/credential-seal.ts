@@ -16,7 +16,7 @@ export type SealedFor = {
   readonly caCertificates: string | undefined
 }
 
-/** Seals a provider's credential. */
+/** Encrypts a provider's credential. */
 export function sealCredential(
   credential: string,
   boundTo: SealedFor,

@@ -1,6 +1,6 @@
 import { DatabaseError } from 'pg'
 
-/** Postgres did not answer, or not in time. The same query may be sent again later. */
+/** Postgres did not respond, or not in time. The same query may be sent again later. */
 export class PostgresUnavailable extends Error {
   constructor(options: { readonly cause: unknown }) {
     super('Postgres is unavailable', options)

@@ -19,9 +19,8 @@ export type Migrated = { readonly applied: readonly string[]; readonly newer: re
  * row in `schema_migrations`, so a killed migrator leaves only whole migrations. The pool's time-out bounds
  * each file and the wait for its turn.
  *
- * @throws MigrationMismatch when the database has a migration that this program does not know and that is not
- * newer than all of the program's migrations, or one that was changed after it was applied. Then nothing is
- * applied.
+ * @throws MigrationMismatch when the database has an unknown migration that is not newer than all of this program's,
+ * or one that was changed after it was applied. Then nothing is applied.
  */
 export async function migrate(pool: Pool): Promise<Migrated> {
   const client = await pool.connect()

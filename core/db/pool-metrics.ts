@@ -41,7 +41,7 @@ export function measurePools(registry: Registry, pools: Readonly<Record<string, 
   }
 }
 
-/** The pool itself calls with a callback at the end, everybody else awaits. */
+/** The pool itself calls with a callback at the end, all other callers await. */
 function timeStatements(client: PoolClient, observe: (seconds: number) => void): void {
   const send = client.query.bind(client) as (...sent: unknown[]) => unknown
   const timed = (...sent: unknown[]): unknown => {

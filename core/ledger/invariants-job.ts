@@ -11,7 +11,7 @@ export const auditStatementTimeoutMs = 3_600_000
 
 /** Time between two looks whether an audit is due. */
 const auditEveryMs = 60_000
-/** Time between two measurements of what was not looked at yet: each reads all of its notes. */
+/** Time between two measurements of the unverified rows: each reads all of the notes. */
 const backlogEveryMs = 5_000
 
 type Deps = {

@@ -125,7 +125,7 @@ export const requestRecordSchema = z.object({
 export type RequestRecord = z.infer<typeof requestRecordSchema>
 export type Attempt = z.infer<typeof attemptSchema>
 
-/** A record as it travels: JSON of what is not at its default. `requestRecordSchema` reads it back as it was. */
+/** A record as it travels: JSON of the fields that differ from their default. `requestRecordSchema` reads it back as it was. */
 export function recordText(record: RequestRecord): string {
   return JSON.stringify({
     endpoint: record.endpoint,

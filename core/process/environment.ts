@@ -153,7 +153,7 @@ const sealingKey = z
   .transform((text) => Buffer.from(text, 'base64'))
   .refine((bytes) => bytes.length === 32, sealingKeyProblem)
 
-/** Keys that seal and open providers' credentials, comma-separated: 32 bytes each, base64. */
+/** Keys that encrypt and decrypt providers' credentials, comma-separated: 32 bytes each, base64. */
 export const sealingKeyListSetting = listSetting.pipe(z.array(sealingKey)).transform(toKeyList)
 
 function toKeyList<Key>([first, ...others]: readonly Key[], context: z.core.$RefinementCtx): KeyList<Key> {

@@ -17,7 +17,7 @@ const probeMs = 250
 const outageWords =
   /^(LOADING|OOM|READONLY|MASTERDOWN|MISCONF|BUSY|CLUSTERDOWN|TRYAGAIN|NOREPLICAS|UNKILLABLE)\b/
 
-/** Redis did not answer in time, is not connected, or cannot serve now. */
+/** Redis did not respond in time, is not connected, or cannot serve now. */
 export class RedisUnavailable extends Error {
   /** `no`: the command was not sent, or Redis rejected it before it did anything. */
   readonly mayHaveRun: 'yes' | 'no'

@@ -311,8 +311,8 @@ async function endStreamed(
   const conclusion = conclude(deps, run, bill, recorded)
   const settled = await book(deps, run, conclusion, { kind: 'streamed' })
   if (ending !== 'complete') return reportOf(run, conclusion)
-  // If Redis stayed unavailable the charge stands nevertheless: all content was delivered.
-  if (settled === undefined) raw.end(format.writeStreamError(serviceUnavailable, requestId))
+  // If Redis stayed unavailable the charge remains nevertheless: all content was delivered.
+  if (settled === undefined) raw.end(errorFrame(serviceUnavailable, requestId))
   else raw.end(writeEnd(shownUsageOf(usage, bill), formatRub(nanoRub(settled.costNano))))
   return reportOf(run, conclusion)
 }

@@ -80,7 +80,7 @@ export function createDeliveredText(): DeliveredText {
 /**
  * Kept as strings, the pieces of 200 slow answers are 20,000 more objects for the collector to copy each time that it
  * looks at what is young. Without them and the headers' (`writeFirstChunk`) it takes 5 to 7 ms in place of 9 to 11, and
- * so long everybody waits. A class, since each closure would be one more thing to fetch from memory for each chunk.
+ * so long every request waits. A class, since each closure would be one more thing to fetch from memory for each chunk.
  */
 class KeptText implements DeliveredText {
   #units = nothingKept

@@ -8,7 +8,7 @@ import { type Run, type SentPrompt, stopsWhenClosed } from './run.ts'
 import type { AttemptOptions } from './serve.ts'
 import type { Served } from './served.ts'
 
-/** What is asked of a provider for one non-streaming response: a call, or several that make the answer together. */
+/** The request of one non-streaming response to a provider: a call, or several that make the answer together. */
 export type PlainJob = {
   readonly callCount: number
   /** Inputs that one call takes. */
@@ -30,7 +30,7 @@ type WrittenBody = { readonly bytes: JsonBytes } | { readonly failure: Failure }
 
 type PlainOptions = Pick<AttemptOptions, 'timeMs' | 'furtherCalls'> & { readonly job: PlainJob }
 
-/** Largest answer of several calls together: 128 MiB. One alone may have half of that. */
+/** Largest answer of several calls together: 128 MiB. One may have half of that. */
 const answersBytesMax = 128 * 1024 * 1024
 
 /** Part of an attempt's time in which all of its calls must be sent; the rest is for the last ones' answers. */

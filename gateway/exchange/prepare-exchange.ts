@@ -53,7 +53,7 @@ export type Prepared<Asked> = Asked &
  *
  * @param measurePrompt measures a prompt whose bound does not fit.
  * @param inspect looks the caller's key up, at most once; asked only where the request is faulty or for a model that is not
- * open to everybody. That of a large body was found already (`http/body-reader.ts`).
+ * open to all. That of a large body was found already (`http/body-reader.ts`).
  */
 export async function prepareExchange<Asked extends AskedRequest>(
   operation: Operation<Asked>,
@@ -145,7 +145,7 @@ async function findRoutes(
   return { route, fallbacks }
 }
 
-/** Bytes of a body's text once it was decoded: of what is no UTF-8 each byte becomes a replacement character of three. */
+/** Bytes of a body's text once it was decoded: each byte that is no UTF-8 becomes a replacement character of three. */
 function textBytesOf(body: Buffer): number {
   return isUtf8(body) ? body.length : 3 * body.length
 }

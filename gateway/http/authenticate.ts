@@ -26,7 +26,7 @@ export type FindCaller = (authorization: string | undefined) => Found
 
 /**
  * Remembers who passed, by SHA-256 of the key and never by the key itself: hash and look-up take 0.45 µs, check and
- * HMAC alone 6, and it is as hard to turn back for 208 random bits.
+ * HMAC 6, and it is as hard to turn back for 208 random bits.
  */
 export function createFindCaller(pepper: string, revoked: Pick<RevokedKeys, 'has'>): FindCaller {
   const remembered = new Map<string, Caller>()

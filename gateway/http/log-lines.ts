@@ -5,18 +5,18 @@ import type { WriteRequestLine } from './request-end.ts'
 /** Where log lines go: `write` is all that a logger needs. */
 export type LogLines = {
   write(line: string): void
-  /** Writes out what was gathered. */
+  /** Writes out the collected lines. */
   flush(): void
 }
 
-/** A line for each request is a write for each request; gathered, they cost a tenth. A kill -9 loses the last ones. */
+/** A line for each request is a write for each request; collected, they cost a tenth. A kill -9 loses the last ones. */
 const gatheredLengthMax = 8 * 1024
 const flushEveryMs = 200
 
 /**
  * Standard output, in few large writes that never block the event loop; the rest goes out when the process ends.
  *
- * Gathered here and not by pino's own destination, which measures all that it has gathered at each further line:
+ * Collected here and not by pino's own destination, which measures all that it has collected at each further line:
  * 4 µs a line, a fiftieth of a whole request.
  */
 export function openLogLines(): LogLines {

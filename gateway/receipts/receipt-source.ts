@@ -58,7 +58,7 @@ export function createReceiptSource(cabinetUrl: string): ReceiptSource {
         return readAnswer(answer.statusCode, answer.headers, await answer.body.text())
       } catch (error) {
         if (error instanceof CabinetUnavailable) throw error
-        throw new CabinetUnavailable('the cabinet did not answer', { cause: error })
+        throw new CabinetUnavailable('the cabinet did not respond', { cause: error })
       }
     },
     close: () => pool.destroy(),

@@ -28,7 +28,7 @@ export function orderBackends(
     .map((backend) => ({ backend, draw: -Math.log(1 - random()) / backend.weight }))
     .toSorted((a, b) => a.backend.priority - b.backend.priority || a.draw - b.draw)
     .map(({ backend }) => backend)
-  // The better of two that were drawn: as good as looking at all of them, without sending everybody to the same one.
+  // The better of two that were drawn: as good as looking at all of them, without sending all requests to the same one.
   const [first, second, ...rest] = order
   if (first === undefined || second === undefined || first.priority !== second.priority) return order
   return isBusier(first, second, inFlight) ? [second, first, ...rest] : order
@@ -41,7 +41,7 @@ function isBusier(a: Backend, b: Backend, inFlight: (backend: Backend) => number
 
 /**
  * Where a request that came to nothing so far may be tried next, best first: the models as given, each for as long as
- * it has attempts left; within a model what was tried less often goes first. What was silent comes after all
+ * it has attempts left; within a model the target tried less often goes first. A silent target comes after all
  * others: asked again at once it mostly takes as long. Empty: nothing else may help.
  */
 export function nextTargets(options: readonly Option[], failed: readonly FailedAttempt[]): readonly Target[] {

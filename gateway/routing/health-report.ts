@@ -28,9 +28,10 @@ export type ProviderStanding = {
 }
 
 /**
- * What a gateway reports of providers: what it cannot use now, and which have answered it. Unhealthy is each deployment as
- * `<provider> <model>`, and the provider itself where its trouble is that of all its models and none has answered well
- * since, or all that were ever asked are unhealthy, or it does not list its models. Providers come first. Pure.
+ * The state of providers for this gateway: those that it cannot use now, and those that have answered it. Unhealthy is
+ * each deployment as `<provider> <model>`. A provider itself is unhealthy in three cases: its failure is that of all its
+ * models and none has answered well since; all models ever called are unhealthy; it does not list its models. Providers
+ * come first. Pure.
  */
 export function healthReportOf(
   deployments: readonly DeploymentHealth[],

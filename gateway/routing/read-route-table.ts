@@ -55,7 +55,7 @@ const unsigned = {
 }
 const wrongName = 'the document is for another name'
 const wrongCredential =
-  'the credential cannot be decrypted: CREDENTIALS_KEY must contain the key it was sealed with'
+  'the credential cannot be decrypted: CREDENTIALS_KEY must contain the key that encrypted it'
 
 /** A parsed document, or why it cannot be used. */
 type Parsed<Document> = { readonly document: Document } | { readonly why: string }

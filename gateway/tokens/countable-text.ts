@@ -1,4 +1,4 @@
-/** Most of one text that is counted, in UTF-16 units: 1 Mi, a few tenths of a second. What is longer is scaled up. */
+/** Most of one text that is counted, in UTF-16 units: 1 Mi, a few tenths of a second. Longer texts are scaled up. */
 export const countedLengthMax = 1024 * 1024
 
 /** A text that may need counting: its beginning, in separate parts, and the length of the whole. */

@@ -3,7 +3,7 @@ import { namesShown } from '../wire/openai-parameters.ts'
 import { applyRoute, renameField } from './internal/route-parameters.ts'
 import type { Dialect } from './provider-adapter.ts'
 
-/** Set separately: the caller does not decide alone what to embed and in which format. */
+/** Set separately: the caller does not decide by itself what to embed and in which format. */
 const own: ReadonlySet<string> = new Set(['model', 'input', 'encoding_format'])
 
 /**

@@ -30,7 +30,7 @@ export type TransportFault = (typeof transportFaults)[number]
  * The kind of failure, which decides the client's error when nothing else helps.
  *
  * `unreachable`, `failed`, `bad_answer`, `credential`, `misrouted`: 502. `timeout`: 504. `overloaded`: 503.
- * `bad_request`, `context_length`, `content_policy`: the request itself is at fault, 400.
+ * `bad_request`, `context_length`, `content_policy`: the request itself is the cause, 400.
  */
 type FailureKind =
   | 'unreachable'
@@ -59,7 +59,7 @@ export type Failure = {
   readonly recovery: Recovery
   /** How long the provider asks us to wait, at most `retryAfterMsMax`. */
   readonly retryAfterMs: number | null
-  /** The provider's own unchanged message, only if the request is at fault: not to be shown (`shownOf`). */
+  /** The provider's own unchanged message, only if the request is the cause: not to be shown (`shownOf`). */
   readonly message: string | null
   /** The field of the request that the provider names, only of `bad_request`. */
   readonly param?: string

@@ -16,7 +16,7 @@ declare global {
 
 /**
  * A JSON object with unchecked fields. In a request, a number beyond 2^53 is `JSON.rawJSON`, which no check
- * takes for a number (`http/json-body.ts`).
+ * takes for a number (`requests/json-body.ts`).
  */
 export type JsonObject = { readonly [field: string]: unknown }
 

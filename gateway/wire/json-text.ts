@@ -1,4 +1,4 @@
-/** Deepest nesting of arrays and objects that is read in a JSON text, of clients and of providers; `contract.md`, Errors. */
+/** Deepest nesting of arrays and objects that is read in a JSON text, of clients and of providers. */
 export const jsonDepthMax = 200
 
 /** Whether a JSON text is nested deeper than `jsonDepthMax`. One pass without recursion; it reads tokens, not grammar. */

@@ -9,8 +9,8 @@ export type SilenceClock = {
 /**
  * Calls `onSilence` each time that nothing was heard for `silenceMs`, from now on.
  *
- * A timer that is put off at each chunk of a stream costs its neighbours in Node's list of timers, too, which other
- * streams have long pushed out of the processor's cache. This one looks, when it is due, how long ago the last one was.
+ * A timer that is put off at each chunk of a stream costs its neighbors in Node's list of timers, too. Other streams have
+ * long pushed these out of the processor's cache. This one looks, when it is due, how long ago the last one was.
  */
 export function startSilenceClock(silenceMs: number, onSilence: () => void): SilenceClock {
   return new RunningClock(silenceMs, onSilence)

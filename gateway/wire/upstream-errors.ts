@@ -20,7 +20,10 @@ export function refusedUpstream(shownWords: string, param: string | null): Refus
 export function upstreamError(attempts: number): Refusal {
   if (attempts === 0)
     return refusal('upstream_error', 'No provider is available for this model. Nothing was charged.')
-  return refusal('upstream_error', `The provider failed to answer (${tries(attempts)}). Nothing was charged.`)
+  return refusal(
+    'upstream_error',
+    `The provider failed to respond (${tries(attempts)}). Nothing was charged.`,
+  )
 }
 
 /** The provider's answer is longer than the gateway reads; the same request would get the same answer. */
@@ -31,7 +34,7 @@ export function answerTooLarge(type: ModelType): Refusal {
       : 'Send fewer inputs per request, or ask for fewer dimensions or for encoding_format base64.'
   return refusal(
     'upstream_error',
-    `The provider's answer exceeds the gateway's size limit. Nothing was charged. ${remedy}`,
+    `The provider's response exceeds the gateway's size limit. Nothing was charged. ${remedy}`,
   )
 }
 
@@ -72,7 +75,7 @@ const owedWords = {
   prompt:
     'The provider had received the prompt, so the prompt is charged. Allow more time with x-gateway-timeout-ms.',
   answer:
-    'The provider had received the request, so its answer is charged once it is complete. Allow more time with x-gateway-timeout-ms.',
+    'The provider had received the request, so its response is charged once it is complete. Allow more time with x-gateway-timeout-ms.',
 } as const satisfies Record<Owed, string>
 
 /** The deadline passed before an answer began; if no provider was called, none is to blame. */
@@ -85,7 +88,7 @@ export function requestTimedOut(attempts: number, timeoutMs: number, owed: Owed)
     )
   return refusal(
     'upstream_timeout',
-    `The provider did not answer within ${timeoutMs} ms (${tries(attempts)}). ${owedWords[owed]}`,
+    `The provider did not respond within ${timeoutMs} ms (${tries(attempts)}). ${owedWords[owed]}`,
   )
 }
 
@@ -93,7 +96,7 @@ export function requestTimedOut(attempts: number, timeoutMs: number, owed: Owed)
 export function providerTimedOut(attempts: number, owed: Owed): Refusal {
   return refusal(
     'upstream_timeout',
-    `The provider did not answer in time (${tries(attempts)}). ${owedWords[owed]}`,
+    `The provider did not respond in time (${tries(attempts)}). ${owedWords[owed]}`,
   )
 }
 
@@ -103,13 +106,13 @@ export function providerTimedOut(attempts: number, owed: Owed): Refusal {
  */
 export const streamCut = refusal(
   'upstream_error',
-  'The provider broke off the stream. What was delivered is charged.',
+  'The provider broke off the stream. The delivered part is charged.',
 )
 
 /** The same, because the provider stopped sending or the request's deadline passed. */
 export const streamTimedOut = refusal(
   'upstream_timeout',
-  'The provider did not finish the stream in time. What was delivered is charged.',
+  'The provider did not finish the stream in time. The delivered part is charged.',
 )
 
 function tries(attempts: number): string {

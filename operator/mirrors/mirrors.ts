@@ -15,7 +15,7 @@ import { type MirrorStates, nothingShown, type Shown } from './internal/mirror-s
 import { readRouteMirrors, routesMax } from './internal/route-mirrors.ts'
 import { unmirroredEvents } from './internal/unmirrored-event.ts'
 
-/** Mirrors in the release's namespace of what is created in the cabinet. */
+/** Mirrors in the release's namespace of keys and routes created in the cabinet. */
 export type Mirrors = {
   readonly controllers: readonly Controller[]
   /** Call when an ApiKey or ModelRoute of that namespace is new, changed or deleted. */

@@ -9,8 +9,8 @@ import { leases } from './resources.ts'
  * Wins a Lease and keeps it, by client-go's rules.
  *
  * Only this machine's own clock is trusted: the Lease of another holder is free if it has not changed for its duration
- * **while we watched**. The Lease alone cannot stop a frozen leader from writing when it wakes up; the epoch in Postgres
- * does (`#cabinet/cluster-epoch`).
+ * **while we watched**. The Lease cannot stop a frozen leader from writing when it wakes up; the epoch in Postgres
+ * does (`core/audit/cluster-epoch.ts`).
  */
 export type LeaderElector = {
   start(): void

@@ -36,7 +36,7 @@ else if (before === undefined) {
 } else {
   // Contains the version that was read, so that of two concurrent updates one fails and is retried.
   await api.replaceNamespacedSecret({ ...place, body: { ...before, stringData: missing } })
-  say(`Added to ${named}: ${Object.keys(missing).join(', ')}. What was there was not changed.`)
+  say(`Added to ${named}: ${Object.keys(missing).join(', ')}. Existing entries were not changed.`)
 }
 
 /** Returns `undefined` for this status of the API server. Rethrows any other error. */

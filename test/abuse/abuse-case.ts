@@ -24,7 +24,7 @@ type CaseCustomer = KeyLimits & {
   readonly isRevoked?: boolean
 }
 
-/** What is booked of a customer once nothing of it is under way; requests that Redis admitted too late are left out. */
+/** Charges of a customer once none of its requests is in progress; requests that Redis admitted too late are left out. */
 export type Books = {
   readonly balanceNano: bigint
   readonly costsNano: readonly bigint[]
@@ -32,7 +32,7 @@ export type Books = {
 
 export type AbuseCase = {
   readonly name: string
-  /** What has to hold, in one sentence. */
+  /** The guarantee, in one sentence. */
   readonly promise: string
   readonly customers?: Readonly<Record<string, CaseCustomer>>
   /** Models at the hostile provider, whose name there is the same. */

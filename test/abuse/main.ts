@@ -11,7 +11,7 @@ import { startAbuseSystem } from './support/system.ts'
  * `npm run abuse`: every attack, three times, while good traffic goes on. Exits 1 if an attack had more effect than it may.
  *
  * `--only nested-json,made-up-keys`; `--seconds N` (4) of each attack; `--turns N` (3). `junk-at-the-door` attacks the
- * cabinet: `--door-seconds N` (300) at each of its endpoints for everybody.
+ * cabinet: `--door-seconds N` (300) at each of its public endpoints.
  */
 const text = { type: 'string' } as const
 const { values } = parseArgs({ options: { only: text, seconds: text, turns: text, 'door-seconds': text } })

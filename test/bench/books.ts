@@ -127,7 +127,7 @@ async function timeDrain(): Promise<number> {
   return (performance.now() - fromMs) / 1_000
 }
 
-/** One organization with money enough; books so many charges of it, one batch after the other, whenever it is called. */
+/** One organization with money enough; posts so many charges of it, one batch after the other, whenever it is called. */
 async function makeCharges(): Promise<(count: number) => Promise<void>> {
   const customer = await createCustomer(pool, { balanceNano: 1_000_000_000_000_000_000n })
   const price = await makePrice(pool)

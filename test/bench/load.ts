@@ -166,7 +166,7 @@ function ask(pool: Pool, { headers }: Target, body: string): Promise<number> {
   })
 }
 
-/** The `share` quantile, 0…1, of what was measured. */
+/** The `share` quantile, 0…1, of the measurements. */
 export function quantile(values: readonly number[], share: number): number {
   const sorted = values.toSorted((a, b) => a - b)
   return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? Number.NaN

@@ -1,7 +1,7 @@
 import { quantile } from './load.ts'
 import type { Round, Soak } from './measure.ts'
 
-/** Medians over the rounds, and ours against each bare proxy. What was not measured is `null`. */
+/** Medians over the rounds, and ours against each bare proxy. `null`: not measured. */
 export type Summary = {
   readonly contestants: Readonly<Record<string, Figures>>
   /** The gateway's value divided by the bare proxy's, or minus it if the name has `added`. */

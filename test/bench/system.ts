@@ -27,7 +27,7 @@ export type BenchSystem = {
   readScriptUs(): Promise<number>
   /** Waits until the worker has posted what waits: its work after one load is no part of the next one. */
   settled(): Promise<void>
-  /** Does something while the worker stands still; its locks bear that for less than 5 s. */
+  /** Does something while the worker is stopped; its locks bear that for less than 5 s. */
   withoutWorker<Answer>(work: () => Promise<Answer>): Promise<Answer>
   stop(): Promise<void>
 }

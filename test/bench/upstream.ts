@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 
-/** The provider of the benchmark: as little work as possible, so that what is measured lies before it. */
+/** The provider of the benchmark: as little work as possible, so that the time measured is spent before it. */
 const text = 'x'.repeat(640)
 const usage = { prompt_tokens: 180, completion_tokens: 160, total_tokens: 340 }
 const plainAnswer = JSON.stringify({

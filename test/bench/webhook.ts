@@ -8,8 +8,8 @@ import { startEmbeddedPostgres } from '#standalone/postgres'
 import { startProcess } from '../support/processes.ts'
 
 /**
- * `node test/bench/webhook.ts`: what the receiver of notifications takes to answer 200 of them a second for 30 s, while each
- * answer of Postgres, which waits for its disk, comes 5 ms later than it was given. Fails above 100 ms at the 99th percentile.
+ * `node test/bench/webhook.ts`: how long the webhook receiver takes to answer 200 notifications a second for 30 s, while
+ * each answer of Postgres comes 5 ms late, as from a slow disk. Fails above 100 ms at the 99th percentile.
  */
 const perSecond = 200
 const seconds = 30

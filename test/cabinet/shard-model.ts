@@ -18,7 +18,7 @@ type ModelHold = {
   deliveredNano: bigint
   leaseEndsMs: number
   deadlineMs: number
-  /** What a sweep has booked. */
+  /** The amount that a sweep has charged. */
   bookedNano: bigint | null
 }
 type Posted = { readonly postedNano: bigint; readonly version: bigint }
@@ -151,7 +151,7 @@ export class ShardModel {
     for (const hold of this.holds.values()) hold.leaseEndsMs = Math.min(hold.leaseEndsMs, atMs)
   }
 
-  /** A sweep looked at a request that is due: it books what was delivered once, and gives the rest back at its deadline. */
+  /** A sweep of a request that is due: it charges the delivered part once, and gives the rest back at its deadline. */
   swept(requestId: string, atMs: number, streamId: string | undefined): void {
     const known = this.holds.get(requestId)
     if (known === undefined) throw new Error('swept what was not held')
@@ -228,7 +228,7 @@ export class ShardModel {
   }
 }
 
-/** What Postgres must do with the entries of one organization and one key: book by rank, each request once. */
+/** What Postgres must do with the entries of one organization and one key: post by rank, each request once. */
 export class LedgerModel {
   readonly booked = new Map<string, { chargeKind: ChargeKind; costNano: bigint }>()
   balance: PostedBalance

@@ -43,7 +43,7 @@ const { values } = parseArgs({
   },
 })
 const options = optionsSchema.parse(values)
-// A number of requests alone takes as long as it takes.
+// A fixed number of requests takes as long as it takes.
 const secondsMax =
   options.seconds ?? (values.requests === undefined ? secondsDefault : Number.POSITIVE_INFINITY)
 const say = (line: string) => void process.stdout.write(`${line}\n`)

@@ -28,7 +28,7 @@ export type Payments = {
   readonly intents: readonly Intent[]
   /** Who gave up, and why. */
   readonly failures: readonly string[]
-  /** Begins no more; resolves once everybody has done what he wanted to do, or has given up. */
+  /** Begins no more; resolves once every caller has finished, or has given up. */
   stop(): Promise<void>
 }
 

@@ -8,7 +8,7 @@ import { driveTill, testShop } from '../support/till.ts'
 /** From where notifications come, and from nowhere else. */
 export const notifyFrom = '127.0.0.2'
 
-/** The payment provider: a process that is never killed, for it is the only witness of what was paid. */
+/** The payment provider: a process that is never killed, for it is the only witness of the payments. */
 export type ChaosTill = {
   readonly apiUrl: string
   /** Where notifications go from now on. */

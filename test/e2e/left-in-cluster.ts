@@ -1,6 +1,6 @@
 import { kubectl, kubectlOk } from './kubernetes.ts'
 
-/** What comes and goes by itself, or is no object. */
+/** Objects that come and go by themselves. */
 const fleeting = /^events|metrics\.k8s\.io$/
 /** What Kubernetes puts into each namespace. */
 const ofEveryNamespace = new Set(['configmap/kube-root-ca.crt', 'serviceaccount/default'])

@@ -32,7 +32,7 @@ export async function signUp(): Promise<Person> {
   })
 }
 
-/** The token of the only letter to this address. */
+/** The token of the only email to this address. */
 function tokenOfLetter(email: string): Promise<string> {
   return eventually(() =>
     withPortForward({ ...demo, port: mailboxPort }, async (port) => {

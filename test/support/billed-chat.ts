@@ -77,7 +77,7 @@ export async function startBilledChat(
   }
 }
 
-/** What was posted for a customer's only request, once nothing of it is under way. */
+/** The charge of a customer's only request, once none is in progress. */
 export async function onlyBill(stack: Stack, view: RedisView, { organizationId }: Customer) {
   const [only] = (await settledBooks(stack, view, organizationId)).values()
   if (only === undefined) throw new Error('nothing was booked')

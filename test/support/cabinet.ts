@@ -134,7 +134,7 @@ type OutboxLetter = {
   readonly vars: Readonly<Record<string, string>>
 }
 
-/** Letters to an address that wait in the outbox, in their order. */
+/** Emails to an address that wait in the outbox, in their order. */
 export async function lettersTo(pool: Pool, email: string): Promise<readonly OutboxLetter[]> {
   const { rows } = await pool.query<OutboxLetter>(
     'select kind, recipient, locale, vars from email_outbox where lower(recipient) = lower($1) order by created_at',
@@ -143,7 +143,7 @@ export async function lettersTo(pool: Pool, email: string): Promise<readonly Out
   return rows
 }
 
-/** The token in the newest letter of a kind to an address. */
+/** The token in the newest email of a kind to an address. */
 export async function tokenTo(pool: Pool, email: string, kind = 'verify_email'): Promise<string> {
   const letter = (await lettersTo(pool, email)).findLast((one) => one.kind === kind)
   return new URL(letter?.vars.link ?? 'none:').hash.replace('#token=', '')

@@ -4,7 +4,7 @@ import { post } from './stack.ts'
 /** A streamed answer as its client reads it. */
 export type ChatStream = {
   readonly requestId: string
-  /** What was read so far. */
+  /** The part read so far. */
   readonly text: () => string
   /** `whole`: to its `[DONE]`. `told`: ended by an error in the stream. `cut`: the connection broke off. */
   readonly ended: Promise<'whole' | 'told' | 'cut'>

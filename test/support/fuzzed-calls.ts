@@ -109,7 +109,7 @@ const oddValue: Text = fc.oneof(
 )
 const oddSegment = anyWord.map((text) => (text === '' ? '%' : text).toWellFormed())
 
-/** Mostly one of what is asked for. */
+/** Mostly one of the expected values. */
 function anId(ids: KnownIds, name: string): Text {
   const all = fc.constantFrom(...Object.values(ids).flat())
   const own = ids[name]

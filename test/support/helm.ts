@@ -45,7 +45,7 @@ export async function findHelm(
   })
 }
 
-/** Where Helm and what it is made of keep what they learn of API servers; of each test file alone. */
+/** Where Helm keeps its files and what it learns of API servers; each test file has its own. */
 let home: Promise<string> | undefined
 function homeOfHelm(): Promise<string> {
   home ??= mkdtemp(join(tmpdir(), 'mg-helm-')).then((folder) => {

@@ -46,7 +46,7 @@ export async function findKubeAssets(say: (line: string) => void = () => undefin
   return withFileLock(join(cache, 'lock'), () => make(cache, look, say))
 }
 
-/** What was given first, then the cache: what is there is of the right version. */
+/** The path given first, then the cache: what is there is of the right version. */
 async function findAtHand(cache: string, given: Found): Promise<Found> {
   const folders = (process.env.PATH ?? '').split(delimiter).filter((folder) => folder !== '')
   return { ...(await findIn(folders, programsOfPath)), ...(await findIn([cache], programs)), ...given }

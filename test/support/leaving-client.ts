@@ -5,7 +5,7 @@ import type { Process } from './processes.ts'
 export type LeavingClient = {
   /** Status, once there is one; 0 while there is none. */
   readonly status: () => number
-  /** What was read so far. */
+  /** The part read so far. */
   readonly text: () => string
   /** Resolves once `part` was read. */
   untilRead(part: string): Promise<void>

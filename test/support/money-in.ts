@@ -134,7 +134,7 @@ export async function notePayments(
 /** What a notification would do: workers look at once for what is due. */
 export const wakeWorkers = "select pg_notify('model_gateway_changes', 'webhooks')"
 
-/** What our rows and books say of a payment. Rubles as text; entries and refunds sorted. */
+/** A payment in our rows and in the ledger. Rubles as text; entries and refunds sorted. */
 export type PaymentState = {
   readonly providerId: string | null
   readonly status: string

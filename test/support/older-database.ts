@@ -7,7 +7,7 @@ const folder = join(import.meta.dirname, '../../core/db/migrations')
 /** Names of all migrations, in order. */
 export const migrationNames: readonly string[] = readdirSync(folder).sort()
 
-/** A database as an older release left it: with the first migrations alone. */
+/** A database as an older release left it: with only the first migrations. */
 export async function createOlderDatabase(migrationCount: number): Promise<TestDatabase> {
   const database = await createDatabase({ template: 'template0' })
   const run = (sql: string) => database.pool.query(sql)

@@ -86,7 +86,7 @@ function operationOf(contract: Contract): ZodOpenApiOperationObject {
 
 const proof = z.string().max(4096).optional().meta({
   description:
-    'After 428 `proof_of_work_required`: base64 of the JSON `{"challenge":…,"solution":{"counter":…,"derivedKey":…}}`, with the challenge as it came. Good once, for ten minutes.',
+    'After 428 `proof_of_work_required`: base64 of the JSON `{"challenge":…,"solution":{"counter":…,"derivedKey":…}}`, with the unchanged challenge. Valid once, for ten minutes.',
 })
 
 function mayNeedProof({ access, throttle }: Contract): boolean {
@@ -96,13 +96,13 @@ function mayNeedProof({ access, throttle }: Contract): boolean {
 function accessWords({ access }: Contract): string {
   switch (access.to) {
     case 'anyone':
-      return 'For everybody.'
+      return 'Public.'
     case 'half_signed_in':
-      return 'After a password was accepted, until a code is.'
+      return 'After the password, before the code.'
     case 'person':
-      return 'For whoever has signed in.'
+      return 'For signed-in users.'
     case 'member':
-      return `For members with the right ${access.right}${access.confirmed === true ? ' and a confirmed address' : ''}.`
+      return `For members with the permission ${access.right}${access.confirmed === true ? ' and a confirmed address' : ''}.`
     case 'administrator':
       return `For administrators with a second factor${access.again === true ? ', entered at most 5 minutes ago' : ''}.`
   }

@@ -41,7 +41,7 @@ export async function createDatabase(
   }
 }
 
-/** A migrated database of this test file alone, gone with it. */
+/** A migrated database of this test file only, removed with it. */
 export async function databaseOfThisFile(): Promise<TestDatabase> {
   const database = await createDatabase()
   afterAll(() => database[Symbol.asyncDispose]())

@@ -1,4 +1,4 @@
-import { globSync, readFileSync, writeFileSync } from 'node:fs'
+import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { messagesOf } from './read-messages.ts'
 
@@ -10,26 +10,23 @@ export type Prose = { readonly file: string; readonly line: number; readonly tex
 const sources = [
   '*.md',
   '{core,gateway,operator,cabinet,worker,crds,standalone,release,test,charts,docs}/**/*.{md,ts,tsx,lua,sql,txt}',
-  'charts/**/*.{yaml,tpl}',
+  '{charts,operator,release}/**/*.{yaml,tpl}',
+  'cabinet/web/openapi.json',
 ]
 
-/** Published before the rule, never edited, generated, or by others. */
+/** Published and never edited again, by lawyers, data, or built. */
 const exclude = [
   'core/db/migrations/**',
-  'core/db/functions/**',
   'core/db/schema.txt',
-  'core/db/functions/**',
   'cabinet/people/legal/**',
   'cabinet/pages/dist*/**',
   'charts/model-gateway/files/crds/**',
   'test/operator/previous-release/**',
   'test/messages.txt',
-  'docs/operate/{crds,settings,values}.md',
-  'docs/use/{errors,http-api}.md',
   '**/node_modules/**',
 ]
 
-/** Comments and English messages of code, and the text of documents. */
+/** Comments, messages and test names of code, the text of documents, and the descriptions of the API. */
 export function readProse(): readonly Prose[] {
   return globSync(sources, { cwd: root, exclude })
     .toSorted()
@@ -37,16 +34,48 @@ export function readProse(): readonly Prose[] {
 }
 
 export function proseOf(file: string, source: string): readonly Prose[] {
+  if (/\/docs\/use\/ru\//.test(`/${file}`)) return []
   if (file.endsWith('.md') || file.endsWith('.txt')) return paragraphsOf(file, withoutCode(source))
-  if (/\.(?:yaml|tpl)$/.test(file)) return linesOf(file, source, /(?:^|\s)#\s?(.*)$|\{\{-?\s*\/\*(.*?)\*\//)
+  if (file.endsWith('.json')) return linesOf(file, source, /"(?:summary|description)": "(.*)"/)
+  if (/\.(?:yaml|tpl)$/.test(file))
+    return linesOf(file, source, /(?:^|\s)#\s?(.*)$|\{\{-?\s*\/\*(.*?)\*\/|^\s*summary: "(.*)"$/)
+  if (file.startsWith('core/db/functions/')) return linesOf(file, headerOf(source), /--\s?(.*)$/)
   if (/\.(?:lua|sql)$/.test(file)) return linesOf(file, source, /--\s?(.*)$/)
-  return [...commentsOf(file, source), ...messagesAsProse(file, source)]
+  return [...commentsOf(file, source), ...titlesOf(file, source), ...messagesAsProse(file, source)]
+}
+
+/** The comment above a function of the database. Its body is that of a migration, and never edited. */
+const headerOf = (source: string) => source.split(/^CREATE /m)[0] ?? ''
+
+/** Names of tests. */
+function titlesOf(file: string, source: string): readonly Prose[] {
+  if (!file.endsWith('.test.ts')) return []
+  const titles = source.matchAll(
+    /^ *(?:test|describe)(?:\.\w+)*(?:\([^'"`]{0,300}?\))?\(\s*(['"`])((?:(?!\1)[^\\]|\\.)*)\1/gm,
+  )
+  return [...titles].map(({ 2: text = '', index }) => ({
+    file,
+    line: source.slice(0, index).split('\n').length,
+    text: withoutTicks(text.replace(/\$\{[^}]*\}/g, '`x`')),
+  }))
 }
 
 function messagesAsProse(file: string, source: string): readonly Prose[] {
   // Test data is not text of this project, and Russian has its own rules.
   if (file.startsWith('test/') || /\.(?:test|fixture)\.tsx?$|messages\.ru\.ts$/.test(file)) return []
-  return messagesOf(file, source).map((text) => ({ file, line: 0, text }))
+  return messagesOf(file, source).flatMap((message) =>
+    message.split('\\n').map((text) => ({
+      file,
+      line: lineOf(source, text),
+      text: withoutTicks(text.replace(/\$\{[^}]*\}+/g, '`x`')),
+    })),
+  )
+}
+
+/** The line that a text begins at; 0 if it is not written so. */
+function lineOf(source: string, text: string): number {
+  const at = source.indexOf(text.split('${')[0] ?? text)
+  return at < 0 ? 0 : source.slice(0, at).split('\n').length
 }
 
 /** Comments of TypeScript: lines that follow each other are one text. */
@@ -73,7 +102,7 @@ const lineComment = (raw: string) => /(?:^|[\s;,{(])\/\/ (?!biome-ignore|@ts)(.*
 function linesOf(file: string, source: string, pattern: RegExp): readonly Prose[] {
   return source.split('\n').flatMap((raw, index) => {
     const match = pattern.exec(raw)
-    const text = match?.[1] ?? match?.[2]
+    const text = match?.slice(1).find((part) => part !== undefined)
     return text === undefined ? [] : [{ file, line: index + 1, text: withoutTicks(text) }]
   })
 }
@@ -91,21 +120,22 @@ function paragraphsOf(file: string, source: string): readonly Prose[] {
   return found
 }
 
+/** Without fenced blocks, and blocks that four spaces begin. */
 const withoutCode = (source: string) =>
-  source.replace(/^( *)(```|~~~)[\s\S]*?^\1\2/gm, (block) => block.replace(/[^\n]/g, ''))
+  source
+    .replace(/^( *)(```|~~~)[\s\S]*?^\1\2/gm, (block) => block.replace(/[^\n]/g, ''))
+    .replace(/(?<=\n)\n(?: {4}(?![-*\d]).*\n)+/g, (block) => block.replace(/[^\n]/g, ''))
 
-const withoutTicks = (text: string) => text.replace(/`[^`]*`/g, '`x`').replace(/\]\([^)]*\)/g, ']')
+/** Code, paths and addresses are no words. */
+const withoutTicks = (text: string) =>
+  text
+    .replace(/`[^`]*`|@param \S+/g, '`x`')
+    .replace(/\]\([^)]*\)/g, ']')
+    .replace(/[\w.-]+\/[\w./-]+\.\w+/g, '`x`')
 
 /** Sentences of a text with more words than that. Pure. */
 export function longSentencesOf(text: string, wordsMax: number): readonly string[] {
   return text
     .split(/(?<=[.!?:;])\s+/)
     .filter((sentence) => sentence.split(/\s+/).filter((word) => /\p{L}/u.test(word)).length > wordsMax)
-}
-
-/** Banned words that each file may still have, written before the rule; with `UPDATE_WORDS=1` those that it has. */
-export function readAllowed(counts: Readonly<Record<string, number>>): Readonly<Record<string, number>> {
-  const file = join(root, 'test/words-allowed.json')
-  if (process.env.UPDATE_WORDS === '1') writeFileSync(file, `${JSON.stringify(counts, null, 2)}\n`)
-  return JSON.parse(readFileSync(file, 'utf8'))
 }

@@ -8,7 +8,7 @@ import type { RedisServer } from '#standalone/redis'
 export type RedisView = {
   /** The commands of Redis itself, to spoil its data. */
   readonly ask: ReturnType<typeof connectRedis>['ask']
-  /** What a sweep would book of each request of an organization, by its last renewal. */
+  /** What a sweep would charge for each request of an organization, by its last renewal. */
   sweepable(organizationId: string): Promise<readonly { costNano: bigint; record: RequestRecord }[]>
   /** An organization's money as the next admission would see it. */
   money(organizationId: string): Promise<{ posted: bigint; pending: bigint; held: bigint }>

@@ -5,7 +5,7 @@ import { SMTPServer } from 'smtp-server'
 import { afterAll, vi } from 'vitest'
 import { listeningPort } from '#core/process/listening-port'
 
-/** A letter as its reader gets it. */
+/** An email as its reader gets it. */
 type ReceivedLetter = {
   /** With its angle brackets. */
   readonly messageId: string
@@ -19,13 +19,13 @@ type ReceivedLetter = {
   readonly email: Email
 }
 
-/** What the server does with a letter to an address. */
+/** What the server does with an email to an address. */
 type Reception =
   /** Rejects its recipient with such a code. */
   | { readonly refuse: number }
-  /** Takes the whole letter, and never answers. */
+  /** Takes the whole email, and never answers. */
   | 'stall'
-  /** Takes the whole letter, and hangs up. */
+  /** Takes the whole email, and hangs up. */
   | 'drop'
 
 /** A mail server on loopback that keeps what it gets; scripted per recipient. */
@@ -35,7 +35,7 @@ export type Smtp = {
   /** Every copy that it got as a whole, in order, whatever it answered. */
   letters(to?: string): readonly ReceivedLetter[]
   untilLetter(to: string, which?: string | ((letter: ReceivedLetter) => boolean)): Promise<ReceivedLetter>
-  /** From now on; `undefined`: takes its letters again. */
+  /** From now on; `undefined`: takes emails again. */
   script(to: string, reception: Reception | undefined): void
   /** Greets no client from now on, or again. */
   greet(answer: 'at once' | 'never'): void

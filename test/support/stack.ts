@@ -184,7 +184,7 @@ export async function untilServed(gateway: Process, key: string, model: string):
   )
 }
 
-/** Resolves once a gateway lists the models to the key; asks no provider. What was created at once arrives in any order. */
+/** Resolves once a gateway lists the models to the key; asks no provider. Several new ones arrive in any order. */
 export async function untilListed(gateway: Process, key: string, models: readonly string[]): Promise<void> {
   await vi.waitFor(
     async () => {

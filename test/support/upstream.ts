@@ -55,7 +55,7 @@ export type Answer = Script | ((request: ReceivedRequest, attempt: number) => Sc
 /** The parts of a request that decide what it is for. */
 export type RequestHead = Pick<ReceivedRequest, 'path' | 'headers' | 'body'> & { readonly method: string }
 
-/** A provider's API: what a request is for, what it is rejected for, and what it gets unless a test defines it. */
+/** A provider's API: what a request is for, what it is rejected for, and what it gets unless a test sets something else. */
 export type ProviderApi = {
   /** Of its address, after the host: `/v1`. */
   readonly basePath: string

@@ -44,7 +44,7 @@ export type SettlementDeps = {
  * point and repeated by any worker. `post_batch` posts a request once, and `apply` lowers `pending` only for entries
  * that it removes itself.
  *
- * A worker that cannot reach Redis or post to Postgres stands back, so that another one may settle.
+ * A worker that cannot reach Redis or post to Postgres waits, so that another one may settle.
  */
 export async function settleWaitingCharges(deps: SettlementDeps): Promise<'more' | 'idle'> {
   const shards = await deps.locks.takeShards()

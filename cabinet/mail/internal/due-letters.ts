@@ -81,7 +81,7 @@ export async function readWaitingLetters(
        from email_outbox where sent_at is null and gave_up_at is null and due_at <= clock_timestamp()`,
   )
   const [waiting] = rows
-  if (waiting === undefined) throw new Error('Postgres returned no count of letters')
+  if (waiting === undefined) throw new Error('Postgres returned no count of emails')
   return waiting
 }
 

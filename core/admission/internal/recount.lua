@@ -1,4 +1,4 @@
---[[ Adds up what is pending and held from the entries and holds that are there, and mends the sums that say otherwise: a
+--[[ Adds up what is pending and held from the entries and holds that are there, and corrects the sums that differ: a
   Redis that was killed while it wrote may have kept half of what a script did, and a hand may have changed anything.
 
   ARGV[2] most entries to read: where more wait, nothing is done (they are read in one go)   ARGV[3] lease, ms

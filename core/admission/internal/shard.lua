@@ -68,12 +68,12 @@ local function add(field, amount, organization, key, day)
   redis.call('HINCRBY', use_name(key), day .. ':' .. field, amount)
 end
 
--- What is known of a request: its hold, or how it ended ({ rank, cost, stream id or - }); neither of an unknown one.
+-- A request: its hold, or how it ended ({ rank, cost, stream id or - }); neither if it is unknown.
 -- One text: it is read and written whole, its record is too long for a compact hash, and a request that has ended
 -- holds nothing.
--- A hold whose lease ran out was swept: `booked` is what that charged, `booked_id` its entry, and `amount` the rest,
+-- A hold whose lease ran out was swept: `booked` is the amount charged, `booked_id` its entry, and `amount` the rest,
 -- which stays held until `deadline` because its gateway may only be cut off.
--- The first release has the same text with `allowed` alone where deadline, booked, booked_id and allowed stand between
+-- The first release has the same text with only `allowed` where deadline, `booked`, `booked_id` and `allowed` are between
 -- slashes: it reads no more there, and its holds have no time beyond their lease.
 local function read_request(request)
   local text = redis.call('GET', request_name(request))

@@ -24,7 +24,7 @@ export type Touched = {
 
 export type Breach = { readonly name: InvariantName; readonly thing: string; readonly sample: string }
 
-/** Things of this subject that this invariant may be broken in: doubted, or known to be. */
+/** Things of this subject that this invariant may be broken in: unverified, or known to be. */
 export function suspectsOf(name: InvariantName, subject: Subject, { notes, known }: Touched): Thing[] {
   return [
     ...notes.doubts.filter((doubt) => doubt.subject === subject),

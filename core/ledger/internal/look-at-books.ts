@@ -42,14 +42,13 @@ export type LookFindings = {
 type Look = { readonly since: string; readonly places: NotePlaces }
 
 /**
- * Looks at what has changed since the last look, and again at what is known to be broken; answers what is broken now, or
- * `undefined` when another worker looks at this moment. After 10 s, or when `signal` stops it, the rest is left to the
- * next look.
+ * Incremental audit: checks the changes since the last one, and the known breaches again. Returns the present breaches, or
+ * `undefined` while another worker audits. After 10 s, or when `signal` stops it, the rest is left to the next one.
  *
- * It goes in chunks of at most 1,000 rows of the ledger, requests and things. Each is one transaction with one snapshot: it
- * takes the notes that it sees and leaves its findings, so that a chunk that is killed is made again, and a note that is
- * committed later, however old its rows, waits. Every row is looked up by an index. A backlog of more than 5,000,000
- * changes is left to an audit of everything, which becomes due.
+ * It goes in chunks of at most 1,000 rows of the ledger, of requests and of other tables. Each is one transaction with one
+ * snapshot: it takes the notes that it sees and leaves its findings. A killed chunk is thus repeated, and a note that is
+ * committed later waits, however old its rows. Every row is looked up by an index. A backlog of more than 5,000,000
+ * changes is left to a full audit, which becomes due.
  */
 export async function lookAtBooks(pool: Pool, signal?: AbortSignal): Promise<LookFindings | undefined> {
   const endAtMs = performance.now() + lookMsMax

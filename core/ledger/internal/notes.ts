@@ -13,7 +13,7 @@ export type Span = { readonly organization_id: string; readonly first_seq: numbe
 
 export type Subject = 'account' | 'row' | 'ref' | 'key_day' | 'hour' | 'usage'
 
-/** The subject of a doubt, as JSON of Postgres. */
+/** The subject of an unverified row, as JSON of Postgres. */
 export type Thing = { readonly [column: string]: string | number }
 
 export type Notes = {
@@ -61,8 +61,8 @@ export async function takeNotes(client: Queryable, places: NotePlaces): Promise<
 }
 
 /**
- * Removed from one id to another, which takes the index whatever the planner thinks of the table. What was committed since
- * the snapshot is not seen, hence not removed.
+ * Removed from one id to another, which takes the index whatever the planner thinks of the table. Rows committed since
+ * the snapshot are not seen, hence not removed.
  */
 async function take<Taken>(
   client: Queryable,

@@ -8,7 +8,7 @@ import type { InvariantName } from './whole-checks.ts'
 export type RefCheck = {
   /** `$1`: ids. */
   readonly breaches: string
-  /** It looks at what these rows of the ledger are for, and at what is doubted. */
+  /** Checks the subjects of these rows of the ledger, and the unverified ones. */
   readonly kinds: readonly string[]
 }
 
@@ -66,7 +66,7 @@ export const refChecks = {
        where p.refunded <> r.total or p.refunded > p.amount`,
   },
 
-  // What is doubted may be the payment that earned the welcome.
+  // The unverified row may be the payment that earned the welcome.
   welcome_is_kept_with_its_payment: {
     kinds: ['welcome', 'bonus_reversal'],
     breaches: `

@@ -15,7 +15,7 @@ export function valuesTable(valuesYaml: string): string {
   return ['| value | default | meaning |', '| --- | --- | --- |', ...lines].join('\n')
 }
 
-/** @param above what stands above the first value of a map belongs to it, though it is kept with the map. */
+/** @param above the comment above the first value of a map belongs to it, though it is kept with the map. */
 function rowsOf({ key, value }: Pair<Scalar, unknown>, parent: string, above?: string | null): Row[] {
   const name = `${parent}${String(key.value)}`
   const meaning = meaningOf(key.commentBefore ?? above)

@@ -41,7 +41,7 @@ export type KeptCharges = {
   drop(charge: Charge): void
   /**
    * Frees the charges of `generation` up to the stream id `postedThrough`: Postgres has them. One that was acknowledged
-   * long after it came may stay until later news.
+   * long after it came may stay until a later update.
    */
   freePosted(shard: Shard, generation: string, postedThrough: string): void
   /** Every charge of the shard that was not acknowledged in `generation` (undefined: none was): to be sent (again). */
@@ -54,7 +54,7 @@ export type KeptCharges = {
 
 /**
  * Unposted charges after which a walk over what is posted ends. They are posted about as they came; after an outage of
- * Postgres there are 100,000s of them, and news of the first ones come 100 times a second.
+ * Postgres there are 100,000s of them, and updates for the first ones come 100 times a second.
  */
 const unpostedSeenMax = 1_000
 

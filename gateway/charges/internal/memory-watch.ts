@@ -13,7 +13,7 @@ const evictionWarning =
 const fileWarning =
   'Redis has no append-only file: a restart may lose holds and charges. Set its appendonly to yes'
 
-/** Knows how Redis stands with its memory, as last seen. */
+/** The state of Redis's memory, as last seen. */
 export type MemoryWatch = {
   /** Whether it has no room for more requests. */
   isNearlyFull(): boolean

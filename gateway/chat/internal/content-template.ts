@@ -39,9 +39,9 @@ export function textIn(data: string, { before, after }: ContentTemplate): string
 /** A template with the frame of an event around it, as bytes: those before the text, then those after it. */
 export type EventTemplate = { readonly bytes: Buffer; readonly beforeLength: number }
 
-/** How a whole event would come in which the template is around another text: framed as nearly all providers frame it. */
-export function eventTemplateOf({ before, after }: ContentTemplate, eventHead = 'data: '): EventTemplate {
-  const head = Buffer.from(`${eventHead}${before}`)
+/** How a whole event would come in which the template is around another text: framed as most providers frame it. */
+export function eventTemplateOf({ before, after }: ContentTemplate): EventTemplate {
+  const head = Buffer.from(`data: ${before}`)
   return { bytes: Buffer.concat([head, Buffer.from(`${after}\n\n`)]), beforeLength: head.length }
 }
 

@@ -93,7 +93,7 @@ export function cutAnswer(answer: FormatAnswer, share: number): FormatAnswer {
   return { ...answer, choices: answer.choices.map((choice) => cutChoice(choice, share)) }
 }
 
-/** Half a call could not be made, and of what is signed or encoded no part is worth anything. */
+/** Half a call could not be made, and no part of a signed or encoded text is worth anything. */
 function cutChoice(choice: JsonObject, share: number): JsonObject {
   const { content, refusal, reasoning_content } = fieldsOf(choice.message) ?? {}
   const cut = (text: unknown) =>

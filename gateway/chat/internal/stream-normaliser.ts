@@ -73,7 +73,7 @@ export type StreamNormaliser = {
   end(): StreamStep
   /** The answer went on beyond its limit, and what came last was not written: frames that end every choice for its length. */
   endAtLimit(): string
-  /** Frames of what was held back because it may have been the beginning of a secret: the last of an answer that was cut. */
+  /** Frames of text held back because it may have been the beginning of a secret: the last of an answer that was cut. */
   heldFrames(): string
   /**
    * Frames to be written once the charge is posted: the moderation result, if there was one; the usage chunk,

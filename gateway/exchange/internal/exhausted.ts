@@ -26,7 +26,7 @@ type AskedFor = {
 }
 
 /**
- * The error when no target answered. The last failure decides whether the request itself is at fault. A
+ * The error when no target answered. The last failure decides whether the request itself is the cause. A
  * request that was too long for a small model, and then met an unhealthy larger one, gets a retryable error.
  *
  * @param closed why the remaining targets were not tried.

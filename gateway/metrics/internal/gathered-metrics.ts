@@ -2,11 +2,11 @@ import { Counter, type CounterConfiguration, Histogram, type HistogramConfigurat
 import { createLabelSeries, type Labels } from './label-series.ts'
 
 /*
- * prom-client checks, sorts and joins labels at each count. For what happens several times in every request that is a
- * thirtieth of it, so such counts are gathered here and passed to prom-client in batches, at the latest at each scrape.
+ * prom-client checks, sorts and joins labels at each count. For several counts in every request that takes a thirtieth of
+ * it. So such counts are collected here and passed to prom-client in batches, at the latest at each scrape.
  */
 
-/** Values that one series gathers. */
+/** Values that one series collects. */
 const gatheredMax = 512
 
 /** A counter of what happens in every request. */
@@ -35,7 +35,7 @@ export function gatheredCounter<Label extends string>(
   }
 }
 
-/** A histogram of what is measured in every request. */
+/** A histogram of something measured in every request. */
 export type GatheredHistogram<Label extends string> = {
   observe(labels: Labels<Label>, value: number): void
 }

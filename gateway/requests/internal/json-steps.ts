@@ -9,7 +9,7 @@ export type JsonFound =
 
 type Container = { readonly list: unknown[] } | { readonly fields: Record<string, unknown>; name: string }
 type Limits = { readonly depthMax: number; readonly partsMax: number; readonly numbersMax: number }
-/** What is read of a text. Half a character may be carried to its next piece: escapes are, of its UTF-16 units. */
+/** The part read of a text. Half a character may be carried to its next piece: escapes are, of its UTF-16 units. */
 type Unread = { readonly pieces: string[]; carried: string }
 /** The next expected syntax. */
 type Next = 'value' | 'value_or_end' | 'name' | 'name_or_end' | 'colon' | 'comma_or_end' | 'end'

@@ -91,8 +91,8 @@ export function afterSuccess(health: Health, nowMs: number): Health {
 }
 
 /**
- * A failure, or an answer that was slow to begin. During a cooldown only a longer wait that it asks for is news:
- * what fails then was mostly sent before.
+ * A failure, or an answer that was slow to begin. During a cooldown only a longer wait that it asks for counts:
+ * other failures were mostly sent before.
  *
  * @param retryAfterMs as the provider asks; `null` or 0: it does not.
  */

@@ -45,7 +45,7 @@ export function giveBack({ tokens, atMs }: RateBucket): RateBucket {
 
 /**
  * Takes a further call of a split request out of the same share: at any time where more than half of what may go at
- * once is there, else every second place that flows in. The rest is for everybody else.
+ * once is there, else every second place that flows in. The rest is for other requests.
  */
 export function takeCall(
   bucket: RateBucket | undefined,

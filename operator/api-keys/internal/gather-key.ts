@@ -38,7 +38,7 @@ export type GatherDeps = {
  */
 export type MintedSecrets = Map<string, { readonly hash: KeyHash; readonly keySecret: KeySecret }>
 
-/** One look at an ApiKey: what was gathered, and the objects that it was gathered from. */
+/** One reconciliation of an ApiKey: the fetched inputs, and the objects that they came from. */
 export type KeyLook = {
   readonly object: ClusterObject
   readonly secret: ClusterObject | undefined

@@ -3,7 +3,7 @@ import type { ClusterObject } from '../../runtime/cluster-object.ts'
 import { isSameJson, orderedJson } from '../../runtime/same-json.ts'
 import { claimsToBeMirror, managedByLabel } from '../../status/managed-by.ts'
 
-/** Digest of what was mirrored. It distinguishes an edit of the mirror from a change in the cabinet. */
+/** Digest of the mirrored content. It distinguishes an edit of the mirror from a change in the cabinet. */
 const digestAnnotation = 'modelgateway.dev/mirror-digest'
 
 /** The content of a mirror of a key or route of the cabinet. */

@@ -119,7 +119,10 @@ function idOf({ params }: FastifyRequest): string {
   return String((params as { id?: unknown }).id)
 }
 
-const tooManyFaults: Refusal = { refused: 429, description: 'Too many faults are waiting' }
+const tooManyFaults: Refusal = {
+  refused: 429,
+  description: 'Too many planned failures. Delete some with DELETE /till/faults.',
+}
 const notificationNotFound: Refusal = {
   refused: 404,
   description: 'No such notification, or nowhere to send it',

@@ -21,7 +21,7 @@ const junkOf: Readonly<Record<string, () => object>> = {
   '/auth/password/reset': () => ({ token: randomBytes(32).toString('base64url'), password: aPassword }),
 }
 
-/** Everybody's endpoints that throttle. */
+/** The public endpoints that throttle. */
 export const doors: readonly string[] = Object.keys(junkOf)
 
 const junkPerS = 50

@@ -135,7 +135,7 @@ export const en: typeof ru = {
   refuses: (reason) => `The gateway would reject a request now: ${reason}.`,
   notLive: 'Only posted charges are shown: data for the last minute is currently unavailable.',
   limit: 'Limit',
-  limitName: 'What is checked',
+  limitName: 'Limit checked',
   used: 'Used',
   held: 'reserved:',
   remaining: 'Remaining',

@@ -60,7 +60,7 @@ const failures: Readonly<Record<string, (failure: Failure) => readonly [string, 
     'The provider is overloaded',
     'Try again in a moment, or choose another model.',
   ],
-  upstream_timeout: () => ['The provider did not answer in time', 'Try again, or choose another model.'],
+  upstream_timeout: () => ['The provider did not respond in time', 'Try again, or choose another model.'],
   service_unavailable: () => ['The gateway is temporarily unavailable', 'You were not charged.'],
 }
 
