@@ -6,7 +6,7 @@ import { definitions } from './definition.ts'
 import type { StructuralSchema } from './structural-schema.ts'
 import { yamlOf } from './yaml.ts'
 
-test.each([...definitions()])('%s is what its schema says: npm run crds writes it', (file, definition) => {
+test.each([...definitions()])('%s equals its schema: npm run crds writes it', (file, definition) => {
   expect(readFileSync(join(import.meta.dirname, file), 'utf8')).toBe(yamlOf(definition))
 })
 
@@ -30,7 +30,7 @@ function unexplained(schema: StructuralSchema, path: string): readonly string[] 
 /** The API server explains these itself. */
 const ofEveryKind = ['apiVersion', 'kind', 'metadata'].map((field) => `object.${field}`)
 
-test.each([...definitions()])('kubectl explain says something of every field of %s', (_, definition) => {
+test.each([...definitions()])('kubectl explain describes every field of %s', (_, definition) => {
   const [version] = z
     .object({
       spec: z.object({

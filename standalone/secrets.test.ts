@@ -24,7 +24,7 @@ const older = {
   redisPassword: 'r'.repeat(43),
 }
 
-test('a data folder gets secrets of its own once, which only its owner may read', () => {
+test('a data folder gets its secrets once, which only its owner may read', () => {
   const { dataDir, kept, mode } = folder()
   const made = readOrMakeSecrets(dataDir)
   expect(new Set(Object.values(made)).size).toBe(13)
@@ -57,7 +57,7 @@ test('what a killed start has left, open to others, is never the secrets', () =>
   expect([kept(), mode(), readdirSync(dataDir)]).toEqual([secrets, 0o600, ['secrets.json']])
 })
 
-test('a sealing key that is none is refused, and the file stays as it is', () => {
+test('an invalid encryption key is rejected, and the file stays as it is', () => {
   const { dataDir, file, kept } = folder()
   const wrong = { ...older, cabinetSealingKey: 'too short' }
   writeFileSync(file, JSON.stringify(wrong))

@@ -7,7 +7,7 @@ import { testFiles } from './vitest.config.ts'
 const root = join(import.meta.dirname, '..')
 
 /**
- * Top folder → top folders that its files may import, types included, or single modules of them. What is shared lies in
+ * Top folder → top folders that its files may import, types included, or single modules of them. Shared code is in
  * core; no process imports another, but the worker runs the jobs of the cabinet's modules.
  */
 const foldersOf: Readonly<Record<string, readonly string[]>> = {
@@ -24,7 +24,7 @@ const foldersOf: Readonly<Record<string, readonly string[]>> = {
 
 /**
  * Top folder → its modules → modules of the same folder that each may import. A module is a folder within a top folder;
- * what lies in a top folder itself composes its modules.
+ * files of a top folder itself compose its modules.
  */
 const siblingsOf: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
   core: {
@@ -113,7 +113,7 @@ const siblingsOf: Readonly<Record<string, Readonly<Record<string, readonly strin
   docs: { generate: [] },
 }
 
-/** Whether a module may import another one, of its own top folder or of another. */
+/** Whether a module may import another one, of the same top folder or of another. */
 function mayImport(from: string, to: string): boolean {
   const [fromTop = '', fromFolder] = from.split('/')
   const [toTop = '', toFolder] = to.split('/')
@@ -141,7 +141,7 @@ function importsOf(file: string): { specifier: string; target: string }[] {
   })
 }
 
-/** The pages have their rooms as plain folders: what lies in one of them is no face. */
+/** The pages have plain folders: a file in one of them is not part of a public interface. */
 const isInternal = (file: string) => file.includes('/internal/') || /^cabinet\/pages\/[^/]+\//.test(file)
 
 const isOurs = (target: string) =>
@@ -155,7 +155,7 @@ function moduleOf(file: string): string {
 
 const topOf = (file: string) => file.split('/')[0] ?? ''
 
-/** What is on a cycle of a table, or imports what is on one. */
+/** The names on a cycle of a table, and those that import one of them. */
 function findCycle(table: Readonly<Record<string, readonly string[]>>): readonly string[] {
   const open = new Map(Object.entries(table))
   for (let size = -1; size !== open.size; ) {
@@ -233,7 +233,7 @@ const unscopedWriters: Readonly<Record<string, string>> = {
   'cabinet/mail/internal/due-letters.ts': 'what the worker notes about letters that it sends',
 }
 
-test('SQL that writes stands only in files that take a scoped client, or that need none', () => {
+test('SQL that writes is only in files that take a scoped client, or that need none', () => {
   const writing =
     /\b(?:insert into|delete from|merge into|truncate) \w|\bupdate \w+ (?:\w+ )?set\b|\b(?:post_\w+|reject_charge)\(/i
   const writers = productFiles.filter((file) => {
@@ -254,14 +254,7 @@ test('a write without a row of the audit log states why', () => {
   expect(calls.filter(({ reason }) => !/^'[^']{15,}'/.test(reason))).toEqual([])
 })
 
-test('no code of the gateway names a provider adapter, or an API that has one, but the code that chooses it', () => {
-  const named = /adapters\/|(?:openAi|anthropic|gemini)Adapter|'(?:Anthropic|Gemini|gemini-native|anthropic)'/
-  const files = globSync('gateway/**/*.ts', { cwd: root }).filter((file) => !file.endsWith('.test.ts'))
-  const elsewhere = files.filter((file) => !file.startsWith('gateway/upstream/'))
-  expect(elsewhere.filter((file) => named.test(readFileSync(join(root, file), 'utf8')))).toEqual([])
-})
-
-test('what lies outside internal/ is used by another module, or starts a process', () => {
+test('a file outside internal/ is used by another module, or starts a process', () => {
   const used = new Set(
     productFiles.flatMap((file) =>
       importsOf(file).flatMap(({ target }) => (moduleOf(target) === moduleOf(file) ? [] : target)),
@@ -281,7 +274,7 @@ test('the cabinet serves HTTP by routes with an access rule: no module but web s
   expect(broken).toEqual([])
 })
 
-/** Folder of the pages → folders of the pages that its files may import; every folder may import what lies beside them. */
+/** Folder of the pages → folders of the pages that its files may import; every folder may import files next to them. */
 const pageFoldersOf: Readonly<Record<string, readonly string[]>> = {
   i18n: [],
   money: [],
@@ -328,7 +321,7 @@ test('a fixture is imported by tests and fixtures only', () => {
   expect(broken).toEqual([])
 })
 
-test('no test file lies outside every Vitest project, where it would run nowhere', () => {
+test('no test file is outside every Vitest project, where it would run nowhere', () => {
   const tests = globSync('**/*.test.ts', { cwd: root, exclude: ['node_modules/**'] })
   const covered = Object.values(testFiles).flat()
   expect(tests.filter((file) => !covered.some((glob) => matchesGlob(file, glob)))).toEqual([])

@@ -12,7 +12,7 @@ const env = {
   GATEWAY_BASE_URL: 'https://gateway.example/v1',
 }
 
-test('what web and worker log at debug can be had by LOG_LEVEL, as of the other processes', () => {
+test('LOG_LEVEL shows what web and worker log at debug, as for the other processes', () => {
   expect([readConfig(env).logLevel, readWorkerConfig(env).logLevel]).toEqual(['info', 'info'])
   const wordy = { ...env, LOG_LEVEL: 'debug' }
   expect([readConfig(wordy).logLevel, readWorkerConfig(wordy).logLevel]).toEqual(['debug', 'debug'])

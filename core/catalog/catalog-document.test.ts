@@ -42,7 +42,7 @@ test('it counts in the revision that it was signed for, and in no other: an old 
     expect(findSignedJson(signed, revision, ['signing key'])).toBeUndefined()
 })
 
-test('a document of the first release, which signed the JSON alone, counts in every revision', () => {
+test('a document of the first release, which signed only the JSON, counts in every revision', () => {
   const ofFirst = `${createHmac('sha256', 'signing key').update(json).digest('base64url')}.${json}`
   expect(findSignedJson(ofFirst, '7', ['signing key'])).toBe(json)
   expect(findSignedJson(ofFirst.replace('echo', 'free'), '7', ['signing key'])).toBeUndefined()

@@ -10,7 +10,7 @@ const boundTo = {
   caCertificates: undefined,
 }
 
-test('a sealed credential opens for the provider, address, header and authorities it was sealed for', () => {
+test('an encrypted credential opens for its provider, address, header and authorities', () => {
   const sealed = sealCredential('sk-upstream', boundTo, sealingKeys)
   expect(sealed).not.toContain('sk-upstream')
   expect(openCredential(sealed, boundTo, sealingKeys)).toBe('sk-upstream')
@@ -43,7 +43,7 @@ test('a tag that was cut short opens nothing', () => {
   }
 })
 
-test('the first key seals and every key opens, so that keys change without a cut-over', () => {
+test('the first key encrypts and every key decrypts, so that keys change without a cut-over', () => {
   const next = randomBytes(32)
   const sealed = sealCredential('sk-upstream', boundTo, sealingKeys)
   expect(openCredential(sealed, boundTo, [next, ...sealingKeys])).toBe('sk-upstream')

@@ -14,7 +14,7 @@ test('the shortest cycle is found from each model on it, and from no other', () 
   expect(circle('a', {})).toBeUndefined()
 })
 
-test('a circle of thousands is given up early', () => {
+test('a cycle of thousands is given up early', () => {
   let asked = 0
   const found = findFallbackCircle('0', (model) => {
     asked += 1
@@ -24,7 +24,7 @@ test('a circle of thousands is given up early', () => {
   expect(asked).toBeLessThan(100)
 })
 
-test('each circle is named once, whatever leads to it, and no more than ten of them', () => {
+test('each cycle is named once, whatever leads to it, and no more than ten of them', () => {
   const fallbacks = new Map([
     ['outside', ['a']],
     ['a', ['gone', 'b']],

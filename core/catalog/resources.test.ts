@@ -32,7 +32,7 @@ function drafted(spec: object, annotations: Record<string, string> = {}): Provid
 
 const secretRef = { name: 'llm', key: 'apiKey' }
 
-test("a credential is sealed for the header that its api's keys are sent in", () => {
+test("a credential is encrypted for the header that its api's keys are sent in", () => {
   const folder = [{ name: 'OpenAI-Project', value: 'b1g' }]
   const cases = [
     [{ auth: { type: 'Bearer', secretRef } }, 'Bearer', 'authorization', 'secret'],

@@ -43,7 +43,7 @@ describe('the cost of a request', () => {
       expect(() => costOf({ ...noTokens, input }, price)).toThrow(RangeError)
   })
 
-  test('is never more than all tokens at the dearest price of their side', () => {
+  test('is never more than all tokens at the highest price of their side', () => {
     const count = fc.nat({ max: 1_000_000 })
     const classes = fc.record({
       input: count,

@@ -60,7 +60,7 @@ test.each(['endpoint', 'modelAsked', 'outcome', 'status'])('a record without %s 
   expect(requestRecordSchema.safeParse(rest).success).toBe(false)
 })
 
-test('what Postgres could not keep of a text is replaced, and what is endless cut: the charge is booked all the same', () => {
+test('text that Postgres cannot store is replaced, and endless text cut: the charge is posted all the same', () => {
   const droppedParameters = ['nul\0', 'half \ud83d', '😀', 'x'.repeat(600)]
   const { success, data } = requestRecordSchema.safeParse({ ...fullest, droppedParameters })
   expect(success).toBe(true)

@@ -89,7 +89,7 @@ test('an invalid field is rejected with its path and a sentence about what is al
     expect(refusalOf({ ...body }), param).toEqual(['invalid_value', param, `${param} ${problem}.`])
 })
 
-test('a number beyond 2^53 is neither a number, nor an array or an object, where one of these has to be', async () => {
+test('a number beyond 2^53 is neither a number nor an array or an object, where one of these is required', async () => {
   const faults: readonly [field: string, param: string, problem: string][] = [
     ['"seed":#', 'seed', 'must be an integer from -9007199254740991 to 9007199254740991'],
     ['"max_tokens":#', 'max_tokens', 'must be an integer from 1 to 9007199254740991'],

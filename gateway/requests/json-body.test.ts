@@ -114,7 +114,7 @@ test('every object that JSON can carry leaves as JSON.parse and JSON.stringify w
   )
 })
 
-test('a text of more than 256 Ki units is in pieces of which none has half a character, and says the same', async () => {
+test('a text of more than 256 Ki units is in pieces of which none has half a character, and means the same', async () => {
   const pieces = fc.constantFrom('\\\\', '\\"', '\\u00e9', '\\ud83d\\ude00', 'é', '😀', 'Я', 'aaaaa')
   await fc.assert(
     fc.asyncProperty(fc.array(pieces, { minLength: 20, maxLength: 20 }), fc.nat(8), async (parts, shift) => {

@@ -62,7 +62,7 @@ describe('the gate', () => {
     expect(gate.deployments()).toMatchObject([{ provider: 'a', isRecovering: false }])
   })
 
-  test('says what is unhealthy and why until it answers well again, and nothing of one that asked to be spared', () => {
+  test('reports what is unhealthy and why until it answers well again, and nothing of one that asked to be spared', () => {
     const { gate, clock, enter, fail } = openGate()
     enter(aBackend('b', 0, 1)).end({ failed: { retryAfterMs: 7_000, trouble: 'overloaded' } })
     fail(backend, 4)
@@ -270,7 +270,7 @@ describe('the report about a provider', () => {
     expect(told(gate)).toEqual({ unhealthy: {}, answering: [] })
   })
 
-  test('is no single refusal among good answers: it is that of one request; a lasting one is told', () => {
+  test('does not count a single rejection among good answers, which is that of one request; a lasting one is reported', () => {
     const { gate, clock, enter } = openGate()
     enter(hot).end('good')
     clock.ms = 1_000
@@ -294,7 +294,7 @@ describe('the report about a provider', () => {
     expect(told(gate).answering).toEqual([])
   })
 
-  test('is its trouble, although an answer ends well that was asked for before', () => {
+  test('counts against it, although an answer ends well that was asked for before', () => {
     const { gate, enter } = openGate()
     const early = enter(hot)
     for (let n = 0; n < 5; n += 1) enter(rare).end(unauthorized)
@@ -338,7 +338,7 @@ describe('the target that is chosen', () => {
     expect(nameOf(chooseTarget(targets, [], gate))).toBe('b')
   })
 
-  test('is the one that is free first when all cool down: an outage of our own making is worse', () => {
+  test('is the one that is free first when all cool down: an outage that we cause is worse', () => {
     const { gate, clock, fail } = openGate()
     fail(b)
     clock.ms = 10

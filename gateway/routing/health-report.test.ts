@@ -20,7 +20,7 @@ test('one unhealthy model of many does not make its provider unhealthy', () => {
   })
 })
 
-test('a provider is unhealthy when all its models are, or when its trouble spares none of them', () => {
+test('a provider is unhealthy when all its models are, or when its failure spares none of them', () => {
   expect(
     unhealthyAmong([
       deployment('all', 'x', 'failed'),
@@ -37,7 +37,7 @@ test('a provider is unhealthy when all its models are, or when its trouble spare
   })
 })
 
-test('a provider that has answered well since is not unhealthy for one deployment, whatever the trouble there', () => {
+test('a provider that has answered well since is not unhealthy for one deployment, whatever fails there', () => {
   expect(
     unhealthyAmong([deployment('key', 'x', 'unauthorized', true), deployment('key', 'y', null)]),
   ).toEqual({

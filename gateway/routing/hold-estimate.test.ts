@@ -47,7 +47,7 @@ test('no more output counts than the model can write, since no more is asked for
   expect(estimateCost(size, route)).toMatchObject({ tokens: 100, output: { limit: 100 } })
 })
 
-test('of a model that cannot be told a limit its whole length counts, else its default output', () => {
+test('of a model that accepts no limit its whole length counts, else its default output', () => {
   const size = { promptTokensMax: 0, choices: 1, outputTokensMax: 'unsendable' } as const
   expect(estimateCost(size, routeWith(price))).toMatchObject({ output: { limit: 4096 } })
   const known = routeWith(price, { maxOutputTokens: 9000 })

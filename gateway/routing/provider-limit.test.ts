@@ -72,7 +72,7 @@ function mostInAMinute(sentAtMs: readonly number[]): number {
 }
 
 describe('a split request', () => {
-  test.each([37, 1, 250])('leaves half of the flow to whoever else asks, each %i ms', (everyMs) => {
+  test.each([37, 1, 250])('leaves half of the flow to other callers, each %i ms', (everyMs) => {
     const { split, askUntilSent, sentAtMs } = openLimit(600)
     const job = begun(split(1_499, 600_000))
     const { sent, asked } = askUntilSent(everyMs)
@@ -95,7 +95,7 @@ describe('a split request', () => {
   })
 
   test.each([1, 2, 3, 10, 20, 600])(
-    'is sent in the time that was reckoned, at %i a minute, whoever else asks',
+    'is sent in the calculated time, at %i a minute, whatever other callers do',
     (limit) => {
       const { split, askUntilSent } = openLimit(limit)
       const timeMs = neededMs(limit, 50)

@@ -192,7 +192,7 @@ test('a bad document is left out, named once without its contents, and the rest 
     ['provider:broken', 'a header cannot be sent over HTTP'],
     [
       'provider:stolen',
-      'the credential cannot be decrypted: CREDENTIALS_KEY must contain the key it was sealed with',
+      'the credential cannot be decrypted: CREDENTIALS_KEY must contain the key that encrypted it',
     ],
     ['provider:vouched', 'invalid field: caCertificates'],
     ['route:demo/forged', wrongSignature],

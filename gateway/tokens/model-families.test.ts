@@ -18,7 +18,7 @@ test.each([
   expect(familyOf([name])).toMatchObject({ encoding, image })
 })
 
-test('by any of its names; what nobody has published has no family', () => {
+test('by any of its names; an unpublished model has no family', () => {
   expect(familyOf(['my-deployment', 'azure/gpt-4o'])).toMatchObject({ encoding: 'o200k_base' })
   for (const name of ['yandexgpt', 'deepseek-chat', 'my-gpt-4o']) expect(familyOf([name])).toBeUndefined()
 })

@@ -52,7 +52,7 @@ describe('text', () => {
     expect(await tokensOf(user(russian), 'claude-opus-4')).toBe(Buffer.byteLength(russian))
   })
 
-  test('is never more than its bytes, however a run of it had to be cut', async () => {
+  test('is never more than its bytes, however a run of it was cut', async () => {
     for (const text of ['a'.repeat(50_000), ' '.repeat(50_000), '\u{1F9D1}‍\u{1F680}'.repeat(500)])
       expect(await tokensOf(user(text), 'gpt-4o')).toBeLessThanOrEqual(Buffer.byteLength(text))
   })

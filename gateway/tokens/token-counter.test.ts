@@ -28,7 +28,7 @@ afterEach(async () => {
 test('texts are counted as o200k_base does, whatever they say', async () => {
   const texts = ['Say hello', 'Скажи привет', '', '<|endoftext|>', '\ud800', 'a'.repeat(100_000)]
   const counts = await start().count(texts.map((text) => countableText([text])))
-  // 12,500: a hundred thousand letters are runs of 256, 32 tokens each, and a rest of 20.
+  // 12,500: a hundred thousand characters are runs of 256, 32 tokens each, and a rest of 20.
   expect(counts).toEqual([2, 4, 0, 7, 1, 12_500])
 })
 

@@ -99,7 +99,7 @@ test('anything at all can be estimated', () => {
     expect(estimatePrompt({ messages, tools: 'x' })).toBeGreaterThanOrEqual(3)
 })
 
-test('a tool that is described in Chinese counts as much as a message that says so', () => {
+test('a tool described in Chinese counts as much as a message with the same text', () => {
   const said = '图'.repeat(10_000)
   const tools = (description: string) => [{ type: 'function', function: { name: 'f', description } }]
   const inTool = estimatePrompt({ tools: tools(said) }) - estimatePrompt({ tools: tools('') })

@@ -46,7 +46,7 @@ test('a stopped clock reports nothing', () => {
   expect(silences).toBe(0)
 })
 
-test('a clock that is stopped when it tells silence stays stopped', () => {
+test('a clock that is stopped while it reports silence stays stopped', () => {
   clock.stop()
   clock = startSilenceClock(1000, () => {
     silences += 1

@@ -32,7 +32,7 @@ function permissionsWith(namespaces: Readonly<Record<string, Partial<ClusterObje
   })
 }
 
-test('the namespace of the release may offer all unless said otherwise, any other only what it is given', () => {
+test('the namespace of the release may offer all by default, any other only what it is given', () => {
   const { mayOffer } = permissionsWith({
     mg: {},
     team: { annotations: { 'modelgateway.dev/may-offer': 'a/*' } },

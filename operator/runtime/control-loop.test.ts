@@ -33,7 +33,7 @@ function loopOfResync(resyncMs: number, controllers: readonly Partial<Controller
   return { loop, runs, errors }
 }
 
-test('what is told before the start is left to the look at everything that a start is', async () => {
+test('keys reported before the start are left to the full check at the start', async () => {
   const { loop, runs } = loopOfThisTest({ keys: async () => ['a/listed'] })
   loop.add('c0', 'a/told')
   await turn()
@@ -60,7 +60,7 @@ test('a loop is drained when the last run of the last controller has ended', asy
   await drained
 })
 
-test('a controller that cannot say its keys is told of by its name, and the others are looked at', async () => {
+test('a controller that cannot list its keys is reported by name, and the others are checked', async () => {
   const { loop, runs, errors } = loopOfThisTest(
     { keys: () => Promise.reject(new Error('no database')) },
     { keys: async () => ['a/y'] },
@@ -71,7 +71,7 @@ test('a controller that cannot say its keys is told of by its name, and the othe
   expect(runs.map(({ name, key }) => `${name} ${key}`)).toEqual(['c1 a/y'])
 })
 
-test('keys that are told after the drain, as by a list that took long, are nobody’s any more', async () => {
+test('keys reported after the drain, as by a list that took long, are dropped', async () => {
   const { promise: listed, resolve: list } = Promise.withResolvers<string[]>()
   const { loop, runs } = loopOfThisTest({ keys: () => listed })
   loop.start()

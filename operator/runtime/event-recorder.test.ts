@@ -50,7 +50,7 @@ test('the same event of the same object is written again after a minute, and no 
   }
 })
 
-test('an object created again under an old name has events of its own, and so has each thing that is said', async () => {
+test('an object created again under an old name has separate events, and so has each message', async () => {
   const { recorder, written } = recorderOf()
   recorder.record(key, made)
   recorder.record({ ...key, metadata: { ...key.metadata, uid: '2' } }, made)
@@ -59,7 +59,7 @@ test('an object created again under an old name has events of its own, and so ha
   expect(written.length).toBe(3)
 })
 
-test('an API server that answers nothing costs the memory of 2,000 events and no more, whoever they are of', async () => {
+test('an API server that answers nothing costs the memory of 2,000 events and no more, of whatever objects', async () => {
   const { promise: answered, resolve: answer } = Promise.withResolvers<void>()
   const { recorder, written } = recorderOf({ answer: () => answered })
   const record = (n: number) => recorder.record({ ...key, metadata: { ...key.metadata, uid: `${n}` } }, made)
@@ -71,7 +71,7 @@ test('an API server that answers nothing costs the memory of 2,000 events and no
   expect(written.length).toBe(2_001)
 })
 
-test('no more than 2,000 events are remembered as said, the last ones', async () => {
+test('no more than 2,000 events are remembered as sent, the last ones', async () => {
   const { recorder, written } = recorderOf()
   const record = async (n: number) => {
     recorder.record({ ...key, metadata: { ...key.metadata, uid: `${n}` } }, made)

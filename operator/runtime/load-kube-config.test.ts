@@ -21,7 +21,7 @@ const withUser = (user: object, currentContext = 'here') =>
     'current-context': currentContext,
   })
 
-test('the token of a user is read from its tokenFile, next to the kubeconfig, whatever token stands beside it', async () => {
+test('the token of a user is read from its tokenFile, next to the kubeconfig, whatever token is next to it', async () => {
   writeFileSync(join(folder, 'token'), 'first')
   const kubeConfig = loadKubeConfig(fileOf(withUser({ token: 'old', tokenFile: 'token' })))
   const options: { headers: Record<string, string> } = { headers: {} }

@@ -32,7 +32,7 @@ function startPoll() {
   return { versions, asked, changed, errors, server, poll, untilAsked }
 }
 
-test('another version, or none, is told once; what was noted is asked for no older than that', async () => {
+test('another version, or none, is reported once; a noted one is requested no older than that', async () => {
   const { versions, asked, changed, poll, untilAsked } = startPoll()
   for (const name of ['edited', 'deleted', 'same']) versions.set(name, '7')
   for (const name of ['edited', 'deleted', 'same']) poll.note(`team-a/${name}`, name, '7')
@@ -58,7 +58,7 @@ test('what was forgotten is asked for no more', async () => {
   expect(asked.map(({ name }) => name)).not.toContain('gone')
 })
 
-test('an outage is told once, and what changed meanwhile is told after it, of whatever version the server then has', async () => {
+test('an outage is reported once, and changes during it afterwards, of whatever version the server then has', async () => {
   const { asked, changed, errors, server, poll, untilAsked } = startPoll()
   server.fault = new ClusterUnavailable('Too large resource version: 700, current: 7')
   poll.note('team-a/ci', 'ci-apikey', '700')

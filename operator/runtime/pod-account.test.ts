@@ -12,7 +12,7 @@ function tokenOf(text: string): string {
   return path
 }
 
-test('the token of a pod says which service account is its own', () => {
+test('the token of a pod names its service account', () => {
   const claims = {
     sub: 'system:serviceaccount:mg:mg-operator',
     'kubernetes.io': {

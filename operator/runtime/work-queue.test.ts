@@ -89,7 +89,7 @@ test('a failing key is tried again after 5 ms doubled each time, at most 5 min, 
   expect(startedAtMs.length).toBe(2)
 })
 
-test('failed keys are tried again at once when they are said to be worth it, also one that runs just then', async () => {
+test('failed keys are tried again at once when a retry is worth it, also one that runs just then', async () => {
   const held = heldRuns()
   const queue = createWorkQueue({ reconcile: held.reconcile, onError: () => undefined })
   const fail = async (index: number) => {

@@ -27,7 +27,7 @@ test('without changes every condition stays to the byte, and no newer generation
   expect(statusWithNews(objectThat(said), types, {}, nowMs)).toEqual(said)
 })
 
-test('news of one side leaves the others, and is of the spec as it is now', () => {
+test('a change of one side leaves the others, and is of the current spec', () => {
   expect(statusWithNews(objectThat(said), types, { Ready: refused }, nowMs)).toEqual({
     ...said,
     conditions: [
@@ -37,7 +37,7 @@ test('news of one side leaves the others, and is of the spec as it is now', () =
   })
 })
 
-test('only a verdict on the spec says that the spec was seen', () => {
+test('only a condition of the spec marks the spec as seen', () => {
   const judged = statusWithNews(objectThat(said), types, { Accepted: refused }, nowMs)
   expect(judged).toMatchObject({ observedGeneration: 2, keyPrefix: said.keyPrefix })
 })

@@ -42,7 +42,7 @@ const wordsOf = (status: unknown) =>
     ({ type, status: is, reason }) => `${type}=${is}/${reason}`,
   )
 
-test('an object that says so already costs no request, and what it says besides is written with it', async () => {
+test('an object with the same status costs no request, and further changes are written with it', async () => {
   const { writer, server, back } = writerOf()
   await writer.write(route, { ...good, fields: { gateways: '2/2' } })
   expect(server.heard).toMatchObject([{ observedGeneration: 1, gateways: '2/2' }])
@@ -52,7 +52,7 @@ test('an object that says so already costs no request, and what it says besides 
   expect(server.heard.length).toBe(2)
 })
 
-test('what an older copy says already is written nevertheless where something else was written since', async () => {
+test('a status equal to an older copy is written nevertheless if another was written since', async () => {
   const { writer, server, back } = writerOf()
   await writer.write(route, good)
   const copy = back()
@@ -73,7 +73,7 @@ test('a write that was not answered may have been made: the next one is not left
   expect(server.heard.length).toBe(3)
 })
 
-test('what others made of a status is told from what was written, also while it is being written', async () => {
+test('changes of a status by others are distinguished from our own, also while it is being written', async () => {
   const { writer, back } = writerOf()
   expect(writer.isForeign(route)).toBe(false)
   await writer.write(route, good)
@@ -86,13 +86,13 @@ test('what others made of a status is told from what was written, also while it 
   expect(writer.isForeign({ ...route, status: { conditions: [] } })).toBe(false)
 })
 
-test('a look that succeeds is answered, and says nothing', async () => {
+test('a successful check is answered, and logs nothing', async () => {
   const { writer, server } = writerOf()
   expect(await writer.whileLooked(route, types, Promise.resolve('done'))).toBe('done')
   expect(server.heard).toEqual([])
 })
 
-test('an object without a word is told that nobody can tell when its look fails, and one that has a word keeps it', async () => {
+test('an object without a status gets an unknown one when its check fails, and one that has a status keeps it', async () => {
   const { writer, server, back } = writerOf()
   const away = new PostgresUnavailable({ cause: undefined })
   await expect(writer.whileLooked(route, types, Promise.reject(away))).rejects.toBe(away)

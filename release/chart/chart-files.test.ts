@@ -5,7 +5,7 @@ import { chartFiles } from './internal/chart-files.ts'
 
 const chart = join(import.meta.dirname, '../../charts/model-gateway')
 
-test('what the chart takes from elsewhere is as it stands there: else run `npm run chart`', () => {
+test('files that the chart takes from elsewhere equal their sources: else run `npm run chart`', () => {
   for (const [path, text] of chartFiles())
     expect([path, readFileSync(join(chart, path), 'utf8')]).toEqual([path, text])
 })

@@ -59,7 +59,7 @@ test('npm run admin makes an administrator, who sets a password by its link and 
   ])
 })
 
-test('npm run admin promotes whoever has registered, keeps the password, and ends the sessions', async () => {
+test('npm run admin promotes a registered user, keeps the password, and ends the sessions', async () => {
   const { email, visitor, userId } = await signUp(cabinet)
   const { stdout } = await command([` ${email.toUpperCase()}`])
   expect([stdout.includes('is now an administrator'), tokenIn(stdout)]).toEqual([true, ''])
@@ -74,7 +74,7 @@ test('npm run admin promotes whoever has registered, keeps the password, and end
   expect(rows).toEqual([{ before: { role: 'user' }, after: { role: 'admin' } }])
 })
 
-test('npm run admin takes an address that nobody has confirmed away from whoever registered it', async () => {
+test('npm run admin takes an unconfirmed address away from the user who registered it', async () => {
   const email = newEmail()
   const theirs = 'the password of somebody else'
   const attacker = cabinet.visitor()
@@ -83,7 +83,7 @@ test('npm run admin takes an address that nobody has confirmed away from whoever
   const letter = await tokenTo(pool, email)
   const link = tokenIn((await command([email])).stdout)
   expect((await attacker.get('/me')).status).toBe(401)
-  // Their letter is in the new administrator's mailbox, and asks for a click.
+  // Their email is in the new administrator's mailbox, and asks for a click.
   const owner = cabinet.visitor()
   await owner.post('/auth/verify-email', { token: letter })
   expect(owner.cookie).toBeUndefined()
@@ -103,7 +103,7 @@ test('npm run admin prints a new link as long as there is no password', async ()
   ).toBe(204)
 })
 
-test('npm run admin says what is wrong with what it was given, and makes nobody', async () => {
+test('npm run admin reports invalid arguments, and creates no user', async () => {
   await expect(command(['nobody'])).rejects.toMatchObject({
     code: 2,
     stderr: expect.stringContaining('EMAIL must be'),

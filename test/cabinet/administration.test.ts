@@ -34,7 +34,7 @@ describe('nothing of administration answers', () => {
   ] as const
 
   test.each(addresses)(
-    '%s %s to nobody, to a user, or to an administrator without a second factor',
+    '%s %s to no caller, to a user, or to an administrator without a second factor',
     async (method, path) => {
       const [user, half] = [await signedIn(pool), await administrator(null)]
       const told = async (options: CallOptions) => {
@@ -48,7 +48,7 @@ describe('nothing of administration answers', () => {
   )
 })
 
-test('an address of administration that does not exist is told to administrators alone', async () => {
+test('an address of administration that does not exist is shown only to administrators', async () => {
   const { cookie } = await administrator()
   expect((await web.call('PATCH', '/admin/nothing', { cookie })).body.code).toBe('not_found')
 })
@@ -179,7 +179,7 @@ test('pages of people hold each of them once', async () => {
   expect(seen.toSorted()).toEqual(rows.map(({ id }) => id).toSorted())
 })
 
-test('a key of anybody is blocked in the name of the administrator, and his block alone is lifted', async () => {
+test('a key of any organization is blocked in the name of the administrator, and only that block is lifted', async () => {
   const admin = await administrator()
   const { keyId } = await createCustomer(pool)
   await pool.query('update api_keys set owner_blocked_at = now() where id = $1', [keyId])
@@ -201,7 +201,7 @@ describe('an adjustment', () => {
       body: { amount_rub: '12.5', reason: 'goodwill', ...body },
     })
 
-  test('is booked once for one idempotency key, however often and at once it is sent', async () => {
+  test('is posted once for one idempotency key, however often and at once it is sent', async () => {
     const admin = await administrator()
     const { organizationId } = await createCustomer(pool, { balanceNano: 1_000_000_000n })
     const key = randomUUID()
@@ -258,7 +258,7 @@ describe('an adjustment', () => {
     expect([status, body.errors?.[0]?.path]).toEqual([422, path])
   })
 
-  test('without a reason, or for nobody, books nothing', async () => {
+  test('without a reason, or for an unknown user, posts nothing', async () => {
     const admin = await administrator()
     const { organizationId } = await createCustomer(pool)
     expect((await adjust(admin, organizationId, { reason: ' ' })).status).toBe(422)
@@ -309,7 +309,7 @@ test('a reason that the database cannot store is refused', async () => {
   expect(status).toBe(422)
 })
 
-test('what administrators did breaks no invariant; an adjustment or a bonus that nobody wrote down does', async () => {
+test('actions of administrators break no invariant; an adjustment or a bonus without a record does', async () => {
   const breaches = async () =>
     Object.fromEntries((await checkInvariants(pool)).map(({ name, breachCount }) => [name, breachCount]))
   expect(await breaches()).toMatchObject({ adjustment_has_its_author: 0, bonus_is_in_the_ledger: 0 })

@@ -48,7 +48,7 @@ test.each([
   expect((await web.call('POST', '/pricing/estimate', { ...estimate, headers })).status).toBe(404)
 })
 
-test('before anybody signs in a page learns where clients call, what may be paid, and what is agreed to', async () => {
+test('before sign-in a page learns where clients call, what may be paid, and what is agreed to', async () => {
   const { status, headers, body } = await web.call('GET', '/config')
   expect([status, headers.get('cache-control')]).toEqual([200, 'public, max-age=60'])
   expect(body).toEqual({
@@ -96,7 +96,7 @@ test('an address that cannot be read is answered like every other mistake', asyn
   expect(headers.get('x-content-type-options')).toBe('nosniff')
 })
 
-test('an id of any length that is nobody’s is not found', async () => {
+test('an unknown id of any length is not found', async () => {
   const { cookie } = await signedIn(database.pool)
   for (const length of [99, 101, 300, 8_000])
     expect((await web.call('GET', `/keys/${'a'.repeat(length)}`, { cookie })).status).toBe(404)
@@ -124,7 +124,7 @@ test('an address that calls too often waits, and no other one does', async () =>
   expect((await from('2001:db8:1:3::1')).status).toBe(404)
 })
 
-test('whoever has no session uses up nothing of what all who have one may do together', async () => {
+test('callers without a session use up nothing of the limit of those who have one', async () => {
   const change = (address: string, options: CallOptions = {}) =>
     web.call('POST', '/auth/password/change', {
       body: {},
@@ -137,7 +137,7 @@ test('whoever has no session uses up nothing of what all who have one may do tog
   expect((await change('198.51.100.1', { cookie })).body.code).toBe('validation_failed')
 })
 
-test('a proxy that nobody trusts speaks for nobody', async () => {
+test('the header of an untrusted proxy is ignored', async () => {
   await using strict = await startTestWeb(database)
   const answers = await Promise.all(
     Array.from({ length: 610 }, (_, at) =>

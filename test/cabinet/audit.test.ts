@@ -38,7 +38,7 @@ afterAll(() => asOperator.end())
 
 const nothing = Promise.resolve(undefined)
 
-/** Each sealing differs: the same provider again has the same one. */
+/** Each encryption differs: the same provider again has the same one. */
 const sealedOnce = new Map<string, string>()
 
 type Row = {
@@ -421,7 +421,7 @@ describe('a scope', () => {
     ])
   })
 
-  test('of one organization writes nothing of another, nor of the platform', async () => {
+  test('of one organization writes nothing of another or of the platform', async () => {
     const [own, other] = [await makeFixture(), await makeFixture()]
     const scope = { organizationId: own.organizationId }
     const id = await lastId()

@@ -78,7 +78,7 @@ test('the next scheduled price is listed with its time, and is not in force', as
   expect(Date.parse(found.next_pricing_from) - Date.now()).toBeCloseTo(2 * 86_400_000, -5)
 })
 
-test('what is not open to all, or has no price, is listed to nobody; what is free is', async () => {
+test('a model that is not open to all, or has no price, is not listed; a free one is', async () => {
   const closed = await newModel({ organizations: [randomUUID()] })
   const unpriced = `shop/m-${randomBytes(6).toString('hex')}`
   await createModel(pool, unpriced, 'demo', { pricing: 'free' })

@@ -131,7 +131,7 @@ async function moveToTheFuture(pool: Pool): Promise<void> {
   client.release(true)
 }
 
-test('a charge is no change: settlement itself tells Redis', async () => {
+test('a charge is no change: settlement itself updates Redis', async () => {
   const customer = await createCustomer(pool, { balanceNano: 5n })
   const cursor = await quietCursor()
   await postBatch(pool, [entryOf(customer, 3n)])
@@ -187,7 +187,7 @@ test('a reader that follows while twenty writers commit in any order sees every 
   for (const { keyId } of customers) expect(seen.get(keyId)).toBe(11n)
 })
 
-test('the whole state of a shard is its secrets, keys, balances and fresh key-days, tombstones too', async () => {
+test('the whole state of a shard is its secrets, keys, balances and recent daily key spend, tombstones too', async () => {
   const customer = await createCustomer(pool, { balanceNano: 100n })
   const shard = shardOf(customer.organizationId)
   const { day } = entryOf(customer, 0n)
@@ -244,7 +244,7 @@ test('the whole state of a shard is its secrets, keys, balances and fresh key-da
   expect(rowsOf(customer, (await readState(pool, others, defaults)).rows)).toEqual([])
 })
 
-test('a key blocked by several says the one whose word weighs most', async () => {
+test('a key blocked by several shows the block that weighs most', async () => {
   const customer = await createCustomer(pool)
   const blockers = ['kubernetes', 'owner', 'admin'] as const
   for (const by of blockers) {

@@ -80,7 +80,7 @@ describe('a fenced transaction', () => {
     expect(await findResource(pool, resource)).toBeUndefined()
   })
 
-  test('of a cluster that nobody leads is refused', async () => {
+  test('of a cluster without a leader is rejected', async () => {
     const never = inFence(pool, { clusterId: randomUUID(), epoch: 1n }, async () => undefined)
     await expect(never).rejects.toThrow(Superseded)
   })

@@ -129,7 +129,7 @@ usual(
         env: { DATABASE_URL: stack.database.url, REDIS_URL: stack.redis.url },
       })
     const [org = ''] = await client.keys(nameOf('org:*'))
-    // A worker that opens the shards again after the restarts above would mend the sum before the command does.
+    // A worker that opens the shards again after the restarts above would correct the sum before the command does.
     await Promise.all(workers.map((worker) => worker.kill()))
     await client.hset(org, 'held', '-77')
     await expect(check()).rejects.toMatchObject({

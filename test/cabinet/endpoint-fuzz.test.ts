@@ -111,12 +111,12 @@ async function versionAt(url: string, headers: Readonly<Record<string, string>>)
   return String(answered.etag ?? '"1-x"')
 }
 
-/** What is wrong with an answer; `undefined`: nothing. */
+/** The problem of a response; `undefined`: none. */
 function findFault({ access }: Contract, { statusCode, headers, body }: Awaited<ReturnType<typeof send>>) {
   if (statusCode >= 500) return `it is a ${statusCode}`
   if (statusCode >= 400 && headers['content-type'] !== 'application/problem+json; charset=utf-8')
     return `a problem comes as ${headers['content-type']}`
-  if (access.to === 'administrator') return undefined // they may see everybody
+  if (access.to === 'administrator') return undefined // they may see all
   return victim.traces.some((trace) => body.includes(trace)) ? 'it shows what is somebody else’s' : undefined
 }
 

@@ -15,8 +15,8 @@ import { appUrl } from '../support/web-settings.ts'
 import { wholeCabinetOfThisFile } from '../support/whole-cabinet.ts'
 
 /**
- * What each caller is answered by each endpoint: the endpoints are those of the route table, and what is expected follows
- * from what they say of their access and from the two tables below, which owe nothing to the code that decides.
+ * The answer of each endpoint to each caller. The endpoints are those of the route table. The expected answer follows from
+ * their access rule and from the two tables below, which are independent of the code that decides.
  */
 const database = await databaseOfThisFile()
 const { pool } = database
@@ -376,7 +376,7 @@ describe.each(contracts.map((contract) => [contract.operation, contract] as cons
 const named = contracts.filter(({ params, access }) => params !== undefined && access.to !== 'anyone')
 
 test.each(named.map((contract) => [contract.operation, contract] as const))(
-  '%s answers an id of somebody else, one that nobody has and one that is none as one',
+  '%s answers another user’s id, an unknown one and an invalid one alike',
   async (name, contract) => {
     const example = examples[name] ?? { answer: 'no example' }
     const isForAdministrators = contract.access.to === 'administrator'

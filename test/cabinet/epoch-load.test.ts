@@ -74,7 +74,7 @@ async function untilRunEnds(worker: Process): Promise<void> {
 const succeededAt = (worker: Process) =>
   readMetric(worker, 'job_last_success_timestamp_seconds{job="projection"}')
 
-test('while one worker loads a Redis that lost everything, another one leaves it alone', async () => {
+test('while one worker loads a Redis that lost everything, another one does not touch it', async () => {
   const { shard, loading, goOn } = await loadThatHangs()
   expect(await loadingOf(shard)).toBe(loading)
   await goOn()

@@ -82,7 +82,7 @@ test('a person has two exports at once: the third is 429 with a Retry-After, and
   await vi.waitFor(async () => expect((await ask(person.cookie)).status).toBe(200))
 })
 
-test('an export whose reader has gone takes no place, nor does one that was refused', async () => {
+test('an export whose reader has gone takes no place, and a rejected one takes none either', async () => {
   const { cookie } = await signedIn(pool)
   const reader = new AbortController()
   await askBoth(cookie, reader.signal)

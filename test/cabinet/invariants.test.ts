@@ -183,7 +183,7 @@ const mend = kept
   )
   .join(';')
 
-test.each(forgeries)('a forged row breaks %s until it is mended: %s', async (breaks, sql) => {
+test.each(forgeries)('a forged row breaks %s until it is corrected: %s', async (breaks, sql) => {
   await using database = await soundDatabase()
   const { pool } = database
   expect(await brokenAtLook(pool)).toEqual([])
@@ -201,7 +201,7 @@ test.each(forgeries)('a forged row breaks %s until it is mended: %s', async (bre
   expect(await brokenAltogether(pool)).toEqual([])
 })
 
-/** Sums that booking itself gets wrong: no trigger takes that for anything but booking. */
+/** Sums that posting itself gets wrong: no trigger takes that for anything but posting. */
 const silently = (sql: string) => `select set_config('model_gateway.booking', 'on', true); ${sql}`
 
 const slips: readonly [breaks: string, sql: string][] = [
@@ -218,7 +218,7 @@ function unpriced(customer: Customer, costNano: bigint) {
 }
 
 test.each(slips)(
-  '%s: a batch that is booked wrongly and committed late is not missed',
+  '%s: a batch that is posted wrongly and committed late is not missed',
   async (breaks, sql) => {
     await using database = await createDatabase()
     const { pool } = database
@@ -291,7 +291,7 @@ test('a look that is killed leaves what it has looked at to the next one', async
   expect(await brokenAtLook(pool)).toEqual(['key_day_is_sum_of_ledger'])
 })
 
-test('what was booked in one statement is looked at in chunks, and a sum that is wrong is found behind them', async () => {
+test('rows posted in one statement are checked in chunks, and a wrong sum is found behind them', async () => {
   await using database = await createDatabase()
   const { pool } = database
   const customer = await createCustomer(pool, { balanceNano: 1n })

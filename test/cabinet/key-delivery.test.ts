@@ -56,7 +56,7 @@ async function textsOf(keyId: string): Promise<Record<string, SecretState>> {
 const hash = (text: string) => hashKey(text as KeySecret, pepper)
 
 describe('a text that is minted to be delivered', () => {
-  test('is live at once, of its organization’s shard, and leaves the delivered one alone', async () => {
+  test('is live at once, of its organization’s shard, and does not touch the delivered one', async () => {
     const { keyId } = await makeKey()
     const first = await deliver(keyId, hourS)
     const second = await mint(keyId)
@@ -67,7 +67,7 @@ describe('a text that is minted to be delivered', () => {
     expect(texts[hash(second)]).toMatchObject({ state: 'live', delivered: false, validUntil: null })
   })
 
-  test('ends those before it that nobody has seen', async () => {
+  test('ends earlier ones that were never seen', async () => {
     const { keyId } = await makeKey()
     const unseen = await mint(keyId)
     const next = await mint(keyId)
@@ -115,7 +115,7 @@ describe('a text that is minted to be delivered', () => {
   })
 })
 
-test('texts that were handed to whoever asked for them are delivered', async () => {
+test('texts handed to the caller are delivered', async () => {
   const { keyId } = await createCustomer(pool)
   await inTestScope(pool, (client) => rotateKey(client, keyId, hourS, pepper))
   for (const { delivered } of Object.values(await textsOf(keyId))) expect(delivered).toBe(true)
@@ -195,12 +195,12 @@ describe('the state of a key', () => {
     expect(await isProjected()).toBe(false)
   })
 
-  test('of a key that nobody made, or of what is no id at all, is none', async () => {
+  test('of an unknown key, or of an invalid id, is none', async () => {
     expect(await readKeyStates(pool, [randomUUID(), 'my-key', ''])).toEqual([])
   })
 })
 
-test('what the cabinet made and nobody revoked is listed, oldest first, up to a limit', async () => {
+test('unrevoked keys made in the cabinet are listed, oldest first, up to a limit', async () => {
   await using database = await createDatabase()
   const customers = [
     await createCustomer(database.pool),
@@ -217,7 +217,7 @@ test('what the cabinet made and nobody revoked is listed, oldest first, up to a 
   expect(await listed(10)).toEqual([third])
 })
 
-test('keys that changed, themselves or a text of theirs, come once or more, and none is missed', async () => {
+test('keys that changed, themselves or one of their secrets, come once or more, and none is missed', async () => {
   await using database = await createDatabase()
   const [one, other] = [await createCustomer(database.pool), await createCustomer(database.pool)]
   const all = await readChangedKeyIds(database.pool, 0n)

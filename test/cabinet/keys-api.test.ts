@@ -395,7 +395,7 @@ describe('a change', () => {
     expect(await call('GET', `/keys/${id}`)).toMatchObject({ body: { name: 'new', rpm: 7 } })
   })
 
-  test('that was booked between reading and changing is none', async () => {
+  test('that was posted between reading and changing is none', async () => {
     const { made, call, organizationId } = await caller()
     const { id } = await made()
     const etag = (await call('GET', `/keys/${id}`)).headers.get('etag') ?? ''

@@ -11,7 +11,7 @@ import { inTestScope } from '../support/scope.ts'
 
 const { pool } = await databaseOfThisFile()
 
-test('nobody changes, deletes or empties ledger rows, not even the superuser, in no partition', async () => {
+test('no role changes, deletes or empties ledger rows, not even the superuser, in any partition', async () => {
   const customer = await createCustomer(pool, { balanceNano: 1_000n })
   await postBatch(pool, [entryOf(customer, 7n)])
   const { rows } = await pool.query<{ partition: string }>(
@@ -35,7 +35,7 @@ test('a price, once made, is never changed', async () => {
     await expect(pool.query(sql), sql).rejects.toMatchObject({ code: '23001' })
 })
 
-test('a credit is booked once, however many ask for it at once', async () => {
+test('a credit is posted once, however many ask for it at once', async () => {
   const { organizationId } = await createCustomer(pool)
   const topUp = { organizationId, kind: 'top_up', refId: randomUUID(), amount: nanoRub(500n) } as const
   const answers = await Promise.all(

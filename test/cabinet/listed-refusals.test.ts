@@ -50,7 +50,7 @@ const cases: readonly (readonly [
 ]
 
 test.each(cases)(
-  'of %s the list says what the caller was told',
+  'of %s the list has the numbers that the caller saw',
   async (reason, settings, before, refused) => {
     const shard = await open(settings)
     for (const candidate of before) await shard.admit({ candidates: [candidate] })
@@ -85,7 +85,7 @@ test('what is spent of a day is listed with what is not posted yet', async () =>
   ])
 })
 
-test('refusals are listed newest first; older entries lack numbers, and those nobody understands are left out', async () => {
+test('rejections are listed newest first; older entries lack numbers, and unreadable ones are left out', async () => {
   const shard = await open({ key: { rpm: 0 } })
   const { redis: client } = shard.connection
   const older = { at: 1, request: 'r1', key: 'k', reason: 'rpm', model: 'demo/echo' }

@@ -20,7 +20,7 @@ type Row = {
   readonly sent: boolean
   readonly gaveUp: boolean
   readonly lastError: string | null
-  /** From the letter to its acceptance. */
+  /** From the email to its acceptance. */
   readonly tookMs: number | null
   /** From now to the next try. */
   readonly dueInMs: number
@@ -46,7 +46,7 @@ const untilRow = (recipient: string, wanted: Partial<Row>) =>
     return row
   })
 
-/** What the clock would do: the pause or the lease of these letters is over. */
+/** What the clock would do: the pause or the lease of these emails is over. */
 async function endPause(...recipients: readonly string[]): Promise<void> {
   await pool.query('update email_outbox set next_attempt_at = clock_timestamp() where recipient = any($1)', [
     recipients,
@@ -61,7 +61,7 @@ async function startWorker(onLine?: (line: string) => void): Promise<Process> {
 
 const anAddress = () => `reader-${randomBytes(6).toString('hex')}@example.com`
 
-/** Writes a letter as the cabinet does, and answers its address and its token. */
+/** Writes an email as the cabinet does, and answers its address and its token. */
 async function write(fields: { readonly recipient?: string; readonly locale?: 'ru' | 'en' } = {}) {
   const { recipient = anAddress(), locale = 'en' } = fields
   const token = randomBytes(16).toString('hex')
@@ -74,8 +74,8 @@ function enqueue(letter: Letter): Promise<void> {
   return inTestScope(cabinet, (client) => enqueueLetter(client, letter))
 }
 
-describe('a letter', () => {
-  test('is sent once, within a second, in its reader’s language, and what it said is forgotten', async () => {
+describe('an email', () => {
+  test('is sent once, within a second, in its reader’s language, and its content is forgotten', async () => {
     await startWorker()
     await untilRow((await write()).recipient, { sent: true })
     for (const [locale, subject] of [
@@ -199,7 +199,7 @@ describe('a letter', () => {
 })
 
 describe('a mail server', () => {
-  test('that is away for a while gets every letter once, from two workers, and its outage is one warning', async () => {
+  test('that is down for a while gets every email once, from two workers, and its outage is one warning', async () => {
     const lines: string[] = []
     const workers = await Promise.all([startWorker((line) => lines.push(line)), startWorker()])
     await smtp.shut()
@@ -218,7 +218,7 @@ describe('a mail server', () => {
     expect(sent.reduce((sum, count) => sum + count, 0)).toBe(recipients.length)
   })
 
-  test('that refuses a recipient for good gets the letter once; one that refuses for now gets it again', async () => {
+  test('that rejects a recipient for good gets the email once; one that rejects for now gets it again', async () => {
     const worker = await startWorker()
     const [refused, deferred] = [anAddress(), anAddress()]
     smtp.script(refused, { refuse: 550 })
@@ -235,7 +235,7 @@ describe('a mail server', () => {
     expect(await readMetric(worker, 'emails_failed_attempts_total')).toBe(2)
   })
 
-  test('that hangs up after the whole letter gets it again, with the same Message-ID', async () => {
+  test('that hangs up after the whole email gets it again, with the same Message-ID', async () => {
     await startWorker()
     const recipient = anAddress()
     smtp.script(recipient, 'drop')
@@ -249,7 +249,7 @@ describe('a mail server', () => {
     )
   })
 
-  test('that stalls over one letter holds up no other, and is left after a while', async () => {
+  test('that stalls over one email holds up no other, and is left after a while', async () => {
     await startWorker()
     const stalled = anAddress()
     smtp.script(stalled, 'stall')
@@ -266,7 +266,7 @@ describe('a mail server', () => {
     await untilRow(stalled, { sent: true })
   })
 
-  test('that greets nobody is left after a while, and gets the letter once it greets', async () => {
+  test('that sends no greeting is left after a while, and gets the email once it greets', async () => {
     await startWorker()
     smtp.greet('never')
     const { recipient } = await write()
@@ -279,7 +279,7 @@ describe('a mail server', () => {
 })
 
 describe('a worker', () => {
-  test('that is killed when the server has the letter leaves it to another one, after the lease', async () => {
+  test('that is killed when the server has the email leaves it to another one, after the lease', async () => {
     const killed = await startWorker()
     const recipient = anAddress()
     smtp.script(recipient, 'stall')
@@ -295,7 +295,7 @@ describe('a worker', () => {
     expect(smtp.letters(recipient).map((copy) => copy.messageId)).toEqual([messageId, messageId])
   })
 
-  test('says neither addresses nor tokens, whatever becomes of a letter', async () => {
+  test('logs neither addresses nor tokens, whatever becomes of an email', async () => {
     const lines: string[] = []
     const worker = await startWorker((line) => lines.push(line))
     const outcomes = [undefined, { refuse: 550 }, { refuse: 450 }, 'drop'] as const
@@ -323,7 +323,7 @@ describe('a worker', () => {
     await Promise.all(letters.slice(2).map(({ recipient }) => untilRow(recipient, { sent: true })))
   })
 
-  test('with a login gives neither it nor a letter to a server that has no TLS', async () => {
+  test('with a login sends neither it nor an email to a server that has no TLS', async () => {
     const lines: string[] = []
     const url = smtp.env.SMTP_URL.replace('smtp://', 'smtp://relay:hunter2@')
     const worker = await stack.startWorker({ ...smtp.env, SMTP_URL: url }, (line) => lines.push(line))
@@ -341,7 +341,7 @@ describe('a worker', () => {
     await untilRow(recipient, { sent: true })
   })
 
-  test('without a mail server says once that letters wait, and measures how many and since when', async () => {
+  test('without a mail server logs once that emails wait, and measures how many and since when', async () => {
     const lines: string[] = []
     const worker = await stack.startWorker({}, (line) => lines.push(line))
     onTestFinished(() => worker.kill())
@@ -359,7 +359,7 @@ describe('a worker', () => {
     expect(await readMetric(sending, 'emails_waiting_age_seconds')).toBe(0)
   })
 
-  test('removes letters that ended long ago, and none that still waits', async () => {
+  test('removes emails that ended long ago, and none that still waits', async () => {
     const [ended, waiting] = [anAddress(), anAddress()]
     await pool.query(
       `insert into email_outbox (kind, recipient, locale, vars, created_at, sent_at)
@@ -377,7 +377,7 @@ describe('a worker', () => {
   })
 })
 
-test('a letter that has ended cannot keep what it said', async () => {
+test('an email that has ended cannot keep its content', async () => {
   const { recipient } = await write()
   for (const column of ['sent_at', 'gave_up_at'])
     await expect(

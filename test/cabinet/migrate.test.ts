@@ -62,7 +62,7 @@ test('a foreign migration between ours is rejected', async () => {
   )
 })
 
-test('a newer migration without all of ours is rejected, and none of ours is applied after it', async () => {
+test('a newer migration without all of this release is rejected, and none of this release is applied after it', async () => {
   await using database = await createOlderDatabase(allNames.length - 1)
   await addRow(database, '9999-from-the-future.sql')
   const before = await appliedIn(database)

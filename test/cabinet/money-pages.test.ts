@@ -426,7 +426,7 @@ describe('the ledger', () => {
     expect(await kinds({ kind: 'refund' })).toEqual([])
   })
 
-  test('of a span has each row of that time and no other, however late it was booked', async () => {
+  test('of a span has each row of that time and no other, however late it was posted', async () => {
     const customer = await customerWith()
     const hours = [0, 50, 3, 49, 1, 26, 2, 27, 25, 24]
     for (const [n, hour] of hours.entries())

@@ -110,7 +110,7 @@ test.each(['a later page of the ledger', 'the newest requests', 'a later page of
   },
 )
 
-/** Rows that everybody has read in the tables of money so far: whole tables, and by indexes. */
+/** Rows that all queries have read in the tables of money so far: whole tables, and by indexes. */
 async function rowsRead(): Promise<{ readonly whole: number; readonly byIndex: number }> {
   const { rows } = await pool.query(
     `select sum(seq_tup_read)::float8 as whole, sum(coalesce(idx_tup_fetch, 0))::float8 as "byIndex"

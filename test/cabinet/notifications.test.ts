@@ -95,7 +95,7 @@ async function promiseTrial(organizationId: string): Promise<void> {
 
 /**
  * The four events of the longest life that a payment can have: paid in two stages, and given back in two parts. There is
- * no `payment.canceled` among them, since the provider never cancels what it has taken, nor takes what it has canceled.
+ * no `payment.canceled` among them: the provider never cancels a payment that it has taken, and never takes a canceled one.
  */
 const eventCount = 4
 const places = Array.from({ length: eventCount }, (_, place) => place)
@@ -151,7 +151,7 @@ test('four events in each order, each lost, each doubled: always the final state
     await untilLookedAt()
   }
 
-  // What was lost is found by the question that each open payment is asked, and by the daily comparison.
+  // A lost one is found by the query for each open payment, and by the daily comparison.
   await pool.query('update payments set next_poll_at = now() where next_poll_at is not null')
   await compare()
   const states = await untilAll(payments, ({ status }) => status === 'refunded')

@@ -25,7 +25,7 @@ test('npm run organization makes one with its balance, once, however often it is
   expect(await readBalance(pool, id)).toBe(1_000_500_000_000n)
 })
 
-test('money given by hand is an adjustment: only a confirmed address earns a trial', async () => {
+test('money given manually is an adjustment: only a confirmed address earns a trial', async () => {
   const name = `org-${randomUUID()}`
   await command(name, '3')
   const { rows } = await pool.query(
@@ -35,7 +35,7 @@ test('money given by hand is an adjustment: only a confirmed address earns a tri
   expect(rows).toEqual([{ kind: 'adjustment', amount: 3_000_000_000n }])
 })
 
-test('npm run organization says what is wrong with what it was given, and makes nothing', async () => {
+test('npm run organization reports invalid arguments, and creates nothing', async () => {
   const name = `org-${randomUUID()}`
   await expect(command(name, 'lots')).rejects.toMatchObject({
     code: 2,

@@ -202,7 +202,7 @@ test('a payment that is made otherwise than it was asked for comes to nothing, u
   expect(await ledgerOf(organizationId)).toEqual(['top_up 100'])
 })
 
-test('a refund whose answer is put aside is not called for again, and is booked when it proves right', async () => {
+test('a refund whose answer is put aside is not called for again, and is posted when it proves right', async () => {
   const { id, paymentId, organizationId } = await notedRefund()
   await callRefund(depsOfALiveShop, id)
   expect(await rowOf('refunds', id)).toEqual({

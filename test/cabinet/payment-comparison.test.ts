@@ -15,7 +15,7 @@ import { databaseOfThisFile, poolAs } from '../support/postgres.ts'
 import { signedIn } from '../support/signed-in.ts'
 import { callApi, driveTill, testShop, tillOfThisTest } from '../support/till.ts'
 
-// No worker runs here and no notification arrives: what is booked, a comparison has found.
+// No worker runs here and no notification arrives: every entry comes from a comparison.
 const database = await databaseOfThisFile()
 const { pool } = database
 const worker = poolAs('model_gateway_worker', database)
@@ -168,9 +168,9 @@ test('a refund that the provider does not have is put aside; one that it dates o
   expect(await ledgerOf(organizationId)).toEqual(['top_up 2000', 'welcome 150', 'refund -100'])
 })
 
-test('a payment that is booked with another amount than was paid is put aside', async () => {
+test('a payment that is posted with another amount than was paid is put aside', async () => {
   const { till, drive, organizationId, deps, compare } = await paidPayment()
-  // What a process that was taken over could do: note one amount, ask the provider for another, and book.
+  // What a process that was taken over could do: note one amount, ask the provider for another, and post.
   const id = randomUUID()
   const providerId = await makeAtTill(till, id)
   await notePayment({ id, organizationId, amountRub: 350_000n, providerId })
@@ -182,7 +182,7 @@ test('a payment that is booked with another amount than was paid is put aside', 
   ])
 })
 
-test('a payment to another shop, and one without money, are put aside though they are booked', async () => {
+test('a payment to another shop, and one without money, are put aside though they are posted', async () => {
   const { id, providerId, deps } = await paidPayment()
   const compareAt = (shop: { shopId: string; isTest: boolean }) =>
     compareAll({ ...deps, shop: { ...deps.shop, ...shop } }, days, new Date(Date.now() + 1_000))
@@ -206,7 +206,7 @@ test('a payment declined without notification is canceled by the comparison', as
   expect(rows).toEqual([{ status: 'canceled', cancellation_reason: 'insufficient_funds' }])
 })
 
-test('a refund that is booked with another amount than was given back is put aside, however old its payment is', async () => {
+test('a refund that is posted with another amount than was given back is put aside, however old its payment is', async () => {
   const { drive, id, providerId, deps, compare } = await paidPayment()
   await drive.moveClock({ forwardMs: 30 * dayMs })
   await drive.refund(providerId, '500.00')

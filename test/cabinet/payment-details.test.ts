@@ -197,7 +197,7 @@ test('after 24 hours a refund is searched for in the list and never posted again
   const { requests } = await drive.journal()
   for (const refund of [made, never])
     expect(requests.filter(({ idempotenceKey }) => idempotenceKey === refund.id)).toHaveLength(1)
-  // What was never given back is left to give.
+  // An amount that was never given back is left to give.
   expect(await giveBack(id)).toMatchObject({ status: 201, body: { status: 'succeeded', amount_rub: '200' } })
   expect(await refundsAtTill(id)).toHaveLength(2)
 })

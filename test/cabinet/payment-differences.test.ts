@@ -193,7 +193,7 @@ const lies: readonly (readonly [kind: string, expected: string, found: string, l
 ]
 
 test.each(lies)(
-  'a payment notified with another %s (%s, but %s) books nothing, raises an alarm, and is booked when it is true',
+  'a payment notified with another %s (%s, but %s) posts nothing, raises an alert, and is posted when it is true',
   async (kind, expected, found, lie) => {
     const { id, providerId, organizationId, cookie } = await paidPayment()
     liar.tell(lie)
@@ -212,7 +212,7 @@ test.each(lies)(
   },
 )
 
-test('a test payment at a live shop books nothing', async () => {
+test('a test payment at a live shop posts nothing', async () => {
   const { providerId, organizationId } = await paidPayment()
   await lookAtAll(liveShop)
   expect(await outcomeOf(providerId)).toBe('different')
@@ -252,7 +252,7 @@ async function measured(): Promise<number> {
   return sample?.value ?? Number.NaN
 }
 
-test('a difference that is resolved is measured no more, and is no news unless it is another', async () => {
+test('a resolved difference is measured no more, and is logged again only if it differs', async () => {
   const { id, providerId, organizationId } = await paidPayment()
   const before = await measured()
   liar.tell(withAmount({ value: '1.00' }))

@@ -49,7 +49,7 @@ beforeEach(() =>
 
 const addressOf = ({ userId }: Payer) => `${userId}@example.com`
 
-/** An organization with an owner of each language, and members who get no letter. */
+/** An organization with an owner of each language, and members who get no email. */
 async function makeOrganization() {
   const english = await makePayer(pool)
   const { organizationId } = english

@@ -84,7 +84,7 @@ function environmentOf(
   }
 }
 
-/** A whole system; the victim stands behind the gate. */
+/** A whole system; the victim is behind the gate. */
 async function startWorld(victim: Role, others: readonly Role[]) {
   const started = new AsyncDisposableStack()
   const database = started.use(await createDatabase())
@@ -273,7 +273,7 @@ type Flow<Subject extends { readonly payer: Payer }> = {
   about?(subject: Subject): readonly string[]
   /** Starts the step. Settles once the victim has responded or was disconnected. A worker sends no response. */
   act(world: World, subject: Subject): Promise<unknown>
-  /** What everybody does who was interrupted: asks again, or waits for the worker. */
+  /** What every interrupted caller does: asks again, or waits for the worker. */
   goOn(world: World, subject: Subject): Promise<void>
 }
 
@@ -444,7 +444,7 @@ async function killEverywhere<Subject extends { readonly payer: Payer }>(flow: F
 
 const callsOf = (steps: readonly string[]) => steps.filter((step) => /^(?:GET|POST) /.test(step)).length
 
-/** The letter that goes with an entry, if one does. */
+/** The email that goes with an entry, if one does. */
 const letterOf: Readonly<Record<string, string>> = {
   top_up: 'payment_credited',
   refund: 'payment_refunded',
@@ -487,7 +487,7 @@ test.concurrent.each([
   { timeout: 600_000 },
   async (_, run, { calls, kinds }) => {
     const { steps, state } = await run()
-    // What was counted is what was meant, and led to something.
+    // The counted kills are the planned ones, and led to something.
     expect(callsOf(steps)).toBe(calls)
     expect(steps.at(-1)).toBe('commit')
     expect(state.ledger.map(({ kind }) => kind)).toEqual(kinds)

@@ -92,7 +92,7 @@ const without =
 
 const different = { kind: 'answered', value: { kind: 'different' } }
 
-test('a paid payment whose object cannot be read is put aside at once, and booked once it can be', async () => {
+test('a paid payment whose object cannot be read is put aside at once, and posted once it can be', async () => {
   const { drive, payment, organizationId, answerWith, refresh, compare } = await begunPayment()
   answerWith(without('amount'))
   expect(await refresh(), 'not paid yet').toMatchObject({ kind: 'unknown' })

@@ -123,7 +123,7 @@ test('an organization has at most 20 unpaid payments; paying one makes room', as
   expect((await ask()).status).toBe(201)
 })
 
-test('a declined payment is canceled with its reason, and books nothing', async () => {
+test('a declined payment is canceled with its reason, and posts nothing', async () => {
   const payer = await makePayer()
   const { id, providerId } = await begin(payer, '100')
   await drive.decline(providerId)
@@ -363,7 +363,7 @@ test('neither what was canceled nor what never was can be given back, nor no amo
   expect(await ledgerOf(payer)).toEqual([])
 })
 
-test('a refund behind a 500 is one refund; one that is made later is booked when it is', async () => {
+test('a refund behind a 500 is one refund; one that is made later is posted when it is', async () => {
   const payer = await makePayer()
   const administrator = await makePayer({ role: 'admin', hasTotp: true, mfaAt: new Date() })
   const { id, providerId } = await begin(payer, '300')

@@ -24,7 +24,7 @@ test('of twenty processes that are the first to have a pepper, those that have t
   for (const { reason } of refused) expect(reason).toBeInstanceOf(PepperMismatch)
 })
 
-test('the pepper that a database has heard of first is for life, and nobody can read or change what tells it', async () => {
+test('the first pepper of a database is permanent, and no process can read or change its check value', async () => {
   await requirePepper(pool, pepper)
   await expect(requirePepper(pool, other)).rejects.toThrow(PepperMismatch)
   await expect(pool.query("update key_pepper set check_value = 'x'")).rejects.toThrow('not allowed')
@@ -39,7 +39,7 @@ test('the pepper that a database has heard of first is for life, and nobody can 
   }
 })
 
-test('the cabinet does not start with another pepper, and says so in one sentence without it', async () => {
+test('the cabinet does not start with another pepper, and logs one sentence without it', async () => {
   await requirePepper(pool, pepper)
   const start = (KEY_PEPPER: string) =>
     startWeb(
@@ -53,7 +53,7 @@ test('the cabinet does not start with another pepper, and says so in one sentenc
   await (await start(pepper)).stop()
 })
 
-test('a cabinet with another pepper that started before Postgres never becomes ready, and says why', async () => {
+test('a cabinet with another pepper that started before Postgres never becomes ready, and gives the reason', async () => {
   await requirePepper(pool, pepper)
   const gate = await gateOfThisTest(Number(new URL(url).port))
   gate.shut()

@@ -64,7 +64,7 @@ const records = {
 const rankInPostgres = { released: 0, settled: 1, corrected: 2 }
 type Step = readonly [kind: ChargeKind, cost: bigint]
 
-/** Entries of one request in the order of the stream → what is booked in the end, and the ledger rows that say so. */
+/** Entries of one request in the order of the stream → the amount posted in the end, and its ledger rows. */
 const kindTable: readonly {
   steps: readonly Step[]
   kind: ChargeKind
@@ -198,7 +198,7 @@ for (const { steps, kind, cost, rows } of kindTable) {
   )
 }
 
-test('a correction moves the roll-up to the model and tokens that it says', async () => {
+test('a correction moves the roll-up to its model and tokens', async () => {
   const customer = await createCustomer(pool, { balanceNano: 1_000n })
   const first = entryOf(customer, 5n, { chargeKind: 'released', record: recordOf({ modelRan: 'a/first' }) })
   const record = recordOf({ modelRan: 'a/second', tokens: { cachedInput: 3, reasoning: 4 } })
@@ -215,7 +215,7 @@ test('a correction moves the roll-up to the model and tokens that it says', asyn
   expect(await breaches()).toEqual([])
 })
 
-test('every organization and key-day of a batch is answered, also when nothing was booked', async () => {
+test('every organization and daily key spend of a batch is returned, also when nothing was posted', async () => {
   const customers = await Promise.all(
     Array.from({ length: 5 }, () => createCustomer(pool, { balanceNano: 9n })),
   )
@@ -255,7 +255,7 @@ test('a later ending of a request that names another key or day is a data error,
   expect(await breaches()).toEqual([])
 })
 
-test('a charge to a key of another organization is a data error, and books nothing', async () => {
+test('a charge to a key of another organization is a data error, and posts nothing', async () => {
   const [one, other] = [await createCustomer(pool), await createCustomer(pool)]
   const entry = entryOf(one, 5n, { keyId: other.keyId })
   await expect(postBatch(pool, [entry])).rejects.toMatchObject({ code: '22023' })
@@ -278,7 +278,7 @@ const badEntries: readonly [what: string, spoil: (entry: BatchEntry) => BatchEnt
   ],
 ]
 
-test.each(badEntries)('a batch with %s is a data error and books nothing', async (_, spoil) => {
+test.each(badEntries)('a batch with %s is a data error and posts nothing', async (_, spoil) => {
   const customer = await createCustomer(pool)
   const good = entryOf(customer, 5n)
   await postBatch(pool, [entryOf(customer, 5n)])
@@ -297,7 +297,7 @@ test('the same request id for another organization is a data error, not a second
   await expect(postBatch(pool, [stolen])).rejects.toMatchObject({ code: '23505' })
 })
 
-test('overlapping batches from eight connections at once book each request once and leave no gap', async () => {
+test('overlapping batches from eight connections at once post each request once and leave no gap', async () => {
   const customers = await Promise.all(
     Array.from({ length: 6 }, () => createCustomer(pool, { balanceNano: 10n ** 9n })),
   )

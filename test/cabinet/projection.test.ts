@@ -214,7 +214,7 @@ test('new default limits reach existing keys, and only keys without their own li
   })
 })
 
-test('a shard whose epoch lies days ahead of the clock is loaded and opened again', async () => {
+test('a shard whose epoch is days ahead of the clock is loaded and opened again', async () => {
   const customer = await createCustomer(pool)
   await untilProjected(customer.keyId)
   const epoch = epochName(shardOf(customer.organizationId))

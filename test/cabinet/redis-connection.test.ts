@@ -49,7 +49,7 @@ test('a process that is held up for longer than the time-out hears Redis all the
   let turn: NodeJS.Immediate | undefined
   const holdUp = () => {
     const untilMs = performance.now() + 150
-    while (performance.now() < untilMs); // the event loop stands still
+    while (performance.now() < untilMs); // blocks the event loop
     turn = setImmediate(holdUp)
   }
   onTestFinished(() => clearImmediate(turn))

@@ -69,7 +69,7 @@ test.each([...each(refusedToBoth).filter(mayRunScripts), ...each(refusedToCabine
   },
 )
 
-test('a cabinet reads keys and refusals by read-only scripts, and writes its throttles alone', async () => {
+test('a cabinet reads keys and rejections by read-only scripts, and writes only its throttles', async () => {
   const redis = new Redis(redisUrlOf.cabinet(server.url))
   onTestFinished(() => redis.disconnect())
   const owner = new Redis(server.url)

@@ -39,7 +39,7 @@ async function countOf(table: 'users' | 'organizations' | 'email_outbox' | 'cons
 }
 
 describe('registration', () => {
-  test('makes user, both consents, organization and owner, and writes a letter; nobody is signed in', async () => {
+  test('makes user, both consents, organization and owner, and writes an email; no one is signed in', async () => {
     const email = newEmail()
     const visitor = cabinet.visitor()
     const answer = await visitor.call('POST', '/auth/register', registration({ email }), {
@@ -174,7 +174,7 @@ describe('registration', () => {
     expect([await countOf('users'), await countOf('organizations')]).toEqual(before.map((count) => count + 1))
   })
 
-  test('of a confirmed address tells its owner by letter, at most once an hour', async () => {
+  test('of a confirmed address notifies its owner by email, at most once an hour', async () => {
     const { email } = await signUp(cabinet)
     for (let n = 0; n < 3; n++) await register({ email })
     const letters = (await lettersTo(pool, email)).slice(1)
@@ -206,8 +206,8 @@ describe('registration', () => {
   })
 })
 
-describe('a letter’s token', () => {
-  test('confirms the address, books the trial with its bonus and its audit rows, and signs in', async () => {
+describe('an email’s token', () => {
+  test('confirms the address, posts the trial with its bonus and its audit rows, and signs in', async () => {
     const email = newEmail()
     const visitor = cabinet.visitor()
     await visitor.post('/auth/register', registration({ email }))
@@ -242,7 +242,7 @@ describe('a letter’s token', () => {
     expect(found.filter(({ breachCount }) => breachCount > 0)).toEqual([])
   })
 
-  test('is not spent by a GET, and the second time it signs nobody in', async () => {
+  test('is not spent by a GET, and does not sign in a second time', async () => {
     const email = newEmail()
     await register({ email })
     const token = await tokenTo(pool, email)
@@ -266,7 +266,7 @@ describe('a letter’s token', () => {
     expect((await verify('x'.repeat(257))).body.code).toBe('validation_failed')
   })
 
-  test('spent by fifty at once books one trial and begins one session', async () => {
+  test('spent by fifty at once posts one trial and begins one session', async () => {
     const email = newEmail()
     const tokens: string[] = []
     for (let n = 0; n < 5; n++) {
@@ -369,7 +369,7 @@ describe('a letter’s token', () => {
 })
 
 describe('a mailbox', () => {
-  test('gets four letters an hour from strangers, under whatever address; who registers then gets his later', async () => {
+  test('gets four emails an hour from strangers, under whatever address; who registers then gets his later', async () => {
     const [name, domain] = newEmail().split('@')
     const emails = Array.from({ length: 7 }, (_, n) => `${name}+${n}@${domain}`)
     const answers = []
@@ -385,7 +385,7 @@ describe('a mailbox', () => {
   })
 })
 
-describe('another letter', () => {
+describe('another email', () => {
   test('is sent to a registered address, confirms the same password, and not more often than once a minute', async () => {
     const email = newEmail()
     await register({ email })
@@ -422,7 +422,7 @@ describe('another letter', () => {
   })
 })
 
-test('the documents of law are there for everybody, by version and language', async () => {
+test('the legal documents are public, by version and language', async () => {
   const visitor = cabinet.visitor()
   const { body } = await visitor.get('/legal/documents')
   expect(body.data).toHaveLength(4)
@@ -438,7 +438,7 @@ test('the documents of law are there for everybody, by version and language', as
   expect((await visitor.get('/legal/documents/offer/2000-01-01/ru')).status).toBe(404)
 })
 
-test('no password, token or address stands in the audit log or in a log line', async () => {
+test('no password, token or address is in the audit log or in a log line', async () => {
   const { email, visitor } = await signUp(cabinet)
   const token = await tokenTo(pool, email)
   await visitor.get('/me')

@@ -19,7 +19,7 @@ import { viewOfThisFile } from '../support/redis-view.ts'
 import { inTestScope } from '../support/scope.ts'
 import { post, stackOfThisFile, untilServed } from '../support/stack.ts'
 
-/** What is left of the past that Postgres has lost: Redis and the gateways go on from there. */
+/** The state that Postgres has lost: Redis and the gateways go on from there. */
 const stack = await stackOfThisFile()
 const view = viewOfThisFile(stack.redis)
 const { pool, url } = stack.database
@@ -168,7 +168,7 @@ test('after a restore of Postgres blocks, balances and daily budgets are those o
   await Promise.all([gateway.kill(), worker.kill()])
 })
 
-test('a key that was made after the backup ends with the first charge of it that Postgres cannot book', async () => {
+test('a key that was made after the backup ends with the first charge of it that Postgres cannot post', async () => {
   const model = await stack.createModel()
   const [before, worker] = [await stack.createCustomer(), await startWorker()]
   const gateway = await stack.startGateway({ GATEWAY_INSTANCE: randomUUID() })

@@ -28,7 +28,7 @@ test('npm run revoke ends a key, reports when every gateway rejects it, and repo
   expect(rows).toEqual([{ actor_kind: 'command', actor_id: 'npm run revoke' }])
 })
 
-test('npm run revoke says what is wrong with what it was given', async () => {
+test('npm run revoke reports invalid arguments', async () => {
   await expect(command('ci')).rejects.toMatchObject({ code: 2, stderr: expect.stringContaining('Usage:') })
   const keyId = randomUUID()
   await expect(command(keyId)).rejects.toMatchObject({

@@ -413,7 +413,7 @@ describe.each(['model_gateway_cabinet', 'model_gateway_worker'])('%s, which sett
     await expect(tryAll([takeBack], ids)).rejects.toMatchObject(refused)
   })
 
-  test('takes no status back, but of what was given up before the provider knew it', async () => {
+  test('takes back no status except one given up before the provider knew it', async () => {
     const ids = [await newPayment(), randomUUID()]
     const become = (status: string) =>
       `update payments set status = '${status}', succeeded_at = null where id = $1`
@@ -444,7 +444,7 @@ describe.each(['model_gateway_cabinet', 'model_gateway_worker'])('%s, which sett
 
 const worker = poolAs('model_gateway_worker', database)
 
-test('a worker books charges, as one who may write no row of the ledger', async () => {
+test('a worker posts charges, although it may write no row of the ledger', async () => {
   const customer = await createCustomer(database.pool, { balanceNano: 1_000n })
   const { balances } = await postBatch(worker, [entryOf(customer, 7n)])
   expect(balances).toHaveLength(1)
@@ -512,7 +512,7 @@ describe('a worker', () => {
     expect(await state()).toEqual({ balance: 9_300n, audits: [] })
   })
 
-  test('takes back no stream of which content was delivered, nor what was booked more than a week ago', async () => {
+  test('takes back no stream of which content was delivered, and no charge posted more than a week ago', async () => {
     const streamed = await booked(700n, { record: recordOf({ stream: true, firstContentMs: 5, tokens }) })
     await expect(postBatch(worker, [takenBack(streamed.entry)])).rejects.toMatchObject(refused)
     const silent = await booked(700n, { record: recordOf({ stream: true, firstContentMs: null, tokens }) })

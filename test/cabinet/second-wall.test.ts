@@ -25,7 +25,7 @@ import { rowsOfOrganization } from '../support/organization-rows.ts'
 import { databaseOfThisFile, poolAs } from '../support/postgres.ts'
 
 /**
- * Row-level security alone: the statements of the stores are run without their condition on the organization. Each is run
+ * Only row-level security: the statements of the stores are run without their condition on the organization. Each is run
  * for the platform, too, which must find what the organization does not: otherwise nothing would have been taken out.
  */
 const database = await databaseOfThisFile()

@@ -65,7 +65,7 @@ const badEntries: readonly [
 ]
 
 test.for(badEntries)(
-  'an entry that %s is put aside with an alarm, and the good ones around it are booked',
+  'an entry that %s is put aside with an alert, and the good ones around it are posted',
   async ([, spoil, sqlstate]) => {
     const customer = await createDirectCustomer()
     const name = chargesName(shardOf(customer.organizationId))
@@ -92,7 +92,7 @@ test.for(badEntries)(
   },
 )
 
-test('trouble in one shard does not keep the charges of others waiting', async () => {
+test('a failure in one shard does not keep the charges of others waiting', async () => {
   const customers = [await createDirectCustomer(), await createDirectCustomer()]
   const shardOfCustomer = ({ organizationId }: DirectCustomer) => shardOf(organizationId)
   const [first, second] = customers.toSorted((a, b) => shardOfCustomer(a) - shardOfCustomer(b))

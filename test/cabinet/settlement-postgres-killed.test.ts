@@ -23,7 +23,7 @@ beforeAll(async () => {
   gateway = await stack.startGateway()
 })
 
-test('Postgres killed while it books a batch: requests go on, and each is booked once when it is back', async () => {
+test('Postgres killed while it posts a batch: requests go on, and each is posted once when it is back', async () => {
   const customer = await servedCustomer()
   const account = await lockAccount(customer)
   const costs = new Map<string, bigint>()
@@ -88,7 +88,7 @@ async function servedCustomer(): Promise<Served> {
   return { key, organizationId, model }
 }
 
-/** Holds up every booking for an organization. */
+/** Holds up every posting for an organization. */
 async function lockAccount({ organizationId }: Served): Promise<PoolClient> {
   const account = await database.pool.connect()
   await account.query('begin')

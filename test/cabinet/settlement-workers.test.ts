@@ -22,7 +22,7 @@ beforeAll(async () => {
   settler = await stack.startWorker()
 })
 
-/** Charges that a worker books together: while they are made, it stands still. */
+/** Charges that a worker posts together: while they are made, it is stopped. */
 async function chargeAtOnce(customer: DirectCustomer, count: number): Promise<ReadonlyMap<string, bigint>> {
   settler.freeze()
   const costs = await chargeMany(customer, count)
@@ -39,7 +39,7 @@ async function chargeMany(customer: DirectCustomer, count: number): Promise<Read
   return new Map(await Promise.all(charges))
 }
 
-/** Keeps others from booking for an organization; answers how to let them. */
+/** Keeps others from posting for an organization; answers how to let them. */
 async function lockAccount(organizationId: string): Promise<() => Promise<void>> {
   const client = await pool.connect()
   await client.query('begin')
@@ -70,7 +70,7 @@ async function blockCommits(organizationId: string): Promise<() => Promise<void>
   }
 }
 
-/** Resolves once a worker has begun to book and waits for a locked account. */
+/** Resolves once a worker has begun to post and waits for a locked account. */
 function untilBooking(): Promise<void> {
   return untilWaiting('%from post_batch%')
 }
@@ -122,7 +122,7 @@ test('a worker that has nothing to ask for shows Postgres that it lives, and kee
   await vi.waitFor(async () => expect(await shownAt()).not.toEqual(before), { timeout: 2_000 })
 })
 
-test('a worker killed while it books: the next one takes its shards over within 2 s, each charge counts once', async () => {
+test('a worker killed while it posts: the next one takes its shards over within 2 s, each charge counts once', async () => {
   const customer = await createDirectCustomer()
   const heir = await stack.startWorker()
   const unlock = await lockAccount(customer.organizationId)
@@ -136,7 +136,7 @@ test('a worker killed while it books: the next one takes its shards over within 
   expect(performance.now() - killedAtMs).toBeLessThan(2_000)
 })
 
-test('a commit whose acknowledgement was lost is not booked again', async () => {
+test('a commit whose acknowledgement was lost is not posted again', async () => {
   const gate = await gateOfThisTest(Number(new URL(stack.database.url).port))
   const behindGate = new URL(stack.database.url)
   behindGate.port = String(gate.port)
@@ -156,7 +156,7 @@ test('a commit whose acknowledgement was lost is not booked again', async () => 
   settler = await stack.startWorker()
 })
 
-test('a worker that freezes while it books keeps neither its shards nor the account: both are free within 8 s', async () => {
+test('a worker that freezes while it posts keeps neither its shards nor the account: both are free within 8 s', async () => {
   const customer = await createDirectCustomer()
   const heir = await stack.startWorker()
   const unlock = await lockAccount(customer.organizationId)
@@ -178,7 +178,7 @@ test('a worker that freezes while it books keeps neither its shards nor the acco
   await expectEachOnce(customer, costs)
 })
 
-test('a worker that alone cannot reach Redis leaves its shards to the others within 8 s', async () => {
+test('the only worker that cannot reach Redis leaves its shards to the others within 8 s', async () => {
   const gate = await gateOfThisTest(Number(new URL(stack.redis.url).port))
   const behindGate = new URL(stack.redis.url)
   behindGate.port = String(gate.port)

@@ -27,7 +27,7 @@ test('refusals come in the agreed order: each defect hides those after it, and a
   const other = fixedCandidate({ model: 'other/model', holdNano: 1n, tokens: 100 })
   const fine = fixedCandidate({ model: 'demo/echo', holdNano: 1n, tokens: 10 })
 
-  // Everything wrong at once; each step mends the defect that was reported.
+  // Everything wrong at once; each step corrects the defect that was reported.
   const broken: KeySettings = {
     balanceNano: -1n,
     secret: { state: 'revoked', validUntilMs: null },
@@ -79,7 +79,7 @@ test('refusals come in the agreed order: each defect hides those after it, and a
   }
 })
 
-test('a key nobody projected is unknown, a closed or foreign epoch is unavailable and never a 401', async () => {
+test('an unprojected key is unknown, a closed or foreign epoch is unavailable and never a 401', async () => {
   const shard = await open()
   const unknown = await shard.admission.inspect(shard.shard, 'nobody' as typeof shard.secretHash)
   expect(unknown).toEqual({ outcome: 'refused', key: null, reason: 'unknown_key' })
@@ -104,7 +104,7 @@ test('the secret of before a rotation works to the end of its grace time and not
   expect(reasonOf(await shard.admit())).toBe('revoked_key')
 })
 
-test('a refusal says by whom a key is blocked, and is listed for its organization', async () => {
+test('a rejection names who blocked the key, and is listed for its organization', async () => {
   const shard = await open({ key: { state: 'blocked', blockedBy: 'kubernetes' } })
   expect(await shard.admit()).toMatchObject({ reason: 'blocked_key', blockedBy: 'kubernetes' })
   const list = shard.nameOf(`refused:${shard.organizationId}`)
@@ -115,7 +115,7 @@ test('a refusal says by whom a key is blocked, and is listed for its organizatio
   expect(await shard.connection.redis.llen(list)).toBe(100)
 })
 
-test('a look at a refused key tells its day and balance too, whatever refuses it', async () => {
+test('inspecting a rejected key returns its day and balance too, whatever rejects it', async () => {
   const shard = await open({ balanceNano: 5_000n, key: { dailyBudgetNano: 3_000n } })
   await shard.settle(await shard.hold(10n), 1_000n)
   await shard.hold(20n)
@@ -167,7 +167,7 @@ test('one request id gets one hold, however often it is admitted, and none after
   expect(reasonOf(await shard.admit({ requestId }))).toBe('already_ended')
 })
 
-test('fallbacks that the key may not use are left out, and the dearest of the rest is held', async () => {
+test('fallbacks that the key may not use are left out, and the most expensive of the rest is held', async () => {
   const shard = await open({ key: { allowedModels: ['demo/echo', 'cheap/*'], tpm: 100 } })
   const answer = await shard.admit({
     candidates: [
@@ -328,7 +328,7 @@ test('settling corrects TPM to what was used while the second of admission is in
   expect((await shard.state()).limits.tpm.remaining).toBe(60)
 })
 
-test('of a limit that was lowered below what is used, nothing remains, and what is used is told whole', async () => {
+test('of a limit that was lowered below its use, nothing remains, and the use is shown whole', async () => {
   const shard = await open({ key: { rpm: 10, tpm: 100 } })
   for (let n = 0; n < 3; n++) await shard.hold(1n, 20)
   await shard.set({ key: { rpm: 2, tpm: 50 } })
@@ -491,7 +491,7 @@ describe('what is held is never more than what is available', () => {
     expect(await shard.admit({ candidates: [second] })).toMatchObject({ outcome: 'admitted' })
   })
 
-  test('a fallback that does not fit is left out, and each has a limit of its own', async () => {
+  test('a fallback that does not fit is left out, and each has a separate limit', async () => {
     const shard = await open({ balanceNano: 100_000n })
     const answer = await shard.admit({
       candidates: [
@@ -566,7 +566,7 @@ test('while a charge waits for Postgres too long, nothing new is admitted', asyn
   expect(reasonOf(await shard.admit())).toBe('admitted')
 })
 
-test('a full Redis admits nothing, and still books what runs', async () => {
+test('a full Redis admits nothing, and still charges running requests', async () => {
   const shard = await open()
   onTestFinished(() => void shard.connection.redis.config('SET', 'maxmemory', '0'))
   const hold = await shard.hold()
@@ -577,7 +577,7 @@ test('a full Redis admits nothing, and still books what runs', async () => {
   expect(await shard.settle(hold, 7n)).toMatchObject({ costNano: 7n })
 })
 
-test('inspect tells limits, use and balance of a key, and uses nothing up', async () => {
+test('inspect returns limits, use and balance of a key, and uses nothing up', async () => {
   const expiresAtMs = Date.now() + dayMs
   const key = {
     expiresAtMs,

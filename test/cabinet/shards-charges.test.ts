@@ -55,7 +55,7 @@ test('a settled request gives its hold back and waits as one charge with its rec
   ])
 })
 
-test('settling twice books once and answers the first cost and id', async () => {
+test('settling twice charges once and answers the first cost and id', async () => {
   const shard = await open()
   const hold = await shard.hold()
   const first = await shard.settle(hold, 500n)
@@ -64,7 +64,7 @@ test('settling twice books once and answers the first cost and id', async () => 
   expect(await shard.charges()).toHaveLength(1)
 })
 
-test('how a request ended is remembered for half an hour, and not for ever', async () => {
+test('how a request ended is remembered for half an hour, and then forgotten', async () => {
   const shard = await open()
   const hold = await shard.hold()
   const ttl = () => shard.connection.redis.ttl(shard.nameOf(`request:${hold.requestId}`))
@@ -107,7 +107,7 @@ test('a request whose ending was forgotten adds its full cost, and apply takes e
   expect(await amounts(shard)).toEqual({ pending: 0n, held: 0n, dayUsed: 0n, dayHeld: 0n })
 })
 
-test('a settle whose hold Redis does not have books the charge and leaves what others hold', async () => {
+test('a settle whose hold Redis does not have adds the charge and leaves the holds of others', async () => {
   const shard = await open()
   const other = await shard.hold(300n)
   const lost: Hold = { ...other, requestId: randomUUID() }
@@ -152,7 +152,7 @@ test('what has left the window is not taken out of it once more', async () => {
   expect((await shard.state()).limits).toMatchObject({ rpm: { remaining: 9 }, tpm: { remaining: 70 } })
 })
 
-test('a void that overtakes its admit books nothing, and the late admit makes no hold', async () => {
+test('a void that overtakes its admit charges nothing, and the late admit makes no hold', async () => {
   const shard = await open()
   const requestId = randomUUID()
   const voided = await shard.admission.void({ hold: { requestId, shard: shard.shard }, record: emptyRecord })
@@ -162,7 +162,7 @@ test('a void that overtakes its admit books nothing, and the late admit makes no
   expect(await shard.charges()).toEqual([])
 })
 
-test('a void that comes after the settle changes nothing and says what counts', async () => {
+test('a void that comes after the settle changes nothing and returns the result that counts', async () => {
   const shard = await open()
   const hold = await shard.hold()
   const settled = await shard.settle(hold, 500n)
@@ -170,7 +170,7 @@ test('a void that comes after the settle changes nothing and says what counts', 
   expect(await amounts(shard)).toMatchObject({ pending: 500n, held: 0n })
 })
 
-test('applying the same entries twice, by whoever it is, takes them back once', async () => {
+test('applying the same entries twice, by any worker, takes them back once', async () => {
   const shard = await open()
   await shard.settle(await shard.hold(), 100n)
   const entries = await shard.charges()
@@ -216,7 +216,7 @@ test('posted_through follows the newest entry applied and never goes back', asyn
   expect(mark.postedThrough).toBe(second.chargeId)
 })
 
-test("posted_through follows only what this Redis had: an id that it has lost frees nobody's charge", async () => {
+test('posted_through follows only ids of this Redis: a lost id frees no charge of another', async () => {
   const shard = await open()
   const { chargeId } = await shard.settle(await shard.hold(), 1n)
   const there = await chargesOf(shard)
@@ -249,7 +249,7 @@ test('an id that Redis has given again, to another entry, takes nothing out', as
   expect(await amounts(shard)).toMatchObject({ pending: 1n })
 })
 
-test('an entry that nobody can read is handed on as it is, stops nothing, and can be applied away', async () => {
+test('an unreadable entry is handed on as it is, stops nothing, and can be applied away', async () => {
   const shard = await open()
   await shard.connection.redis.xadd(shard.nameOf('charges'), '*', 'what', 'nonsense')
   const hold = await shard.hold()

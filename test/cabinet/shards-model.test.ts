@@ -344,7 +344,7 @@ async function checkSums({ shard, model, requests }: Run): Promise<void> {
   expect(entries).toEqual(model.waiting)
 }
 
-/** Everything ends: what runs is settled, what waits is booked. Then Postgres must have each request at its cost. */
+/** Everything ends: running requests are settled, waiting charges posted. Then Postgres must have each request at its cost. */
 async function drain(run: Run): Promise<void> {
   const { shard, model, ledger, requests } = run
   await recover(run)

@@ -121,7 +121,7 @@ test('an epoch that was opened by a clock that ran ahead is replaced once the cl
   expect(await reasonOf(shard)).toBe('usable')
 })
 
-test('data lost between load and opening keep the shard shut: no key is told that it does not exist', async () => {
+test('data lost between load and opening keep the shard closed: no key is reported as unknown', async () => {
   const shard = await open()
   const nonce = randomUUID()
   await shard.connection.redis.del(shard.nameOf('epoch'))
@@ -167,7 +167,7 @@ test('renewals keep a hold alive, and note what a sweep would bill', async () =>
   expect(balance).toMatchObject({ heldNano: 910n, pendingNano: 90n })
 })
 
-test('a hold of the first release is swept, and one that nobody can read keeps no other from it', async () => {
+test('a hold of the first release is swept, and an unreadable one keeps no other from it', async () => {
   const shard = await open({ leaseMs: 1_000 })
   await shard.posting.sweep(shard.shard, 10)
   const holds = [await shard.hold(1_000n), await shard.hold(1_000n)]
@@ -211,7 +211,7 @@ describe('a request whose lease has ended', () => {
     expect(await shard.charges()).toHaveLength(1)
   })
 
-  test('has a lease again once its gateway is back, and books only what it costs beyond', async () => {
+  test('has a lease again once its gateway is back, and charges only its further cost', async () => {
     const { shard, hold, balance } = await swept()
     const renewed = await shard.admission.renew(shard.shard, [{ hold, costNano: 80n, record: emptyRecord }])
     expect(renewed.ended).toEqual([])
@@ -224,14 +224,14 @@ describe('a request whose lease has ended', () => {
     ])
   })
 
-  test('that came to nothing gives back what it holds, and its charge stands', async () => {
+  test('that came to nothing gives back its hold, and its charge remains', async () => {
     const { shard, hold, balance } = await swept()
     await shard.admission.void({ hold, record: emptyRecord })
     expect(await balance()).toMatchObject({ heldNano: 0n, pendingNano: 70n })
   })
 })
 
-test('a server that stood still does not book afterwards what a client was told is free', async () => {
+test('a server that was stopped does not charge afterwards what a client saw as free', async () => {
   const shard = await open()
   const hold = await shard.hold()
   const charge = { hold, chargeKind: 'settled' as const, costNano: 5n, tokens: 1, record: emptyRecord }
@@ -239,7 +239,7 @@ test('a server that stood still does not book afterwards what a client was told 
   expect(late).toMatchObject({ chargeId: 'late', costNano: 0n })
   expect((await shard.state()).balance).toMatchObject({ heldNano: 1_000n, pendingNano: 0n })
   expect(await shard.admission.settle(charge, Date.now() + 60_000)).toMatchObject({ costNano: 5n })
-  expect(await shard.admission.settle(charge, Date.now() - 1)).toMatchObject({ costNano: 5n }) // it is booked
+  expect(await shard.admission.settle(charge, Date.now() - 1)).toMatchObject({ costNano: 5n }) // it is charged
 })
 
 /** Sweeps as a worker does all the time: after a gap the first one only waits. */
@@ -251,7 +251,7 @@ async function sweepOn(shard: OpenShard): Promise<void> {
   await shard.posting.sweep(shard.shard, 10)
 }
 
-test('a late report of less does not take back what a newer one said', async () => {
+test('a late report of less does not take back that of a newer one', async () => {
   const shard = await open({ leaseMs: 1_000 })
   await shard.posting.sweep(shard.shard, 10)
   const hold = await shard.hold()
@@ -262,7 +262,7 @@ test('a late report of less does not take back what a newer one said', async () 
   expect(await shard.charges()).toMatchObject([{ costNano: 50n }])
 })
 
-test('after Redis lost everything, holds are made again before the shard opens, and kept charges are not lost', async () => {
+test('after Redis lost everything, holds are made again before the shard opens, and buffered charges are not lost', async () => {
   const shard = await open({ key: { dailyBudgetNano: rub } })
   const running = await shard.hold(900n)
   const settled = await shard.hold(500n)
@@ -299,7 +299,7 @@ test('more renewals than one script takes are all made, and an empty list answer
   expect(await shard.admission.renew(shard.shard, [])).toEqual({ mark: renewed.mark, ended: [] })
 })
 
-test('a long list of renewals lets the loop turn between two parts, and the later one says what is new by then', async () => {
+test('a long list of renewals lets the loop turn between two parts, and the later one has the state of that time', async () => {
   const shard = await open()
   const holds = await Promise.all(Array.from({ length: 60 }, () => shard.hold(100n, 1)))
   const said: bigint[] = []
@@ -318,7 +318,7 @@ test('a long list of renewals lets the loop turn between two parts, and the late
   expect(said.at(-1)).toBe(5n)
 })
 
-test('when nobody swept for long, gateways get a whole lease before anything is swept', async () => {
+test('if nothing was swept for long, gateways get a whole lease before anything is swept', async () => {
   const shard = await open({ leaseMs: 20_000 })
   const sweepAt = async (offsetMs: number) => {
     shard.clock.offsetMs = offsetMs
@@ -332,7 +332,7 @@ test('when nobody swept for long, gateways get a whole lease before anything is 
   expect(await shard.charges()).toHaveLength(1)
 })
 
-test('after a clock that ran ahead has come back, a dead gateway is swept within two leases, and nobody sooner than one', async () => {
+test('after a clock that ran ahead has come back, a dead gateway is swept within two leases, and none sooner than one', async () => {
   const shard = await open({ leaseMs: 20_000 })
   const sweepAt = async (offsetMs: number) => {
     shard.clock.offsetMs = offsetMs
@@ -365,7 +365,7 @@ test('when the epoch is new, gateways get a whole lease before anything is swept
   expect(await shard.charges()).toHaveLength(1)
 })
 
-test('a sweep ends at most as many requests as it was told, and the next one goes on', async () => {
+test('a sweep ends at most as many requests as its limit, and the next one goes on', async () => {
   const shard = await open({ leaseMs: 1_000 })
   await shard.posting.sweep(shard.shard, 1)
   for (let n = 0; n < 5; n++) await shard.hold()
@@ -385,7 +385,7 @@ test('a request of which Redis has forgotten everything but its lease does not c
   expect(await shard.posting.sweep(shard.shard, 1)).toMatchObject({ state: 'swept', swept: 0 })
 })
 
-test('a gateway that comes back after it was swept books the difference, by rank', async () => {
+test('a gateway that comes back after it was swept charges the difference, by rank', async () => {
   const shard = await open({ leaseMs: 1_000 })
   await shard.posting.sweep(shard.shard, 10)
   const hold = await shard.hold()
@@ -472,7 +472,7 @@ test('a new revision is announced to who listens', async () => {
   expect(await heard).toBe('1000')
 })
 
-test('sums that are not what they stand for are added up again, whoever changed them', async () => {
+test('wrong sums are added up again, whatever changed them', async () => {
   const shard = await open({ leaseMs: 60_000 })
   const { redis: client } = shard.connection
   const [first, second] = [await shard.hold(100n), await shard.hold(30n)]

@@ -43,7 +43,7 @@ describe('a sign-in', () => {
     expect(rows.map(({ row }) => row).join()).not.toContain(visitor.cookie?.split('=')[1])
   })
 
-  test('and each that was refused to somebody known stand in the audit log, without what was typed', async () => {
+  test('and each that was refused to a known user are in the audit log, without the typed text', async () => {
     const { email, userId } = await signUp(cabinet)
     const requestIds = []
     for (const password of ['a guess of a stranger', aPassword])
@@ -171,7 +171,7 @@ describe('a session', () => {
     expect([visitor.cookie, (await visitor.get('/me')).status]).toEqual([undefined, 401])
   })
 
-  test('of somebody else is as good as none', async () => {
+  test('of another user is as good as none', async () => {
     const [one, other] = [await signUp(cabinet), await signUp(cabinet)]
     const { body } = await other.visitor.get('/me/sessions')
     for (const id of [body.data[0].id, randomUUID(), 'x', "'", '%00'])
@@ -230,7 +230,7 @@ test('a session ends when it was not used for a while: an administrator’s afte
   }
 })
 
-test('a person chooses the language of letters, and nothing else of himself', async () => {
+test('a user chooses the language of emails, and nothing else of the account', async () => {
   const { visitor } = await signUp(cabinet)
   const changed = await visitor.call('PATCH', '/me', { locale: 'ru' })
   expect([changed.status, changed.body.locale]).toEqual([200, 'ru'])
@@ -278,7 +278,7 @@ describe('agreeing to a newer version', () => {
     ])
   })
 
-  test('is for the one in force alone', async () => {
+  test('is only for the one in force', async () => {
     const { visitor } = await signUp(cabinet)
     const before = (await visitor.get('/me/consents')).text
     for (const body of [
@@ -305,7 +305,7 @@ describe('a forgotten password', () => {
     return { ...person, token: await tokenTo(pool, person.email, 'reset_password') }
   }
 
-  test('is replaced by a link in a letter: every session ends, and a letter tells', async () => {
+  test('is replaced by a link in an email: every session ends, and an email confirms it', async () => {
     const { email, visitor, token } = await forgotten()
     const letter = (await lettersTo(pool, email)).at(-1)
     expect(letter?.vars.link).toBe(`${appUrl}/reset#token=${token}`)
@@ -319,7 +319,7 @@ describe('a forgotten password', () => {
     })
   })
 
-  test('is replaced once by one link, whoever tries again, and by no other of its kind after it', async () => {
+  test('is replaced once by one link, also if it is used twice, and by no other of its kind after it', async () => {
     const { email, token } = await forgotten()
     await letTimePass(pool, email, 61)
     await forgot(email)
@@ -333,7 +333,7 @@ describe('a forgotten password', () => {
     expect((await reset(second, 'x'.repeat(11))).body.code).toBe('validation_failed')
   })
 
-  test('is not replaced by a link of more than an hour ago, nor for somebody blocked', async () => {
+  test('is not replaced by a link of more than an hour ago or for a blocked user', async () => {
     const late = await forgotten()
     await letTimePass(pool, late.email, 3_601)
     expect((await reset(late.token)).body.code).toBe('invalid_token')
@@ -352,14 +352,14 @@ describe('a forgotten password', () => {
     const { visitor } = await login(email, newPassword)
     const { body: me } = await visitor.get('/me')
     expect(me.is_confirmed).toBe(true)
-    // The letter of the registration changes nothing any more.
+    // The email of the registration changes nothing any more.
     const late = cabinet.visitor()
     expect((await late.post('/auth/verify-email', { token: await tokenTo(pool, email) })).status).toBe(204)
     expect([late.cookie, (await login(email, 'of somebody else, perhaps')).status]).toEqual([undefined, 401])
     expect(await readBalance(pool, me.organization.id)).toBe(30_000_000_000n)
   })
 
-  test('forgets failed sign-ins: whoever has the mailbox proves no work', async () => {
+  test('forgets failed sign-ins: the owner of the mailbox proves no work', async () => {
     const { email, token } = await forgotten()
     for (let n = 0; n < 6; n++) await login(email, newPassword)
     expect((await login(email)).status).toBe(428)
@@ -397,7 +397,7 @@ test.each([
 )
 
 describe('a changed password', () => {
-  test('needs the old one, ends every other session and every reset link, and a letter tells', async () => {
+  test('needs the old one, ends every other session and every reset link, and an email confirms it', async () => {
     const { email, visitor } = await signUp(cabinet)
     const { visitor: other } = await login(email)
     await cabinet.visitor().post('/auth/password/forgot', { email })
@@ -416,7 +416,7 @@ describe('a changed password', () => {
   })
 })
 
-test('whoever is not signed in gets 401 from everything that is somebody’s', async () => {
+test('a caller who is not signed in gets 401 from every private endpoint', async () => {
   const nobody = cabinet.visitor()
   for (const [method, path] of [
     ['GET', '/me'],
@@ -439,7 +439,7 @@ test('whoever is not signed in gets 401 from everything that is somebody’s', a
   }
 })
 
-test('while Postgres is away people are told to try again, and nobody that he is signed out', async () => {
+test('while Postgres is down users are asked to try again, and no one is signed out', async () => {
   const visitor = withoutPostgres.visitor()
   for (const [path, body] of [
     ['/auth/register', registration()],
@@ -462,7 +462,7 @@ test('while Redis is away people sign in, and too many failures still ask for a 
   expect(statuses).toEqual([401, 401, 401, 401, 401, 428])
 })
 
-test('a password that a reset has replaced meanwhile changes nothing any more', async () => {
+test('a password that a reset has replaced changes nothing any more', async () => {
   const { email, userId, visitor } = await signUp(cabinet)
   const reset = await pool.connect()
   try {
@@ -486,7 +486,7 @@ test('a password that a reset has replaced meanwhile changes nothing any more', 
   expect((await login(email, newPassword)).status).toBe(401)
 })
 
-test('whoever knows the password and no code ends none of the sessions that there are', async () => {
+test('a caller with the password and no code ends none of the existing sessions', async () => {
   const { userId, cookie } = await signedIn(pool, { hasTotp: true })
   const user = { id: userId, role: 'user' } as const
   const place = { address: '203.0.113.9', agent: 'test' }

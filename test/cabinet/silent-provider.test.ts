@@ -30,7 +30,7 @@ async function timed<Answer>(answer: Promise<Answer>) {
   return { ...(await answer), tookMs: performance.now() - begunAt }
 }
 
-test('nobody waits more than 10 s for a silent provider, and a worker finds out what came of it', async () => {
+test('no caller waits more than 10 s for a silent provider, and a worker finds out what came of it', async () => {
   const payer = await makePayer(pool)
   const administrator = await makePayer(pool, { role: 'admin', hasTotp: true, mfaAt: new Date() })
   const [open, paid] = [await begin(payer), await begin(payer)]
@@ -68,7 +68,7 @@ test('nobody waits more than 10 s for a silent provider, and a worker finds out 
   expect(refunds).toHaveLength(1)
 }, 30_000)
 
-test('eight notifications that the provider answers nothing about hold up the credit of nobody else', async () => {
+test('eight notifications that the provider answers nothing about hold up no credit of others', async () => {
   const [stuck, other] = [await makePayer(pool), await makePayer(pool)]
   const silent = await Promise.all(Array.from({ length: 8 }, () => begin(stuck)))
   const paid = await begin(other)

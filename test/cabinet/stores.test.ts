@@ -235,7 +235,7 @@ test('the revision grows with every change and stays where nothing changed', asy
   }
 })
 
-test('a price that comes into force by the clock makes a revision of its own', async () => {
+test('a price that comes into force by the clock makes a separate revision', async () => {
   await using database = await createDatabase()
   const db = database.pool
   await inTestScope(db, (client) => putRoute(client, routeOf('a/b'), 'priced'))

@@ -76,7 +76,7 @@ async function guess(email: string, times: number): Promise<void> {
 }
 
 describe('strangers who fail', () => {
-  test('do not delay a device that has signed in before, nor a change of the password', async () => {
+  test('do not delay a device that has signed in before, or a change of the password', async () => {
     const { email, visitor } = await signUp(cabinet)
     await guess(email, 12)
     expect((await cabinet.visitor().post('/auth/login', { email, password: aPassword })).status).toBe(428)
@@ -158,7 +158,7 @@ describe('a device that has signed in', () => {
     expect(status).toBe(200)
   })
 
-  test('waits for its own failures alone', async () => {
+  test('waits only for its own failures', async () => {
     const { email, visitor } = await signUp(cabinet)
     const login = (password: string) => visitor.post('/auth/login', { email, password })
     for (const status of [401, 401, 401, 401, 401, 429]) expect((await login('wrong')).status).toBe(status)

@@ -106,11 +106,11 @@ describe.skipIf(isSlowRun)('a trial', () => {
     expect(await balanceAt(frugal, newEmail().split('@')[1] ?? '')).toBe(trial)
   })
 
-  test('is given to nobody where TRIAL_GRANT=none', async () => {
+  test('is not given where TRIAL_GRANT=none', async () => {
     expect(await balanceAt(givingNobody, newEmail().split('@')[1] ?? '')).toBe(0n)
   })
 
-  test('comes with the first top-up where TRIAL_GRANT=first_top_up, once, and not for a payment that nobody paid', async () => {
+  test('comes with the first top-up where TRIAL_GRANT=first_top_up, once, and not for an unpaid payment', async () => {
     const { pool } = givingPayers
     const worker = poolAs('model_gateway_worker', givingPayers.database)
     const { organizationId, userId } = await signUp(givingPayers)

@@ -26,7 +26,7 @@ function open(path: string, headers: Readonly<Record<string, string>> = {}): Pro
 const headOf = async (response: Response) => /<html[^>]*>/.exec(await response.text())?.[0]
 
 describe('a page', () => {
-  test('of every route is a document that nobody keeps, under a policy that runs no script within it', async () => {
+  test('of every route is a document that no cache keeps, under a policy that runs no script within it', async () => {
     for (const path of Object.keys(pageRoutes)) {
       const response = await open(path.replace(/:\w+|\*/g, 'x'))
       expect([path, response.status, response.headers.get('cache-control')]).toEqual([path, 200, 'no-store'])
@@ -51,7 +51,7 @@ describe('a page', () => {
     )
   })
 
-  test('that is not there says so in words to a browser, and as a problem to a program', async () => {
+  test('that does not exist is a page for a browser, and a problem for a program', async () => {
     const response = await open('/nowhere')
     expect(response.status).toBe(404)
     expect(await response.text()).toContain('<title>Страница не найдена · Model Gateway</title>')
@@ -68,7 +68,7 @@ describe('a page', () => {
     }
   })
 
-  test('at an address that nobody can decode is not there either, in words and in the language of the cookie', async () => {
+  test('at an undecodable address does not exist either, in the language of the cookie', async () => {
     for (const path of ['/app/keys/%', '/models/%E0', '/%', '/models/%E0%A4%A?of=what']) {
       const response = await open(path, { cookie: 'model_gateway_language=en' })
       expect([path, response.status]).toEqual([path, 404])
@@ -93,7 +93,7 @@ describe('a page', () => {
 describe('a file of the pages', () => {
   const [script = ''] = readdirSync(join(pagesFolder, 'assets')).filter((name) => name.endsWith('.js'))
 
-  test('is kept for ever, and sent as small as the caller can read it', async () => {
+  test('is cached permanently, and sent as small as the caller can read it', async () => {
     for (const encoding of ['br', 'gzip']) {
       const response = await open(`/assets/${script}`, { 'accept-encoding': encoding })
       expect(response.status).toBe(200)
@@ -103,13 +103,13 @@ describe('a file of the pages', () => {
     }
   })
 
-  test('is none of those that lie beside the folder', async () => {
+  test('is none of those next to the folder', async () => {
     for (const path of ['/assets/..%2findex.html', '/assets/%2e%2e/index.html', '/assets/'])
       expect((await open(path)).status).toBe(404)
   })
 })
 
-test('without built pages the API answers all the same, and a page says what to run', async () => {
+test('without built pages the API answers all the same, and a page names the command to run', async () => {
   const app = buildApp({
     pool: database.pool,
     keyPepper: 'p',

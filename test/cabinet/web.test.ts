@@ -81,7 +81,7 @@ describe('a receipt', () => {
     expect(await read(strange)).toMatchObject({ status: 404, code: 'request_not_found' })
   })
 
-  test('shows what is booked now: a correction replaces the first charge', async () => {
+  test('shows the current charge: a correction replaces the first one', async () => {
     const customer = await createCustomer(pool)
     const first = entryOf(customer, 500n, {
       chargeKind: 'released',

@@ -125,7 +125,7 @@ const honest: readonly (readonly [string, Custom])[] = [
 ]
 
 test.each(honest)(
-  'a trusted proxy that %s the header says who called, and nobody can say otherwise',
+  'the header of a trusted proxy that %s names the caller, and no caller can forge it',
   async (_, custom) => {
     const through = [{ from: trusted, custom }]
     await expectPassed(() => statusFrom(listedAddress, { through }), true)
@@ -159,7 +159,7 @@ const lies: readonly (readonly [string, Custom])[] = [
 ]
 
 test.each(lies)(
-  'an untrusted proxy that %s lets nobody in, by itself or before a trusted one',
+  'an untrusted proxy that %s lets no caller in, by itself or before a trusted one',
   async (_, custom) => {
     const liar = { from: untrusted, custom }
     for (const through of [[liar], [liar, { from: trusted, custom: appends }]])

@@ -25,7 +25,7 @@ async function receiverBefore(port: number) {
   return { lines, notify: () => caller.call({ path: pathname + search, from: listedAddress, body }) }
 }
 
-test('while Postgres is away every notification is answered 503, and the log is told once', async () => {
+test('while Postgres is down every notification is answered 503, and the log has it once', async () => {
   const { lines, notify } = await receiverBefore(await findFreePort())
   const statuses = await Promise.all(Array.from({ length: 200 }, notify))
   expect(new Set(statuses)).toEqual(new Set([503]))
@@ -37,7 +37,7 @@ test('while Postgres is away every notification is answered 503, and the log is 
   })
 })
 
-test('a Postgres that takes connections and says nothing is waited for 3 s, not longer', async () => {
+test('a Postgres that takes connections and stays silent is waited for 3 s, not longer', async () => {
   const silent = createServer((socket) => void socket.on('error', () => undefined)).listen(0, '127.0.0.1')
   onTestFinished(() => void silent.close())
   await once(silent, 'listening')

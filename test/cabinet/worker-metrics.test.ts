@@ -32,7 +32,7 @@ async function showsFindings(worker: Process): Promise<boolean> {
   return text.includes('model_gateway_invariant_breaches{')
 }
 
-test('the worker says how many charges wait for Postgres, how many requests hold money, and since when', async () => {
+test('the worker shows how many charges wait for Postgres, how many requests hold money, and since when', async () => {
   const worker = await startWorker()
   const customer = await createDirectCustomer()
   const account = await pool.connect()
@@ -53,7 +53,7 @@ test('the worker says how many charges wait for Postgres, how many requests hold
   await untilMetrics(worker, { charges_unposted: 0, charges_unposted_age_seconds: 0, holds: 2 })
 })
 
-test('the worker says how many shards it has not opened', async () => {
+test('the worker shows how many shards it has not opened', async () => {
   const worker = await startWorker({ RENEW_EVERY_MS: '7000', LEASE_MS: '28000' }) // shut for 8 s, looked at each 2 s
   await untilMetrics(worker, { shards_unavailable: 0 })
   await stack.redis.kill()
@@ -62,7 +62,7 @@ test('the worker says how many shards it has not opened', async () => {
   await until(async () => expect(await readMetric(worker, 'shards_unavailable')).toBe(0), 20_000)
 })
 
-test('a broken promise about money is in the metrics after the next look, and gone when it is mended', async () => {
+test('a broken money invariant is in the metrics after the next audit, and gone when it is corrected', async () => {
   const worker = await startWorker()
   const customer = await createDirectCustomer()
   const breaches = 'invariant_breaches{invariant="balance_is_sum_of_ledger"}'
@@ -113,7 +113,7 @@ test('a look that cannot be made is a failed job and no reason to be unready, an
   expect(await showsFindings(worker)).toBe(false)
 })
 
-test('each job says how often it runs: what its age is compared with', async () => {
+test('each job shows how often it runs, which its age is compared with', async () => {
   const worker = await startWorker({ INVARIANTS_EVERY_MS: '90000' })
   const text = await (await fetch(`${worker.adminUrl}/metrics`)).text()
   const periods = text.matchAll(/^model_gateway_job_period_seconds\{job="(\w+)"\} (\S+)$/gm)
@@ -142,7 +142,7 @@ test('each job says how often it runs: what its age is compared with', async () 
   })
 })
 
-test('the worker says how long Postgres and Redis take, and how many connections it has', async () => {
+test('the worker shows how long Postgres and Redis take, and how many connections it has', async () => {
   const worker = await startWorker()
   await until(async () => {
     expect(await readMetric(worker, 'postgres_query_duration_seconds_count{pool="main"}')).toBeGreaterThan(0)
@@ -154,7 +154,7 @@ test('the worker says how long Postgres and Redis take, and how many connections
   expect(text).toMatch(/^model_gateway_build_info\{version="\d+\.\d+\.\d+",node="v24\.\d+\.\d+"\} 1$/m)
 })
 
-test('the worker says how payments of the last day stand, and since when a notification waits', async () => {
+test('the worker shows the status of payments of the last day, and since when a notification waits', async () => {
   const worker = await startWorker()
   await untilMetrics(worker, { 'payments{status="pending"}': 0, webhooks_waiting_age_seconds: 0 })
   const payer = await makePayer(pool)

@@ -23,7 +23,7 @@ const books: PaymentBooks = {
 const [payment, credit, debit] = [till.payments[0], books.credits[0], books.credits[1]]
 const twice = <One>(one: One) => [one, one].filter((each) => each !== undefined)
 
-test('what was paid and given back, here and at the till, is found sound', () => {
+test('payments and refunds that agree with those of the test payment provider are found sound', () => {
   expect(judgePayments([intent], till, books)).toEqual([])
   const left: Intent = { ...intent, deed: 'left', refunds: [] }
   const open = { payments: [{ ourId: 'payment', isPaid: false, kopecks: 100_000n }], refunds: [] }

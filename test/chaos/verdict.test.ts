@@ -80,7 +80,7 @@ describe('an answer read to its last byte', () => {
     expect(kindsOf(asked, [bookedOf(asked), bookedOf(asked, { requestId: uuidV7() })])).toEqual(['duplicate'])
   })
 
-  test('is wrong by a nano-ruble, by whoever’s word', () => {
+  test('is wrong by a nano-ruble, on either side', () => {
     expect(kindsOf(asked, [bookedOf(asked, { costNano: costNano + 1n })])).toContain('wrong_amount')
     expect(kindsOf(askedOf({ ...asked, toldNano: costNano - 1n }), [bookedOf(asked)])).toEqual([
       'wrong_amount',
@@ -97,7 +97,7 @@ describe('an answer read to its last byte', () => {
 describe('any other answer', () => {
   const left = askedOf({ how: 'left', requestId: null, status: null, toldNano: null, toldUsage: null })
 
-  test('may be charged once, by what the provider reported or by what it said, or not at all', () => {
+  test('may be charged once, by the provider’s usage or by its text, or not at all', () => {
     expect(kindsOf(left, [])).toEqual([])
     expect(kindsOf(left, [bookedOf(left)])).toEqual([])
     const estimated = (200n + BigInt(imageTokens)) * price.inputNano + 100n * price.outputNano

@@ -21,7 +21,7 @@ function tableOf(rows: readonly Fault[]): string {
       : [`| ${name} | plain | ${inPlain} |`, `| | stream | ${inStream} |`]
   })
   return [
-    '| fault | | attempts | alone | with a fallback |',
+    '| fault | | attempts | without fallback | with a fallback |',
     '| --- | --- | --- | --- | --- |',
     ...lines,
   ].join('\n')
@@ -40,7 +40,7 @@ function said(outcome: Outcome): string {
   }
   const { tries, triesAlone = tries, result, refusal, fallback, retryAfter } = outcome
   const told = `${refusal}${retryAfter === undefined ? '' : `, Retry-After ${retryAfter}`}; nothing charged`
-  const times = triesAlone === tries ? `${tries}` : `${triesAlone} alone, ${tries}`
+  const times = triesAlone === tries ? `${tries}` : `${triesAlone} without, ${tries}`
   const attempts = `${times} × \`${result}\``
   return [attempts, told, fallback === 'same' ? 'the same' : 'its answer, its price'].join(' | ')
 }

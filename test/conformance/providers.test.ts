@@ -165,7 +165,7 @@ function readStream({ createEventReader }: ChatReading, events: readonly (object
 type Asked = Recorded['requests'][number]['request']
 type Dialect = ReturnType<typeof createDialect>
 
-/** What a request becomes, what of that is the same for everybody, and the request itself before and after. */
+/** The request of a provider, the part of it that is the same for all, and the request itself before and after. */
 function writeChat(request: Asked, dialect: Dialect) {
   const everywhere = { messages: [{ role: 'user', content: 'Hi' }], stream: false }
   const body = { model: 'any/model', messages: everywhere.messages, ...request }

@@ -92,7 +92,7 @@ describe('Through the ingress', () => {
     })
   })
 
-  test('somebody signs up, confirms, makes a key, tops up at the till, and is answered', async () => {
+  test('a user signs up, confirms, makes a key, tops up with test money, and is answered', async () => {
     const page = await fetch(`${cabinetUrl}/`)
     expect([page.status, page.headers.get('content-type')]).toEqual([
       200,
@@ -107,7 +107,7 @@ describe('Through the ingress', () => {
     await eventually(async () => expect(await person.balanceRub()).toBeGreaterThan(before + 90))
   })
 
-  test("a notification from outside YooKassa's networks is refused, whatever its X-Forwarded-For says", async () => {
+  test("a notification from outside YooKassa's networks is rejected, whatever its X-Forwarded-For contains", async () => {
     const secret = await secretValue(namespace, `${fullname}-secrets`, 'WEBHOOK_SECRET')
     const notify = async (headers: Readonly<Record<string, string>>) => {
       const answer = await fetch(`${cabinetUrl}/webhooks/yookassa?secret=${encodeURIComponent(secret)}`, {

@@ -97,7 +97,7 @@ test('an upgrade and a rollback are answered as before', async () => {
   writeValues({})
 })
 
-test('a dump and the copy of the Secret bring old keys and sound books back to an empty server', async () => {
+test('a dump and the copy of the Secret bring old keys and a sound ledger back to an empty server', async () => {
   const [dump = '', stop = '', restore = '', secret = '', start = ''] = commandsOf('Back up and restore')
   await answered()
   await followHere([dump])
@@ -133,7 +133,7 @@ describe('Each rotation keeps old keys and credentials open', () => {
   const [functions = '', addAndMove = '', wait = '', drop = '', ...others] = commandsOf('Rotate secrets')
   const [addWebhook = '', dropWebhook = '', changePasswords = '', ownSecrets = ''] = others
 
-  test('of what seals and signs', async () => {
+  test('of the keys that encrypt and sign', async () => {
     const names = ['CREDENTIALS_KEY', 'ROUTES_SIGNING_KEY', 'CABINET_SEALING_KEY'] as const
     const before = await Promise.all(names.map(secretOf))
     await timed('new keys that seal and sign', () =>
@@ -206,7 +206,7 @@ describe('Each rotation keeps old keys and credentials open', () => {
   })
 })
 
-test('what an uninstallation leaves is what the text says, and the last commands remove it', async () => {
+test('an uninstallation leaves what the text lists, and the last commands remove it', async () => {
   const [uninstall = '', removal = ''] = commandsOf('Uninstall')
   await timed('helm uninstall', () => reader.follow([uninstall]))
   await kubectlOk(['-n', namespace, 'wait', '--for=delete', 'pods', '--all', '--timeout=170s'])

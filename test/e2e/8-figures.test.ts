@@ -44,7 +44,7 @@ test('what each process needs to start', async () => {
   }
 })
 
-test('what the release needs when nobody asks anything, and what a request costs it', async () => {
+test('the needs of an idle release, and the cost of a request', async () => {
   await pause(20_000)
   const idle = await useDuring(() => pause(spanMs))
   for (const component of components) {

@@ -231,7 +231,7 @@ describe('the prompt, which a provider had, is charged, estimated, and counts in
 /** Of a route, in ms. */
 const short = { requestMs: 2_000, firstByteMs: 1_000, streamIdleMs: 1_000 }
 
-describe('nothing is charged where no provider answered, although nobody waited any more, of', () => {
+describe('nothing is charged where no provider answered, although no client waited any more, of', () => {
   test('a request whose caller gave two providers half of too little time each', async () => {
     const made = await chatAfter({ silentMs: 'forever' }, { silentMs: 'forever' }, 1_000, {
       'x-gateway-timeout-ms': '600',
@@ -262,7 +262,7 @@ describe('nothing is charged where no provider answered, although nobody waited 
   )
 })
 
-describe('an answer that nobody waits for is read to its end, and charged by its usage, of', () => {
+describe('an answer that no client waits for is read to its end, and charged by its usage, of', () => {
   const later = (script: Script): Script => ({ ...script, silentMs: 400 })
 
   test.each([
@@ -387,7 +387,7 @@ describe('a client that left after a provider had answered that stops when it is
     expect(await booked(made)).toMatchObject({ ...asReported, outcome: 'client_gone' })
   })
 
-  test('does not pay by usage that came before more content: it is no count of what was delivered', async () => {
+  test('does not pay by usage that came before more content: it does not count all delivered content', async () => {
     const early = usage({ prompt_tokens: 7, completion_tokens: 0 })
     const made = await chat(streamOf(early, ...sayAll, { stall: true }))
     await made.client.untilRead(said[1])
@@ -413,7 +413,7 @@ describe('a client that left after a provider had answered that stops when it is
     expect(await booked(made)).toMatchObject({ ...ofPromptAndSaid, outcome: 'client_gone', status: 499 })
   })
 
-  test('after the finish reason pays prompt and delivered text when no usage comes; 2 s later nobody waits', async () => {
+  test('after the finish reason pays prompt and delivered text when no usage comes; 2 s later the wait ends', async () => {
     const made = await chat(streamOf(...sayAll, finish(), { stall: true }))
     await made.client.untilRead('"finish_reason":"stop"')
     const leftAtMs = performance.now()
@@ -457,7 +457,7 @@ describe('a client that left after a provider had answered that stops when it is
     expect(journalOf(made).state).toBe('answered')
   })
 
-  test('and where only usage can tell is read no longer than its deadline', async () => {
+  test('and where only usage decides is read no longer than its deadline', async () => {
     const timeouts = { requestMs: 1_500, firstByteMs: 5_000, streamIdleMs: 5_000 }
     const made = await chat(streamOf(...sayAll, { stall: true }), { fields: { timeouts } })
     await made.client.untilRead(said[1])
@@ -596,7 +596,7 @@ describe('a stream of two choices, the first of which has ended,', () => {
     expect(await booked(made)).toMatchObject({ ...asReported, outcome: 'completed' })
   })
 
-  test('is complete when its provider knows of one only, and then says nothing more', async () => {
+  test('is complete when its provider knows of one only, and then sends nothing more', async () => {
     const timeouts = { requestMs: 30_000, firstByteMs: 5_000, streamIdleMs: 500 }
     const made = await chat(streamOf(...sayAll, finish(), { stall: true }), {
       body: { n: 2 },

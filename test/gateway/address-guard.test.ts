@@ -151,13 +151,13 @@ test('a redirect is an answer, not a way around the guard', async () => {
 describe('TLS', () => {
   const certificate = makeCertificate()
 
-  test('a certificate that nobody known vouches for fails', async () => {
+  test('a certificate of an unknown authority fails', async () => {
     const upstream = await upstreamOfThisTest({ certificate })
     expect(await callsOf({ plainHttp: false })(upstream.url)).toBe('tls_failed')
     expect(upstream.requests).toHaveLength(0)
   })
 
-  test('a provider may bring its own authority, for itself alone', async () => {
+  test('a provider may bring its own authority, only for itself', async () => {
     const upstream = await upstreamOfThisTest({ certificate })
     const call = callsOf({ plainHttp: false })
     expect(await call(upstream.url, { caCertificates: certificate.cert })).toBe('200')

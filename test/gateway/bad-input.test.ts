@@ -127,7 +127,7 @@ describe('a faulty request of a good key', () => {
       { status: 413, code: 'request_too_large' },
     ],
   ]
-  test.each(faults)('%s: refused as the contract says', async (_name, sent, error) => {
+  test.each(faults)('%s: rejected as in the contract', async (_name, sent, error) => {
     expect(errorOf(await send({ ...sent, key: owner.key }))).toMatchObject(error)
   })
 
@@ -168,7 +168,7 @@ describe('a faulty request of a good key', () => {
     })
   })
 
-  test('a refused key is told its limits, whatever was refused and whoever found it; one that is no longer valid is not', async () => {
+  test('a rejection shows a key its limits, whatever was rejected and by which check; not one that is no longer valid', async () => {
     const [rpm, tpm] = [7, 1_000]
     for (const [changes, statuses] of [
       [{ state: 'blocked', blockedBy: 'owner' }, [403, 403]],
@@ -209,7 +209,7 @@ test('the time that a body takes to come is neither the request’s deadline nor
   expect(Number(answer.headers['x-gateway-overhead-ms'])).toBeLessThan(timeoutMs)
 })
 
-test('a body with a byte order mark, or one that says that it is not compressed, is read', async () => {
+test('a body with a byte order mark, or with an encoding of identity, is read', async () => {
   const headers = { 'content-encoding': 'identity' }
   expect(await send({ body: `\ufeff${valid}`, headers, key: owner.key })).toMatchObject({ status: 200 })
 })
@@ -443,7 +443,7 @@ test('what needs no key that exists is not logged at info, everything else is, o
   expect(logIds().filter((id) => silent.has(id))).toEqual([])
 })
 
-test('the line of a refused request says whose key it was and what was asked for, whoever found it', async () => {
+test('the line of a rejected request has the key and the model, whichever check found it', async () => {
   const blocked = await createKey({ state: 'blocked', blockedBy: 'owner' })
   const long = 'x'.repeat(100_000)
   for (const [{ key, keyId, organizationId }, body, code, modelAsked] of [

@@ -5,7 +5,7 @@ import { createChargeKeeper } from '#gateway/charges/charge-keeper'
 import { redisOfThisFile } from '../support/redis.ts'
 import { emptyRecord, type OpenShard, openShard } from '../support/shards.ts'
 
-/** Redis may book it whenever it comes. */
+/** Redis may charge it whenever it comes. */
 const plainAnswer = { kind: 'plain', untilMs: Number.MAX_SAFE_INTEGER } as const
 const redis = await redisOfThisFile()
 const ends: (() => void)[] = []
@@ -76,7 +76,7 @@ test('the hold of a running request that Redis has lost is made again', async ()
   await vi.waitFor(async () => expect(await heldNano()).toBe('0'))
 })
 
-test('an abandoned hold is renewed no longer: its lease ends, and a sweep books what was delivered', async () => {
+test('an abandoned hold is renewed no longer: its lease ends, and a sweep charges the delivered part', async () => {
   const { keeper, shard } = await startKeeper()
   const hold = await shard.hold(5_000n)
   keeper.track({ hold, progress: () => ({ costNano: 40n, record: emptyRecord }) })
@@ -91,7 +91,7 @@ test('an abandoned hold is renewed no longer: its lease ends, and a sweep books 
   expect(await waitingCosts(shard)).toEqual([40n])
 })
 
-test('a running request dearer than can be booked keeps no other of its shard from being renewed', async () => {
+test('a running request too expensive to be charged keeps no other of its shard from being renewed', async () => {
   const { keeper, shard } = await startKeeper()
   const [dear, other] = [await shard.hold(5_000n), await shard.hold(5_000n)]
   keeper.track({ hold: dear, progress: () => ({ costNano: 10n ** 16n, record: emptyRecord }) })
@@ -102,7 +102,7 @@ test('a running request dearer than can be booked keeps no other of its shard fr
   expect(await deliveredNano(dear)).toBe(String(amountNanoMax))
 })
 
-test('leases are renewed while a Redis that has lost everything is told of thousands of charges', async () => {
+test('leases are renewed while thousands of charges are resent to a Redis that has lost everything', async () => {
   const { keeper, shard } = await startKeeper()
   const other = await openShard(redis)
   onTestFinished(other.close)
@@ -144,7 +144,7 @@ test('a request that has ended, with a charge or without one, is renewed no long
   expect(keeper.state().open).toBe(0)
 })
 
-test('a charge that cannot be sent for what it says keeps no other from being let go', async () => {
+test('a charge that cannot be sent for its content keeps no other from being freed', async () => {
   const { keeper, shard } = await startKeeper()
   await keeper.book(await chargeOf(shard, 10n ** 16n), { kind: 'streamed' })
   await keeper.book(await chargeOf(shard, 7n), { kind: 'streamed' })
@@ -167,7 +167,7 @@ test('a charge without acknowledgement in time is an error for the client, and c
   } finally {
     redis.thaw()
   }
-  // Whatever Redis had read before it froze: the plain one nets to nothing, the streamed one stands.
+  // Whatever Redis had read before it froze: the plain one nets to nothing, the streamed one remains.
   await vi.waitFor(async () => {
     const entries = (await shard.charges()).filter((entry) => entry.kind === 'charge')
     const lastOf = ({ hold }: Charge) => entries.findLast(({ requestId }) => requestId === hold.requestId)
@@ -199,7 +199,7 @@ test('at the end what Redis has not acknowledged is waited for, however long it 
   expect(await waitingCosts(shard)).toEqual([9n])
 })
 
-test('with as many kept charges as it may keep it is full, until some are posted', async () => {
+test('with as many buffered charges as it may keep it is full, until some are posted', async () => {
   const { keeper, shard } = await startKeeper()
   await keeper.book(await chargeOf(shard, 1n), plainAnswer)
   expect(keeper.isFull()).toBe(false)

@@ -118,7 +118,7 @@ test('an answer carries every header of the contract, and none of the providerâ€
   expect(headers.get('openai-organization')).toBeNull()
 })
 
-test('a stream carries them too, but for its cost, and asks whoever stands between not to keep it back', async () => {
+test('a stream carries them too, but for its cost, and asks proxies not to buffer it', async () => {
   const hello = streamed(['Hello'])
   const theirs = { 'set-cookie': 'spy=1', 'openai-organization': 'theirs', 'cache-control': 'max-age=60' }
   stack.upstream.answer(model, { ...hello, headers: { ...hello.headers, ...theirs } })
@@ -146,7 +146,7 @@ test('a stream carries them too, but for its cost, and asks whoever stands betwe
     expect(headers.get(name), name).toBeNull()
 })
 
-test('headers of a client are the gatewayâ€™s alone: none reaches a provider, and an Idempotency-Key joins nothing', async () => {
+test('headers of a client are only for the gateway: none reaches a provider, and an Idempotency-Key joins nothing', async () => {
   stack.upstream.answer(model, plain('Hello'))
   const before = stack.upstream.requestsFor(model).length
   const said = {

@@ -37,7 +37,7 @@ describe('a page of another origin', () => {
     }
   })
 
-  test('is told of no header that is none, or of too many', async () => {
+  test('learns of no header that is none, or of too many', async () => {
     for (const names of ['a;b', 'é', `${'x'.repeat(4000)},y`.repeat(2)]) {
       const { status, headers } = await preflight('/v1/models', { 'access-control-request-headers': names })
       expect(status).toBe(204)
@@ -66,7 +66,7 @@ describe('a page of another origin', () => {
     }
   })
 
-  test('that asks whether it may is not logged at info: anybody can', async () => {
+  test('preflight is not logged at info: any caller can send one', async () => {
     logged.length = 0
     await preflight('/v1/models')
     await send({ body: JSON.stringify(chat), key })
@@ -74,7 +74,7 @@ describe('a page of another origin', () => {
   })
 })
 
-test('whoever is no page gets nothing of it, and OPTIONS that ask for nothing are 405', async () => {
+test('a caller that is no page gets nothing of it, and OPTIONS that ask for nothing are 405', async () => {
   for (const sent of [{ body: JSON.stringify(chat), key }, { body: '{' }, { method: 'OPTIONS' }]) {
     const { headers } = await send(sent)
     expect(Object.keys(headers).filter((name) => name.startsWith('access-control-'))).toEqual([])

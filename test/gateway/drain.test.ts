@@ -83,7 +83,7 @@ test('a stopping gateway leaves its share of what providers allow to the others 
   await stopped
 })
 
-test('a stopping gateway waits for no connection that says nothing, nor for a request that does not arrive', async () => {
+test('a stopping gateway waits for no silent connection and for no request that does not arrive', async () => {
   const gateway = await stack.startGateway({
     GATEWAY_REQUEST_TIMEOUT_MS: '1000',
     GATEWAY_HEADERS_TIMEOUT_MS: '1000',

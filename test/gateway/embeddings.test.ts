@@ -296,7 +296,7 @@ describe('a request', () => {
     )
   })
 
-  test('keeps dimensions and fields of its own where they are taken; dropped ones are named, or refused when strict', async () => {
+  test('keeps dimensions and provider fields where they are taken; dropped ones are named, or rejected when strict', async () => {
     const fields = { input: 'a', dimensions: 3, user: 'u' }
     const withMore = { ...fields, input_type: 'query' }
     const open = await served('openai')

@@ -32,10 +32,10 @@ beforeAll(async () => {
   await settledBooks(stack, view, organizationId)
 })
 
-/** What is swept is held until then. */
+/** A swept hold remains until then. */
 const shortlyMs = 8_000
 
-/** A customer and a model, known to a gateway; all of this test alone. */
+/** A customer and a model, known to a gateway; only of this test. */
 async function served({ redisPort = stack.redis.port, requestMs = 30_000 } = {}) {
   const gateway = await stack.startGateway({
     REDIS_URL: redisUrlOf.gateway(`redis://127.0.0.1:${redisPort}`),
@@ -133,7 +133,7 @@ describe('a gateway that is killed', () => {
     expect(BigInt(tokens.input) * inputNano + BigInt(tokens.output) * outputNano).toBe(recorded)
   })
 
-  test('after the charge was booked and before the last byte leaves that charge as it is, once', async () => {
+  test('after the charge was posted and before the last byte leaves that charge as it is, once', async () => {
     const gate = await gateOfThisTest(stack.redis.port)
     const { gateway, model, key, organizationId } = await served({ redisPort: gate.port })
     const goOn = pauseAnswers(model)
@@ -156,7 +156,7 @@ describe('a gateway that is killed', () => {
   })
 })
 
-test('a frozen gateway that wakes after its hold was swept books the difference, once', async () => {
+test('a frozen gateway that wakes after its hold was swept charges the difference, once', async () => {
   const { gateway, model, key, organizationId } = await served()
   const goOn = pauseAnswers(model)
   const stream = await openStream(gateway, key, model)

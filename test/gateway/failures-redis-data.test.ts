@@ -69,7 +69,7 @@ test.for(['is emptied', 'comes back empty'] as const)(
   },
 )
 
-test('Redis loses charges that Postgres has not got: every one is sent again and booked once', async () => {
+test('Redis loses charges that Postgres has not got: every one is sent again and posted once', async () => {
   const customers = await Promise.all(Array.from({ length: 5 }, served))
   await worker.kill()
   const charged = await Promise.all(
@@ -92,7 +92,7 @@ test('Redis loses charges that Postgres has not got: every one is sent again and
   expect(await readMetric(gateway, 'charges_resent_total')).toBeGreaterThanOrEqual(resentBefore + 20)
 })
 
-test('Redis is emptied before and after a charge is booked in it: it is posted as the client was told, and its gateway can stop', async () => {
+test('Redis is emptied before and after a charge is added: it is posted as the client saw it, and its gateway can stop', async () => {
   const stopping = await stack.startGateway()
   const { model, key, organizationId } = await served()
   await untilServed(stopping, key, model)
@@ -172,7 +172,7 @@ test.for([
   },
 )
 
-test('a Redis that throws data away once it is full, or keeps no file, is told in the metrics, and once in the log', async () => {
+test('a Redis that throws data away once it is full, or keeps no file, is in the metrics, and once in the log', async () => {
   const lines: string[] = []
   const told = await stack.startGateway({}, (line) => void lines.push(line))
   const set = (name: string, value: string) => view.ask((redis) => redis.config('SET', name, value))

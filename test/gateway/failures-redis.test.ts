@@ -28,7 +28,7 @@ beforeAll(async () => {
   await settledBooks(stack, view, organizationId)
 })
 
-/** A customer and a model of this test alone, known to a gateway. */
+/** A customer and a model of only this test, known to a gateway. */
 async function served(by = gateway) {
   const model = await stack.createModel()
   const customer = await stack.createCustomer()
@@ -78,7 +78,7 @@ test('Redis killed in the middle of a stream: the stream goes on, is charged onc
   expect(await view.epochNonce(organizationId)).not.toBe(epoch)
 })
 
-test('Redis killed while it should book a charge: the last byte waits for the next run, and is charged once', async () => {
+test('Redis killed while it adds a charge: the last byte waits for the next run, and is charged once', async () => {
   const { model, key, organizationId } = await served()
   const goOn = pauseAnswers(model)
   const stream = await openStream(gateway, key, model)
@@ -92,7 +92,7 @@ test('Redis killed while it should book a charge: the last byte waits for the ne
   expect(booked).toMatchObject({ costNano: wholeCost, chargeRows: 1 })
 })
 
-test('a charge that was booked while its acknowledgement was lost is charged once', async () => {
+test('a charge that was added while its acknowledgement was lost is charged once', async () => {
   const gate = await gateOfThisTest(stack.redis.port)
   const own = await stack.startGateway({ REDIS_URL: redisUrlOf.gateway(`redis://127.0.0.1:${gate.port}`) })
   const { model, key, organizationId } = await served(own)
@@ -110,7 +110,7 @@ test('a charge that was booked while its acknowledgement was lost is charged onc
   expect(booked).toMatchObject({ costNano: wholeCost, chargeRows: 1 })
 })
 
-test('a plain answer whose charge was booked unseen for 5 s is a 503, and the charge is corrected to 0', async () => {
+test('a non-streaming answer whose charge was added unseen for 5 s is a 503, and the charge is corrected to 0', async () => {
   const gate = await gateOfThisTest(stack.redis.port)
   const own = await stack.startGateway({ REDIS_URL: redisUrlOf.gateway(`redis://127.0.0.1:${gate.port}`) })
   const { model, key, organizationId } = await served(own)
@@ -140,7 +140,7 @@ test('a plain answer whose charge was booked unseen for 5 s is a 503, and the ch
   )
 })
 
-test('Redis frozen at the last byte: a stream is told within 5 s and charged when Redis is back, a plain answer is a 503 and free', async () => {
+test('Redis frozen at the last byte: a stream ends with an error within 5 s and is charged later, a non-streaming answer is a 503 and free', async () => {
   const [one, other] = [await served(), await served()]
   const goOn = [one, other].map(({ model }) => pauseAnswers(model))
   const stream = await openStream(gateway, one.key, one.model)
@@ -176,7 +176,7 @@ test('an admission whose reply came too late is released at once and charges not
   expect(booked).toMatchObject({ costNano: 0n, record: { outcome: 'never_started' } })
 })
 
-test('while Redis is silent a refused request leaves nothing behind that would have to be taken back', async () => {
+test('while Redis is silent a rejected request leaves nothing behind to take back', async () => {
   const { model, key } = await served()
   const ask = async () => expect((await post(gateway, key, { model, messages })).status).toBe(503)
   stack.redis.freeze()

@@ -36,7 +36,7 @@ beforeAll(async () => {
 
 type Asked = (typeof stack.upstream.requests)[number]
 
-/** Numbers that depend on the request alone, so that a counterexample is one again. */
+/** Numbers that depend only on the request, so that a counterexample is one again. */
 function drawsOf({ bodyText }: Asked): (max: number) => number {
   const digest = createHash('sha256').update(bodyText).digest()
   let at = 0

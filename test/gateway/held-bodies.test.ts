@@ -46,7 +46,7 @@ test.each([
   expect(answered).not.toHaveBeenCalled()
 })
 
-test('a body that says that it is too large is refused before any of it has come', async () => {
+test('a body that announces too large a size is rejected before any of it has come', async () => {
   expect(await readStatus(await begin(owner.key, `content-length: ${32 * mebibyte + 1}`, ''))).toBe(413)
 })
 

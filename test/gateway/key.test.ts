@@ -68,7 +68,7 @@ test('the official SDK reads what a key may do and has used; asking uses nothing
   expect((await read()).rpm).toMatchObject({ used: 1 })
 })
 
-test('what a running request holds is told apart from what is used', async () => {
+test('the amount that a running request holds is shown apart from the amount used', async () => {
   const { key, read } = await known({ readBalance: true, balanceNano: 50_000_000_000n })
   const slow = await stack.createModel()
   await untilServed(gateway, key, slow)

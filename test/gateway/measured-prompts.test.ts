@@ -74,7 +74,7 @@ describe('a prompt whose bytes do not fit is measured', () => {
     expect(await statusOf(seeing, ask(many))).toBe('402 request_exceeds_balance')
   })
 
-  test('and what nobody can measure is refused: a file of the provider’s', async () => {
+  test('and content that cannot be measured is rejected: a file of the provider’s', async () => {
     const customer = await served('gpt-4o')
     const file = { type: 'file', file: { file_id: 'file-1' } }
     expect(await statusOf(customer, ask([file]))).toBe('402 request_exceeds_balance')

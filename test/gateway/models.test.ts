@@ -72,7 +72,7 @@ describe('the official SDK', () => {
     expect((await client.models.retrieve(embedding)).id).toBe(embedding)
   })
 
-  test('is told that a model is not found which is not there, closed to it, or not on its key’s list', async () => {
+  test('gets model_not_found for one that does not exist, is closed to it, or is not on its key’s list', async () => {
     await expect(client.models.retrieve('test/none')).rejects.toThrow(OpenAI.NotFoundError)
     await expect(client.models.retrieve(closed)).rejects.toThrow(OpenAI.NotFoundError)
     const { key } = await knownKey({ allowedModels: ['deep/*'] })

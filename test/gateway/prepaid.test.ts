@@ -60,7 +60,7 @@ describe('a request that names its limit', () => {
     expect([affordable.status, affordable.headers.get('x-gateway-output-limit')]).toEqual([200, null])
   })
 
-  test("beyond a key's daily budget shuts nobody out: not another key of the organization either", async () => {
+  test("beyond a key's daily budget shuts no other key out, not even one of the organization", async () => {
     const { model, customer } = await startCustomer({ dailyBudgetNano: nanoRub(rub / 100n) })
     const refused = await post(gateway, customer.key, { model, messages, max_tokens: 15_600 })
     expect(refused.status).toBe(402)

@@ -126,7 +126,7 @@ describe('every way in which a provider can break has its own name', () => {
     expect((await call(model, limits).ended).end).toBe(fault)
   })
 
-  test('nobody listens', async () => {
+  test('no server listens', async () => {
     const gone = await startUpstream()
     await gone.stop()
     expect((await call('x', {}, { url: `${gone.url}/chat/completions` }).ended).end).toBe('connect_refused')

@@ -38,7 +38,7 @@ async function modelAtProvider(): Promise<string> {
 }
 
 test.each([true, false])(
-  'the credential of a provider is never shown, however short, whoever quotes it (stream: %s)',
+  'the credential of a provider is never shown, however short, wherever it is quoted (stream: %s)',
   async (stream) => {
     const model = await modelAtProvider()
     const { key } = await stack.createCustomer()
@@ -60,7 +60,7 @@ test.each([true, false])(
   },
 )
 
-test('a provider cannot replace Host, nor what tells where a request ends', async () => {
+test('a provider cannot replace Host or the headers that mark where a request ends', async () => {
   const model = await modelAtProvider()
   const { key } = await stack.createCustomer()
   await untilServed(gateway, key, model)

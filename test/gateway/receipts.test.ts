@@ -54,7 +54,7 @@ async function untilThere(id: string, key: string): Promise<Answer> {
 }
 
 describe('a receipt', () => {
-  test('is had by the official SDK within a second of the answer, and its cost is that of the header', async () => {
+  test('is available in the official SDK within a second of the answer, and its cost is that of the header', async () => {
     const { key, keyId, model } = await served()
     const client = new OpenAI({ baseURL: gateway.baseUrl, apiKey: key, maxRetries: 0 })
     const {
@@ -91,7 +91,7 @@ describe('a receipt', () => {
     expect(Math.abs(Date.parse(String(receipt.created_at)) - Date.now())).toBeLessThan(10_000)
   })
 
-  test('says which attempts failed and why, what ran instead and what was dropped', async () => {
+  test('shows which attempts failed and why, what ran instead and what was dropped', async () => {
     const parameters = { drop: ['seed'], rename: {}, defaults: {} }
     const spare = await stack.createModel({ outputNano: 60_000n, parameters })
     const { key, model } = await served({ fallbacks: [spare], parameters })

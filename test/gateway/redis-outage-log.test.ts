@@ -6,7 +6,7 @@ const { key } = await createKey()
 /** Asks Redis and charges nothing: a gateway that has charges does not stop without Redis. */
 const look = async () => (await send({ method: 'GET', path: '/v1/key', key })).status
 const away = 'Redis is unavailable: requests get a 503 until it answers'
-/** What is warned of but the settings of this Redis, which has no file. */
+/** Warnings except those of the settings of this Redis, which has no file. */
 const outages = () => warned.filter((words) => !words.includes('append-only file'))
 
 async function beRefused(): Promise<void> {

@@ -249,7 +249,7 @@ describe('a limit', () => {
     expectShape(tooLarge)
   })
 
-  test('daily budget: spent is 429 daily_budget_exceeded until midnight in Moscow, and SDKs are told not to retry', async () => {
+  test('daily budget: spent is 429 daily_budget_exceeded until midnight in Moscow, and SDKs do not retry', async () => {
     const { key, model } = await served({ dailyBudgetNano: nanoRub(1_600_000n) }, { contextLength: 100 })
     stack.upstream.answer(model, usageAnswer(100, 20)) // 100 × 10,000 + 20 × 30,000: all that was held
     expect((await post(gateway, key, { model, messages, max_tokens: 20 })).status).toBe(200)
@@ -283,7 +283,7 @@ describe('a limit', () => {
     }
   })
 
-  test('the caller’s own cap: dearer than x-gateway-max-cost-rub is 402 before anybody is called', async () => {
+  test('the caller’s own cap: more expensive than x-gateway-max-cost-rub is 402 before any provider is called', async () => {
     const { key, model } = await served()
     const answer = await ask(key, { model }, { 'x-gateway-max-cost-rub': '0.000001' })
     expect(answer).toMatchObject({ status: 402, error: { code: 'request_exceeds_max_cost' } })
@@ -326,7 +326,7 @@ describe('a limit', () => {
     expect(stack.upstream.requestsFor(model)).toHaveLength(1)
   })
 
-  test('the caller’s own cap keeps a dearer fallback from standing in', async () => {
+  test('the caller’s own cap keeps a more expensive fallback from standing in', async () => {
     const fallback = await stack.createModel({ outputNano: 30_000_000n })
     const { key, model } = await served({}, { fallbacks: [fallback] })
     await untilServed(gateway, key, fallback)
@@ -366,7 +366,7 @@ describe('a limit', () => {
 })
 
 describe('a model', () => {
-  test('that does not exist is 404 model_not_found; with a wrong key that is not even said', async () => {
+  test('that does not exist is 404 model_not_found; with a wrong key it is 401', async () => {
     const { key } = await served()
     const answer = await ask(key, { model: 'test/nothing' })
     expect(answer).toMatchObject({ status: 404, error: { code: 'model_not_found', param: 'model' } })

@@ -128,7 +128,7 @@ describe('a backend that fails', () => {
 })
 
 describe('a provider that asks to be left alone', () => {
-  test('is, and the client is told the smallest hint without an attempt', async () => {
+  test('is, and the client gets the smallest hint without an attempt', async () => {
     const model = await served({ a: { priority: 0 }, b: { priority: 1 } }, { attempts: 2 })
     const [a, b] = [await placeOf(model, 'a'), await placeOf(model, 'b')]
     upstream.answer(a, { ...refusal(429, 'slow down'), headers: { 'retry-after': '20' } })
@@ -262,7 +262,7 @@ test('of two equal backends the one that hangs gets little', async () => {
   left.abort()
 })
 
-test('a backend with weight 0 is never tried: not before a later priority, nor when nothing else answers', async () => {
+test('a backend with weight 0 is never tried: not before a later priority and not when nothing else answers', async () => {
   const model = await served({ drained: { weight: 0 }, live: { priority: 1 } }, { attempts: 2 })
   const [drained, live] = [await placeOf(model, 'drained'), await placeOf(model, 'live')]
   expect(await ask(model)).toMatchObject({ status: 200, attempts: 1 })
@@ -299,5 +299,5 @@ test('a client that waited in vain gets the time that was asked for', async () =
   const asked = [307, 311, 313, 317, 331, 333]
   const told = asked.map(async (ms) => (await ask(model, { 'x-gateway-timeout-ms': String(ms) })).text)
   for (const [n, text] of (await Promise.all(told)).entries())
-    expect(text).toContain(`did not answer within ${asked[n]} ms (1 attempt)`)
+    expect(text).toContain(`did not respond within ${asked[n]} ms (1 attempt)`)
 })

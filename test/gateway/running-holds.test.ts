@@ -46,7 +46,7 @@ async function endWhole({ streams, goOn, organizationId }: Running) {
   for (const { requestId } of streams) expect(books.get(requestId)).toMatchObject({ costNano: wholeCost })
 }
 
-test('a gateway that is cut off from Redis beyond its leases keeps its holds: nobody spends what its streams may cost', async () => {
+test('a gateway that is cut off from Redis beyond its leases keeps its holds: no request spends what its streams may cost', async () => {
   const running = await startStreams()
   const { gate, model, key, organizationId } = running
   const healthy = await stack.startGateway()

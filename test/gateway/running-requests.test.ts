@@ -119,7 +119,7 @@ describe('a stream goes on to its end, and is paid once as it began, whose', () 
   })
 })
 
-test('a fallback stands in at the price that it had when the request was admitted', async () => {
+test('a fallback runs at the price that it had when the request was admitted', async () => {
   const other = await stack.createModel({ inputNano, outputNano })
   const model = await stack.createModel({ inputNano, outputNano, fallbacks: [other] })
   const customer = await stack.createCustomer()

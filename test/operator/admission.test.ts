@@ -95,7 +95,7 @@ describe('a namespace charges only the organization that its label names', () =>
     expect(await create(cluster, 'ApiKey', release, { labels: mirrorLabels })).toContain('denied request')
     const elsewhere = await cluster.createNamespace()
     const wouldBe = object('ApiKey', { labels: mirrorLabels })
-    // RBAC keeps it from there too: this is the policy alone.
+    // RBAC keeps it from there too: this is only the policy.
     const admin = await cluster.addUser(deployed.operator, ['system:masters'])
     expect(await ask(admin, 'POST', collectionOf('ApiKey', elsewhere), wouldBe)).toContain('may not use')
   })
@@ -142,7 +142,7 @@ describe('a namespace offers only the models that its annotation names', () => {
     )
   })
 
-  test('that of the release offers all, unless said otherwise; mirrors are as the cabinet has them', async () => {
+  test('that of the release offers all by default; mirrors are as the cabinet has them', async () => {
     expect(await offer(release, 'openai/gpt-4o')).toBe(201)
     await letOffer(release, 'acme/*')
     try {
@@ -167,7 +167,7 @@ describe('a namespace offers only the models that its annotation names', () => {
   })
 })
 
-describe('mirrors are written by the operator alone', () => {
+describe('mirrors are written only by the operator', () => {
   const mirrors = "'model-gateway-mirrors'"
   const label = 'only the operator may set the label modelgateway.dev/managed-by=cabinet'
   const there = 'this object is a read-only mirror of the cabinet: make the change in the cabinet'

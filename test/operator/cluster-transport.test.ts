@@ -141,7 +141,7 @@ test('a connection that never comes about costs a request its limit, and an end 
   await expectSoonUnavailable(transport.send({ ...call, signal }))
 })
 
-test('a line is whole, wherever its bytes were cut, and what has no end of line was never said', async () => {
+test('a line is whole, wherever its bytes were cut, and an unfinished line is dropped', async () => {
   const bytes = Buffer.from('ключ\n\n€\nhalf a li')
   const server = await scriptedApiServerOfThisTest((_url, response) => {
     const next = (at: number) => {

@@ -8,7 +8,7 @@ const { cluster, pool, gateway, team, gatewayStatus, createReady, secretOf, unti
 const hourMs = 3_600_000
 
 describe('rotation by time', () => {
-  test('is told in the status, comes when its time has come, and leaves the API key before it alive for the grace', async () => {
+  test('is in the status, comes when its time has come, and leaves the API key before it alive for the grace', async () => {
     const { name, text, keyId } = await createReady({ rotation: { interval: '10h', gracePeriod: '1h' } })
     const { lastRotated = '', nextRotation = '' } = statusOf(await team.find(name)).rotation ?? {}
     const leftMs = Date.parse(nextRotation) - Date.parse(lastRotated)

@@ -59,7 +59,7 @@ test('from kubectl apply to 200 and from kubectl delete to 401 at every gateway:
 }, 180_000)
 
 test.skipIf(isSlowRun)(
-  'kubectl wait --for=condition=Ready never lies: the first request after it is served by every gateway',
+  'kubectl wait --for=condition=Ready is reliable: the first request after it is served by every gateway',
   async () => {
     const { namespace, organization } = team
     for (let tries = 0; tries < 10; tries++) {

@@ -118,7 +118,7 @@ test('an ApiKey that the operator may not ask for is not known to be gone, and i
   await after.stop()
 }, 60_000)
 
-/** What is made while an operator runs that looks after every namespace; it is gone by then. */
+/** Objects made while an operator runs that watches every namespace; it is gone by then. */
 async function whileAllCount<Made>(make: () => Promise<Made>): Promise<Made> {
   const operator = await startOperator({})
   const made = await make()

@@ -33,7 +33,7 @@ const prices = { inputNano: 10_000n, outputNano: 30_000n }
 /** 10 tokens in and 5 out, as the provider reports. */
 const costNano = 10n * prices.inputNano + 5n * prices.outputNano
 
-describe.skipIf(folder === undefined)('beside the release before, on the schema of today', () => {
+describe.skipIf(folder === undefined)('next to the previous release, on the schema of today', () => {
   // One story, as a roll-out and a roll-back go: each test goes on where the one before it has left the processes.
   let gateways: readonly [old: Process, today: Process]
   let load: ReturnType<typeof startLoad>

@@ -19,7 +19,7 @@ const messages = [
   { role: 'user' as const, content: 'One two three' },
 ]
 
-test('echo says the last user message, and counts', async () => {
+test('echo repeats the last user message, and counts', async () => {
   const answer = await client.chat.completions.create({ model: 'echo', messages })
   expect(answer.choices[0]).toMatchObject({ message: { content: 'One two three' }, finish_reason: 'stop' })
   expect(answer.usage).toEqual({ prompt_tokens: 5, completion_tokens: 3, total_tokens: 8 })
@@ -44,7 +44,7 @@ test('echo streams, with usage when asked, and keeps to the limit', async () => 
   })
 })
 
-test('slow says 20 tokens a second', async () => {
+test('slow sends 20 tokens a second', async () => {
   const startedAtMs = performance.now()
   const stream = await client.chat.completions.create({
     model: 'slow',
@@ -115,7 +115,7 @@ test('calls of custom tools may be in the history, as SDKs send an answer back',
   expect(answer.choices[0]?.message.content).toBe('One two three')
 })
 
-test('as a process it listens where it is told, and ends when its last answer has', async () => {
+test('as a process it listens at its configured address, and ends when its last answer has', async () => {
   const child = launch('standalone/demo-provider/main.ts', {
     DEMO_PROVIDER_HOST: '127.0.0.9',
     DEMO_PROVIDER_PORT: '0',

@@ -8,7 +8,7 @@ import { findFreePort } from '#standalone/port'
 import { pepper } from '../support/customer.ts'
 import { folderOfThisTest } from '../support/folder.ts'
 
-test('while the database is away that is said once, and a bad document once', async () => {
+test('while the database is down that is printed once, and a bad document once', async () => {
   const folder = folderOfThisTest('follow')
   writeFileSync(join(folder, 'bad.yaml'), 'kind: [')
   const pool = createPool({

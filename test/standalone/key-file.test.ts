@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { findKeptKey, forgetKey, keepKey } from '#standalone/keys/key-file'
 import { folderOfThisTest } from '../support/folder.ts'
 
-test('each kept secret has a file of its own, whatever the names, and there is no other file', () => {
+test('each kept secret has its own file, whatever the names, and there is no other file', () => {
   const dataDir = folderOfThisTest('keys')
   const names = ['ci.new', 'ci', 'a'.repeat(253)]
   for (const name of names) keepKey(dataDir, name, `value of ${name}`)

@@ -29,7 +29,7 @@ async function mailboxOfThisTest() {
   }
 }
 
-test('npm start shows each letter on its page, as JSON and in a line with its link, to this machine alone', async () => {
+test('npm start shows each email on its page, as JSON and in a line with its link, only to this machine', async () => {
   const database = await createDatabase({ template: 'template0' })
   onTestFinished(() => database[Symbol.asyncDispose]())
   const system = await startStandalone({ DATA_DIR: folderOfThisTest('mailbox'), DATABASE_URL: database.url })
@@ -46,7 +46,7 @@ test('npm start shows each letter on its page, as JSON and in a line with its li
       locale: 'ru',
     }),
   ).finally(() => pool.end())
-  const line = `Letter to anna@example.com: Подтвердите адрес электронной почты → ${link}`
+  const line = `Email to anna@example.com: Подтвердите адрес электронной почты → ${link}`
   await vi.waitFor(() => expect(system.said()).toContain(line))
   expect(await (await fetch(`${system.mailCatcherUrl}.json`)).json()).toMatchObject([
     { to: 'anna@example.com', subject: 'Подтвердите адрес электронной почты', links: [link] },
@@ -67,7 +67,7 @@ test('a cabinet that was not started by npm start has no mailbox', async () => {
     expect((await fetch(new URL(path, web.baseUrl))).status).toBe(404)
 })
 
-test('the mailbox keeps the last hundred letters, the newest first', async () => {
+test('the mailbox keeps the last hundred emails, the newest first', async () => {
   const { smtpUrl, letters } = await mailboxOfThisTest()
   const transport = createTransport({ ...addressOf(smtpUrl), pool: true, maxConnections: 1 })
   onTestFinished(() => transport.close())
@@ -83,7 +83,7 @@ test('the mailbox keeps the last hundred letters, the newest first', async () =>
   expect([subjects[0], subjects[99]]).toEqual(['Letter 102', 'Letter 3'])
 })
 
-test('whatever a letter holds, it is one line of a terminal and runs nothing in a browser', async () => {
+test('whatever an email holds, it is one line of a terminal and runs nothing in a browser', async () => {
   const { smtpUrl, lines, page } = await mailboxOfThisTest()
   await createTransport(addressOf(smtpUrl)).sendMail({
     from: 'a@example.com',
@@ -96,7 +96,7 @@ test('whatever a letter holds, it is one line of a terminal and runs nothing in 
   expect(page()).not.toMatch(/<script|<img|"onmouseover/)
 })
 
-test('a letter that is too large or cannot be read is refused, and the next one is taken', async () => {
+test('an email that is too large or cannot be read is rejected, and the next one is taken', async () => {
   const { smtpUrl, letters } = await mailboxOfThisTest()
   const transport = createTransport({ ...addressOf(smtpUrl), logger: false })
   const envelope = { from: 'a@example.com', to: 'b@example.com' }

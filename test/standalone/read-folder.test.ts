@@ -6,7 +6,7 @@ import { folderOfThisTest } from '../support/folder.ts'
 
 const filesMax = 10_000
 
-test('a file beyond the most that are read is told, and may be about anything: nothing is removed for it', async () => {
+test('a file beyond the most that are read is reported, and may be about anything: nothing is removed for it', async () => {
   const folder = folderOfThisTest('many-files')
   const document = (name: string) =>
     `apiVersion: v1\nkind: Secret\nmetadata: {name: ${name}}\nstringData: {key: x}\n`

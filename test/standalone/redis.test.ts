@@ -22,7 +22,7 @@ test('what was written survives stop and start', async () => {
   expect(await client.config('GET', 'maxmemory-policy')).toEqual(['maxmemory-policy', 'noeviction'])
 })
 
-test('a busy port is said, with the port', async () => {
+test('a busy port is reported, with the port', async () => {
   const first = await startRedis({ appendonly: 'no' })
   onTestFinished(() => first[Symbol.asyncDispose]())
   await expect(startRedis({ appendonly: 'no', port: first.port })).rejects.toThrow(

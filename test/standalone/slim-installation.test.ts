@@ -107,7 +107,7 @@ test('commands run without development and optional packages', async () => {
   expect(stdout).toBe('The schema is up to date.\n')
 })
 
-test('npm start says in a sentence that its Postgres is missing, and what to do', async () => {
+test('npm start reports in a sentence that its Postgres is missing, and what to do', async () => {
   const child = launch(join(folder, 'standalone/main.ts'), { ...within, DATA_DIR: join(folder, 'data') })
   const ended = once(child, 'exit')
   let said = ''

@@ -215,7 +215,7 @@ function plainAddress(hex: string): string {
   return Buffer.from(hex, 'hex').reverse().join('.')
 }
 
-test('reset leaves a folder alone that npm start did not make', async () => {
+test('reset does not touch a folder that npm start did not make', async () => {
   const child = launch('standalone/reset.ts', { DATA_DIR: folderOfThisTest('not-ours') })
   expect(await once(child, 'exit')).toEqual([1, null])
 })

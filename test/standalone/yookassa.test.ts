@@ -785,7 +785,7 @@ describe('its file', () => {
 })
 
 describe('as a process', () => {
-  test('it says where it is, takes its settings from the environment and stops when it is told', async () => {
+  test('it prints its address, takes its settings from the environment and stops on SIGTERM', async () => {
     const child = launch('standalone/yookassa/main.ts', {
       TEST_PAYMENTS_PORT: '0',
       TEST_PAYMENTS_SHOP_ID: testShop.shopId,

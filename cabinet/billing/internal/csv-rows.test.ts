@@ -30,7 +30,7 @@ test('an export reads a piece only when the one before it has been taken', async
   expect(readCount).toBe(2)
 })
 
-test('an outage is told before the first row, and breaks an export off after it', async () => {
+test('an outage before the first row is an error response, and after it breaks the export off', async () => {
   const fail = () => Promise.reject(new Error('away'))
   await expect(csvRows(head, cells, fail)).rejects.toThrow('away')
   const rows = await csvRows(head, cells, (position: number | undefined) =>

@@ -42,7 +42,7 @@ test('a key that nothing limits would be refused by nothing', () => {
   expect(refusing({ live: undefined })).toEqual([])
 })
 
-test('money that is spent, and money that running requests hold, are told apart as the gateway does', () => {
+test('money that is spent, and money that running requests hold, are distinguished as the gateway does', () => {
   expect(refusing(withBalance({ pendingNano: 5_000_000_000n }))).toEqual(['balance: insufficient_balance'])
   expect(refusing(withBalance({ heldNano: 5_000_000_000n }))).toEqual(['balance: balance_reserved'])
   expect(refusing(withBalance({ heldNano: 4_999_999_999n }))).toEqual([])
@@ -65,7 +65,7 @@ test('an end, a block and a model that is not allowed are refused in the gateway
   expect(refusing({ key: { ...key, blockedBy: [] }, model: 'a/c', nowMs: nowMs - 1 })).toEqual([])
 })
 
-test('a minute that is full refuses, and says when it is empty', () => {
+test('a full minute rejects requests, and has the time at which it is empty', () => {
   const full = { limit: 10, used: 12, remaining: 0, resetMs: 30_000 }
   const changed = { live: { ...live, limits: { rpm: rate, tpm: full } } }
   expect(refusing(changed)).toEqual(['tpm: rate_limit_exceeded'])
@@ -78,7 +78,7 @@ test('a minute that is full refuses, and says when it is empty', () => {
   })
 })
 
-test('without Redis the day is what is booked, and ends at midnight in Moscow', () => {
+test('without Redis the day is the posted amount, and ends at midnight in Moscow', () => {
   const key = { limits: { ...unlimited, dailyBudgetNano: nanoRub(9_000_000_000n) }, blockedBy: [] }
   const booked = { balance: nanoRub(-1n), spentToday: nanoRub(4_000_000_000n) }
   const limits = effectiveLimits({ ...facts, live: undefined, key, booked })

@@ -35,7 +35,7 @@ test('pauses double up to an hour, differ by a quarter either way, and end after
   expect(pauseOf({ attempts: 50, ageMs: 2.99 * dayMs })).toBeUndefined()
 })
 
-test('only what is said of a connection or a login is said of the mail server', () => {
+test('only errors of a connection or a login count against the mail server', () => {
   expect([{ code: 'ECONNECTION' }, { code: 'EAUTH' }, { code: 'EABORT' }, refused].map(isServerAway)).toEqual(
     [true, true, true, false],
   )

@@ -36,7 +36,7 @@ const all = letters.flatMap((content) =>
 const linksOf = (vars: LetterContent['vars']) =>
   Object.values<string | null>(vars).flatMap((value) => (value?.startsWith('https:') ? [value] : []))
 
-test('each kind is written in each language, its links on lines of their own and escaped in HTML', () => {
+test('each kind is written in each language, its links on separate lines and escaped in HTML', () => {
   expect(letters.map(({ kind }) => kind)).toEqual(letterKinds)
   for (const { content, locale, subject, text, html } of all) {
     expect(letterContentSchema.parse(content)).toEqual(content)
@@ -58,7 +58,7 @@ test('times are in Moscow time', () => {
   expect(en?.text).toContain('23 November 2026 at 00:05 Moscow time')
 })
 
-test('money is told to the kopeck, as each language writes it', () => {
+test('money is written to the kopeck, as in each language', () => {
   const [ru, en] = all.filter(({ content }) => content.kind === 'low_balance')
   expect(ru?.text).toContain('−1\u00a0234\u00a0567,89\u00a0₽')
   expect(ru?.subject).toBe('Баланс организации a&b ниже 500,00\u00a0₽')
@@ -70,7 +70,7 @@ test('a link that is none, or that a browser would run, is not written', () => {
     expect(letterContentSchema.safeParse({ kind: 'verify_email', vars: { link: bad } }).success).toBe(false)
 })
 
-test('each reason of the provider has words of its own, and an unknown one the general ones', () => {
+test('each reason of the provider has its own text, and an unknown one the general text', () => {
   const wordsOf = (reason: string | null) =>
     (['ru', 'en'] as const).map(
       (locale) =>
@@ -84,7 +84,7 @@ test('each reason of the provider has words of its own, and an unknown one the g
   for (const index of [0, 1]) expect(new Set(all.map((each) => each[index])).size).toBe(21)
 })
 
-test('a letter about a balance that is used up says that the keys do not work', () => {
+test('an email about a used up balance states that the keys do not work', () => {
   const textOf = (balance: string) =>
     writeLetter(
       { kind: 'payment_credited', vars: { organization: 'a', amount: '1', welcome: null, balance } },

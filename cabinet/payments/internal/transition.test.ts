@@ -94,7 +94,7 @@ test('a payment is topped up when it is first seen to have succeeded, and never 
   })
 })
 
-test('a payment that has succeeded and is not paid is put aside, and of one that was booked nothing changes', () => {
+test('a payment that has succeeded and is not paid is put aside, and nothing of a posted one changes', () => {
   const unpaid = fetched({ isPaid: false })
   expect(transition(known('pending'), unpaid, shop)).toMatchObject({ difference: { kind: 'status' } })
   expect(transition(known('succeeded'), unpaid, shop)).toMatchObject({ status: 'succeeded', topUp: false })
@@ -105,7 +105,7 @@ test('a payment that we gave up before it was made is topped up all the same', (
   expect(transition(never, fetched(), shop)).toMatchObject({ status: 'succeeded', topUp: true })
 })
 
-test('each refund is booked once, and the status follows their sum', () => {
+test('each refund is posted once, and the status follows their sum', () => {
   const part = transition(known('succeeded'), fetched({}, [refundOf('a', 40n)]), shop)
   expect(part).toMatchObject({
     status: 'partially_refunded',

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import type { Throttles } from '../../api/throttles.ts'
 import { passwordAttempts, workAfter } from './attempts.ts'
 
-/** Counts for ever, and lets no one wait. */
+/** Counts forever, and lets no one wait. */
 function countingThrottles(): Throttles & { readonly counts: Map<string, number> } {
   const counts = new Map<string, number>()
   const add = (caller: string, more: number) => {
@@ -19,7 +19,7 @@ function countingThrottles(): Throttles & { readonly counts: Map<string, number>
   }
 }
 
-test('an address is counted as one, in whatever letters the database takes for the same', async () => {
+test('addresses that the database takes for the same are counted as one', async () => {
   const throttles = countingThrottles()
   const attempts = passwordAttempts(throttles)
   for (const email of [
@@ -53,7 +53,7 @@ test('tries without the work that they need make nothing harder for others', asy
   expect([...throttles.counts.values()]).toEqual([6])
 })
 
-test('tries from one place leave those of another alone', async () => {
+test('tries from one place do not count for another', async () => {
   const throttles = countingThrottles()
   const attempts = passwordAttempts(throttles)
   await attempts.begin('a@x.ru', { known: undefined, work: 0 })

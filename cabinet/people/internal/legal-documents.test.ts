@@ -12,7 +12,7 @@ test('who registers agrees to the newest of each', () => {
     expect(currentDocuments(locale).map(({ kind }) => kind)).toEqual(['offer', 'personal_data'])
 })
 
-test('a document that somebody may have agreed to is never changed: a new text is a new file', () => {
+test('a document that users may have agreed to is never changed: a new text is a new file', () => {
   expect(
     Object.fromEntries(legalDocuments.map((one) => [`${one.kind} ${one.version} ${one.locale}`, one.sha256])),
   ).toEqual(published)

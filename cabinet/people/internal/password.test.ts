@@ -40,7 +40,7 @@ test('three are hashed at once, 16 wait, and the next strangers are turned away'
   expect(answers.filter((answer) => answer === 'busy')).toHaveLength(4)
 })
 
-test('whoever is known or has proven work goes before strangers, however many of these wait', async () => {
+test('a known caller or one with a proof of work goes before strangers, however many of these wait', async () => {
   const order: string[] = []
   const lanes = [
     ...Array.from({ length: 19 }, () => 'open' as const),

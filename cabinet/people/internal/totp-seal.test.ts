@@ -3,7 +3,7 @@ import { openTotpSecret, sealTotpSecret } from './totp-seal.ts'
 
 const [one, other] = [Buffer.alloc(32, 1), Buffer.alloc(32, 2)]
 
-test('a sealed secret opens for its user and with its key alone, wherever in the list that is', () => {
+test('an encrypted secret opens for its user and only with its key, wherever in the list that is', () => {
   const sealed = sealTotpSecret('SECRET', 'anna', [one])
   expect(openTotpSecret(sealed, 'anna', [one])).toBe('SECRET')
   expect(openTotpSecret(sealed, 'anna', [other, one])).toBe('SECRET')

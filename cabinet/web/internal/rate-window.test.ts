@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { createRateWindow } from './rate-window.ts'
 
-test('one caller’s limit is nobody else’s, and the wait ends with the window', () => {
+test('each caller has a separate limit, and the wait ends with the window', () => {
   let nowMs = 60_000
   const { count } = createRateWindow(2, 1000, () => nowMs)
   expect([count('a'), count('a'), count('b')]).toEqual([0, 0, 0])

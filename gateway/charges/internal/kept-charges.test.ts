@@ -76,7 +76,7 @@ describe('a buffered charge', () => {
     expect(process.threadCpuUsage(before).user / 1000).toBeLessThan(1_500) // 0.1 s; all of them each time: 4 s
   })
 
-  test('acknowledged after the news that it is posted is freed at once', () => {
+  test('acknowledged after the update that it is posted is freed at once', () => {
     const kept = createKeptCharges()
     const charge = chargeOf('a')
     kept.keep(charge, 1000)
@@ -85,7 +85,7 @@ describe('a buffered charge', () => {
     expect(kept.size).toBe(0)
   })
 
-  test('that was booked may be booked for ever, also where nothing remembers that it was', () => {
+  test('that was posted may be posted again and again, also where nothing remembers the first time', () => {
     const kept = createKeptCharges()
     const charge = chargeOf('a')
     kept.keep(charge, 0, 5)

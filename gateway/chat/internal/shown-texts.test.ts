@@ -26,7 +26,7 @@ function start(...secrets: readonly string[]) {
   }
 }
 
-/** Few letters, so that texts are full of secrets and of their beginnings. */
+/** Few characters, so that texts are full of secrets and of their beginnings. */
 const letters = fc.constantFrom('a', 'b')
 const secretText = fc.string({ unit: letters, minLength: 8, maxLength: 10 })
 const pieceText = fc.string({ unit: letters, maxLength: 12 })

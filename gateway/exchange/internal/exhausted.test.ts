@@ -40,8 +40,8 @@ describe('a request that no provider answered in time', () => {
 
   test('reports its own timeout only if that was over, and not if a provider had less', () => {
     const messageOf = (isLate: boolean) => refusalOfExhausted([silent], [], { ...asked, isLate }).message
-    expect(messageOf(true)).toContain('did not answer within 60000 ms (1 attempt)')
-    expect(messageOf(false)).toContain('The provider did not answer in time (1 attempt)')
+    expect(messageOf(true)).toContain('did not respond within 60000 ms (1 attempt)')
+    expect(messageOf(false)).toContain('The provider did not respond in time (1 attempt)')
   })
 
   test('reports that only its prompt is charged if the provider had it', () => {
@@ -83,5 +83,5 @@ test('a response that is too large to be read is reported, with advice to get a 
     /exceeds the gateway's size limit.*Lower max_tokens/,
   )
   const another = [...failures, failureOfFault('reset')]
-  expect(refusalOfExhausted(another, [], asked).message).toMatch(/failed to answer \(2 attempts\)/)
+  expect(refusalOfExhausted(another, [], asked).message).toMatch(/failed to respond \(2 attempts\)/)
 })

@@ -24,7 +24,7 @@ const key: InspectedKey = {
   balance: { postedNano: 9_007_199_254_740_993_000n, pendingNano: 1n, heldNano: 3_000_000_000n },
 }
 
-test('a key’s limits are told with what is used, held and left of them, and when each begins again', () => {
+test('a key’s limits are shown with the amounts used, held and left, and when each begins again', () => {
   expect(keyReport(key, nowMs)).toEqual({
     object: 'key',
     id: 'key',
@@ -48,7 +48,7 @@ test('a key’s limits are told with what is used, held and left of them, and wh
   })
 })
 
-test('without limits of its own there is nothing to run out; nothing remaining is never less than nothing', () => {
+test('without limits there is nothing to run out; nothing remaining is never less than nothing', () => {
   const free = { ...key, allowedModels: null, expiresAtMs: null, day: { ...key.day, limitNano: null } }
   expect(keyReport(free, nowMs)).toMatchObject({
     allowed_models: null,

@@ -9,7 +9,7 @@ function start() {
   return { registers, lines }
 }
 
-test('a gathered counter reports at each scrape the count until then, by labels', async () => {
+test('a collecting counter reports at each scrape the count until then, by labels', async () => {
   const { registers, lines } = start()
   const counter = gatheredCounter({ name: 'seen', help: '-', labelNames: ['a', 'b'], registers })
   counter.inc({ a: 'x', b: 'y' })
@@ -21,7 +21,7 @@ test('a gathered counter reports at each scrape the count until then, by labels'
   expect(await lines()).toContain('seen{a="x",b="y"} 4')
 })
 
-test('a gathered histogram loses nothing and counts nothing twice, however much is observed between two scrapes', async () => {
+test('a collecting histogram loses nothing and counts nothing twice, however much is observed between two scrapes', async () => {
   const { registers, lines } = start()
   const labelNames = ['of'] as const
   const histogram = gatheredHistogram({ name: 'took', help: '-', labelNames, buckets: [1, 2], registers })
@@ -37,7 +37,7 @@ test('a gathered histogram loses nothing and counts nothing twice, however much 
   expect(await lines()).toEqual(expected)
 })
 
-test('a gathered histogram may have no labels', async () => {
+test('a collecting histogram may have no labels', async () => {
   const { registers, lines } = start()
   const histogram = gatheredHistogram({ name: 'took', help: '-', labelNames: [], buckets: [1], registers })
   expect(await lines()).toContain('took_count 0')

@@ -8,7 +8,7 @@ test('a text of ordinary words is one piece', () => {
   expect(splitRuns('')).toEqual([''])
 })
 
-test('a long run of letters or of spaces, of any kind, is cut every 256 characters', () => {
+test('a long run of characters of one kind or of spaces is cut every 256 characters', () => {
   for (const character of ['a', ' ', '\u00a0', '=', '世', '👍'])
     expect(splitRuns(character.repeat(600)).map((piece) => [...piece].length)).toEqual([256, 256, 88])
   expect(splitRuns(`${'a'.repeat(300)} b`)).toEqual(['a'.repeat(256), `${'a'.repeat(44)} b`])

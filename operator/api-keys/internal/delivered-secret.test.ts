@@ -61,7 +61,7 @@ describe('a Secret is ours', () => {
     })
   })
 
-  test('when nobody controls it and it says that it holds our key', () => {
+  test('when no object controls it and it contains our key', () => {
     const left = withMetadata({ ownerReferences: [] })
     expect(viewSecret(left, wish, pepper)).toMatchObject({ state: 'ours', isOwned: false, isTidy: false })
   })
@@ -81,7 +81,7 @@ describe('a Secret is not ours', () => {
     expect(viewSecret(secret, wish, pepper)).toMatchObject({ state: 'foreign' })
   })
 
-  test('that says our key while no key is known', () => {
+  test('that contains our key while no key is known', () => {
     const left = withMetadata({ ownerReferences: [], annotations: {} })
     expect(viewSecret(left, { ...wish, keyId: undefined }, pepper).state).toBe('foreign')
   })

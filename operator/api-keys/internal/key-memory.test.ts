@@ -30,7 +30,7 @@ describe('a status', () => {
     expect(isStatusForeign(remembered, apiKey())).toBe(true)
   })
 
-  test('of another object of the same name is none of ours', () => {
+  test('of another object of the same name is ignored', () => {
     const remembered: Remembered = {}
     noteTold(remembered, apiKey(), { keyID: 'a' })
     expect(isStatusForeign(remembered, apiKey({ keyID: 'c' }, 'uid-2'))).toBe(false)

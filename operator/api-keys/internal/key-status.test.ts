@@ -153,7 +153,7 @@ describe('a change of Ready', () => {
 describe('an ApiKey as it is written', () => {
   const spec = { organization: 'acme', deletionPolicy: 'Orphan' }
 
-  test('says what it wants; its display name is the key’s name', () => {
+  test('contains the spec; its display name is the key’s name', () => {
     expect(readKeyObject({ ...object, spec })).toMatchObject({
       object: { deletionPolicy: 'Orphan', hasFinalizer: false, isTerminating: false },
       draft: { name: 'ci', organization: 'acme', suspended: false },

@@ -209,7 +209,7 @@ describe('a Secret', () => {
     expect(findOpened(world, secretValue(world))?.key.organization).toBe('other')
   })
 
-  test('with an orphaned key comes home to an ApiKey of its name, with its API key and the limits that this one says', () => {
+  test('with an orphaned key comes home to an ApiKey of its name, with its API key and the limits of its spec', () => {
     const world = createOrphan()
     const value = secretValue(world)
     createObject(world, { limits: { rpm: 7 } })
@@ -383,7 +383,7 @@ describe('a deleted ApiKey', () => {
     ])
   })
 
-  test('stays until the gateways refuse its key, for as long as is written, and says what is known', () => {
+  test('stays until the gateways reject its key, for the configured time, and shows what is known', () => {
     const world = createReady()
     const { object } = world
     if (object === undefined) throw new Error('no object')

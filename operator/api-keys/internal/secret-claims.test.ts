@@ -41,7 +41,7 @@ test('the same age is decided by name; another namespace or Secret is none of it
   expect([elsewhere, other, b, c].map(claims.rivalOf)).toEqual([undefined, undefined, undefined, 'b'])
 })
 
-test('who is deleted, not accepted, or a mirror claims nothing; the others are told when a claim ends', () => {
+test('that is deleted, rejected or a mirror claims nothing; the others are notified when a claim ends', () => {
   const claims = claimsOf(apiKey('a'), apiKey('b'), apiKey('c'))
   expect(claims.rivalOf(apiKey('c'))).toBe('a')
   expect(claims.note('team-a/a', apiKey('a'))).toEqual([])

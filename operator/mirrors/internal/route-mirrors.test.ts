@@ -59,7 +59,7 @@ describe('the mirror of a route', () => {
   })
 })
 
-test('the mirror of a route says how many of its backends work, and what gateways say against the others', () => {
+test('the mirror of a route shows how many of its backends work, and the gateways’ objections to the others', () => {
   const { mirror } = mirrorOf({ replicas: [{ ...gateway, unhealthy: { 'q m': 'timeout' }, answering: [] }] })
   expect(mirror?.status).toEqual({
     revision: 7,

@@ -200,7 +200,7 @@ test('a backend with weight 0 is never tried, so it neither counts nor serves', 
   expect(planRoute({ ...fine, draft: drained, providers, holder: 'nobody' }).row.is).toBe('kept')
 })
 
-test('fallbacks that nobody serves, that do something else and that go round are named, and refuse nothing', () => {
+test('fallbacks without a backend, of another purpose or in a cycle are named, and cause no rejection', () => {
   const { verdicts } = verdictsOf({
     ...fine,
     fallbacks: { missing: ['a/c'], otherType: ['a/vector'], circle: ['a/b', 'a/c', 'a/b'] },

@@ -6,7 +6,7 @@ function gateways(...revisions: readonly bigint[]) {
   return revisions.map((revision, n) => ({ id: String(n), revision, unhealthy: {}, answering: [] }))
 }
 
-test('a route is looked at again when another number of gateways serves it, and at no other step of theirs', () => {
+test('a route is checked again when another number of gateways serves it, and at no other change', () => {
   const waiting = createWaitingRoutes()
   const at = (revisions: readonly bigint[]) => {
     const replicas = gateways(...revisions)

@@ -5,7 +5,7 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-test('an event loop that stands still is late by that long, at once and until its clock has ticked well again', () => {
+test('a blocked event loop is late by that long, at once and until its clock has ticked well again', () => {
   vi.useFakeTimers({ toFake: ['performance', 'setInterval', 'clearInterval'] })
   const lag = createLoopLag()
   vi.advanceTimersByTime(5_000)

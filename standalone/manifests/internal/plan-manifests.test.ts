@@ -69,7 +69,7 @@ test('a folder asks for its providers, routes and keys', () => {
   expect([removed, problems, warnings]).toEqual([none, [], []])
 })
 
-describe('a document that cannot be served is told why, and the others do not notice', () => {
+describe('a document that cannot be served gets the reason, and the others are served', () => {
   const auth = '  auth: {type: Bearer, secretRef: {name: corp-llm, key: apiKey}}\n'
   test.each([
     [
@@ -224,7 +224,7 @@ describe('what is removed', () => {
     expect(kept).toEqual(['ModelProvider "llm"', 'ModelRoute "acme/one"', 'ModelRoute "acme/two"'])
   })
 
-  test("is not held up by documents of others, nor by another document's mistake", () => {
+  test("is not held up by documents of others or by another document's mistake", () => {
     const foreign = 'apiVersion: kustomize.config.k8s.io/v1\nkind: Kustomization\nresources: [a.yaml]\n'
     const { removed, kept } = plan(
       { 'a.yaml': [provider('llm'), route('one')], 'c.yaml': [foreign, key('other', '  limit: 1\n')] },
@@ -239,7 +239,7 @@ describe('what is removed', () => {
     expect(planManifests({ ...folder, path: null }, owned, {}).removed).toEqual(none)
   })
 
-  test('a route whose provider is taken away is told so, and stays as it was', () => {
+  test('a route whose provider is taken away gets the reason, and stays as it was', () => {
     const { removed, problems } = plan({ 'b.yaml': [route('two'), key('ci')] }, owned)
     expect(problems).toEqual([
       'b.yaml:8 ModelRoute "two": spec.backends.0.providerRef: ModelProvider "llm" does not exist or has a problem',
@@ -274,7 +274,7 @@ test('a Secret is found in the folder, else in the environment; stringData wins 
   expect(variableOf('corp-ca', 'ca.crt')).toBe('CORP_CA_CA_CRT')
 })
 
-describe('a Secret that gateways could not use is told, and what the provider had stays', () => {
+describe('a Secret that gateways could not use is reported, and the provider keeps its credential', () => {
   const auth = '  auth: {type: Bearer, secretRef: {name: s, key: k}}\n'
   const tls = '  tls: {caSecretRef: {name: s}}\n'
   const needs = 'spec.auth.secretRef: no Secret "s" with the key "k"'
@@ -301,7 +301,7 @@ describe('a Secret that gateways could not use is told, and what the provider ha
   })
 })
 
-test('two Secrets of one name are told; the first counts', () => {
+test('two Secrets of one name are reported; the first counts', () => {
   const auth = '  auth: {type: Bearer, secretRef: {name: s, key: k}}\n'
   const secret = (value: string) =>
     `apiVersion: v1\nkind: Secret\nmetadata: {name: s}\nstringData: {k: ${value}}\n`
@@ -353,7 +353,7 @@ test('a backend with weight 0 is never tried: with the other’s provider missin
   ])
 })
 
-test('10,000 routes are planned, and one more is told that it is one too many', () => {
+test('10,000 routes are planned, and one more gets the reason that it is one too many', () => {
   const [reading] = folderOf({ 'a.yaml': [route('r')] }).manifests
   const { resource } = reading ?? {}
   if (reading === undefined || resource?.kind !== 'ModelRoute') throw new Error('no route')

@@ -11,7 +11,7 @@ const cabinet = await startDoors((await databaseOfThisFile()).url)
 afterAll(() => cabinet[Symbol.asyncDispose]())
 
 test.each(doors)(
-  '50 junk calls a second to %s turn away nobody who signs in, registers, resets a password or administers',
+  '50 junk calls a second to %s turn away no user who signs in, registers, resets a password or administers',
   async (door) => {
     const { failures, genuineCount, p95Ms, junk } = await junkAtTheDoor(cabinet, door, forMs)
     process.stdout.write(

@@ -36,11 +36,11 @@ describe('an endpoint of a member', () => {
     )
   })
 
-  test('is for nobody without an organization', () => {
+  test('is for no caller without an organization', () => {
     expect(told(write, person, { membership: undefined })).toBe('forbidden')
   })
 
-  test('asks for a confirmed address only where it says so', () => {
+  test('requires a confirmed address only if the contract does', () => {
     const unconfirmed = { ...person, isConfirmed: false }
     expect([told(write, unconfirmed), told({ ...write, confirmed: true }, unconfirmed)]).toEqual([
       'let in',
@@ -49,7 +49,7 @@ describe('an endpoint of a member', () => {
   })
 })
 
-test('half a session opens nothing but the endpoint that takes the code, and that one takes nothing else', () => {
+test('a pending-MFA session opens nothing but the endpoint that takes the code, and that one takes nothing else', () => {
   const half = { stage: 'password' }
   expect([told({ to: 'person' }, admin, half), told({ to: 'administrator' }, admin, half)]).toEqual([
     'unauthenticated',

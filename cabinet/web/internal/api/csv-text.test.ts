@@ -13,7 +13,7 @@ async function linesOf(...rows: Rows): Promise<string[]> {
   return lines
 }
 
-test('rows are written as RFC 4180 says, for a spreadsheet that guesses', async () => {
+test('rows are written according to RFC 4180, for a spreadsheet that guesses', async () => {
   const lines = await linesOf(['a', 'b'], [1, null], ['x,y', 'say "hi"'], ['two\nlines', '-1.5'])
   expect(lines.join('')).toBe('\u{feff}a,b\r\n1,\r\n"x,y","say ""hi"""\r\n"two\nlines",-1.5\r\n')
 })

@@ -17,7 +17,7 @@ function begin() {
   return { stream, reader, left }
 }
 
-test('a stream says when to come back, then each event, and every 15 s that it is there', () => {
+test('a stream begins with its retry time, then has each event, and every 15 s a sign of life', () => {
   const { stream, reader } = begin()
   reader.send({ name: 'keys', data: { id: 'one\ntwo' } })
   expect(String(stream.read())).toBe('retry: 2000\n\nevent: keys\ndata: {"id":"one\\ntwo"}\n\n')
@@ -26,7 +26,7 @@ test('a stream says when to come back, then each event, and every 15 s that it i
   stream.destroy()
 })
 
-test('whoever does not read is cut off, and the feed is left once', async () => {
+test('a client that does not read is disconnected, and the feed is left once', async () => {
   const { stream, reader, left } = begin()
   const event = { name: 'keys', data: { id: 'x'.repeat(1_000) } }
   for (let sent = 0; sent < 15; sent++) reader.send(event)
@@ -39,7 +39,7 @@ test('whoever does not read is cut off, and the feed is left once', async () => 
   expect(vi.getTimerCount()).toBe(0)
 })
 
-test('an end is passed on with all that was told before, and a reader who does not take it has a second', async () => {
+test('an end is passed on with all events before it, and a reader who does not take it has a second', async () => {
   const { stream, reader, left } = begin()
   reader.send({ name: 'ended', data: {} })
   reader.end()

@@ -49,7 +49,7 @@ test('a body that no contract reads makes no other request, however deep it is',
   expect(hashes[1]).toBe(hashes[0])
 })
 
-test('an idempotency key is required where the contract says so, and stands for one request', () => {
+test('an idempotency key is required if the contract requires it, and identifies one request', () => {
   const once: Contract = { ...contract, idempotencyKey: true }
   const read = (body: unknown, key?: string) =>
     parse(once, body, key === undefined ? {} : { 'idempotency-key': key })
