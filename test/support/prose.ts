@@ -112,11 +112,11 @@ function paragraphsOf(file: string, source: string): readonly Prose[] {
   let [line, text] = [0, '']
   source.split('\n').forEach((raw, index) => {
     const begins = /^\s*(?:$|[-*#|>]|\d+\.)/.test(raw)
-    if (begins && text.trim() !== '') found.push({ file, line, text: withoutTicks(text) })
+    if (begins && text.trim() !== '') found.push({ file, line, text: withoutTicks(text.trim()) })
     if (begins) [line, text] = [index + 1, raw.replace(/\|/g, ' . ')]
     else text += ` ${raw}`
   })
-  if (text.trim() !== '') found.push({ file, line, text: withoutTicks(text) })
+  if (text.trim() !== '') found.push({ file, line, text: withoutTicks(text.trim()) })
   return found
 }
 

@@ -59,7 +59,7 @@ export function meEndpoints({ pool }: PeopleParts): readonly Endpoint[] {
 }
 
 function notInForce(locale: Locale) {
-  const message = { en: 'is not the version in force', ru: 'не действующая версия' }[locale]
+  const message = { en: 'is not the version in force', ru: 'это не действующая редакция' }[locale]
   return {
     problem: { code: 'validation_failed', errors: [{ path: 'version', code: 'not_in_force', message }] },
   } as const

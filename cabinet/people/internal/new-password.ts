@@ -33,7 +33,7 @@ const refused = {
   repeated: {
     code: 'repeated_password',
     en: 'This password repeats a few characters. Choose another password, such as four random words.',
-    ru: 'Здесь повторяются одни и те же символы. Выберите другой пароль, например четыре случайных слова.',
+    ru: 'В пароле повторяются одни и те же символы. Выберите другой пароль, например четыре случайных слова.',
   },
 } as const
 

@@ -121,7 +121,7 @@ function idOf({ params }: FastifyRequest): string {
 
 const tooManyFaults: Refusal = {
   refused: 429,
-  description: 'Too many planned failures. Delete some with DELETE /till/faults.',
+  description: 'Too many planned failures. Delete them first.',
 }
 const notificationNotFound: Refusal = {
   refused: 404,

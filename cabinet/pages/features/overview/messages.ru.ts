@@ -15,7 +15,7 @@ export const ru = {
 
   nearTitle: 'Ключи, близкие к лимиту',
   nearLead: 'Израсходовано не меньше 80\u00a0% бюджета на день.',
-  nearEmpty: 'Всем ключам хватает бюджета на сегодня.',
+  nearEmpty: 'На сегодня бюджета хватает всем ключам.',
   allKeys: 'Все ключи',
   ofBudget: 'из',
   used: (name: string, percent: number) => `${name}: израсходовано ${percent}\u00a0% бюджета на день`,

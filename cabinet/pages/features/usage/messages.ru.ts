@@ -63,7 +63,7 @@ export const ru = {
   outcomes: {
     completed: 'Выполнен',
     refused_upstream: 'Отклонён провайдером',
-    failed: 'Не удался',
+    failed: 'Завершился ошибкой',
     client_disconnected: 'Прерван клиентом',
     upstream_disconnected: 'Прерван провайдером',
     unsettled: 'Рассчитан с задержкой',
