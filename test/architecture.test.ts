@@ -16,7 +16,7 @@ const foldersOf: Readonly<Record<string, readonly string[]>> = {
   gateway: ['core'],
   operator: ['crds', 'core'],
   cabinet: ['crds', 'core'],
-  worker: ['core', 'cabinet/mail', 'cabinet/payments', 'cabinet/people'],
+  worker: ['core', 'cabinet/mail', 'cabinet/payments'],
   standalone: ['crds', 'core', 'gateway', 'cabinet', 'worker'],
   release: ['crds', 'core', 'standalone'],
   docs: ['crds', 'core', 'gateway', 'operator', 'cabinet', 'worker', 'standalone'],

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { type Sender, type SmtpServer, senderSetting, smtpUrlSetting } from '#cabinet/mail/mail-settings'
 import { refuseHalfAShop, type ShopSettings, shopOf, shopSettings } from '#cabinet/payments/payment-settings'
-import { type TrialRules, trialRulesOf, trialSettings } from '#cabinet/people/trial-settings'
+import { type TrialRules, trialRulesOf, trialSettings } from '#core/ledger/trial-settings'
 import {
   countSetting,
   hostSetting,

@@ -1,4 +1,5 @@
 import type { Pool } from 'pg'
+import type { TrialRules } from '#core/ledger/trial-settings'
 import type { KeyList } from '#core/process/key-list'
 import type { Endpoint } from '../api/endpoint.ts'
 import type { Throttles } from '../api/throttles.ts'
@@ -10,7 +11,6 @@ import { passwordEndpoints } from './internal/password-endpoints.ts'
 import { registrationEndpoints } from './internal/registration-endpoints.ts'
 import { signInEndpoints } from './internal/sign-in-endpoints.ts'
 import { totpEndpoints } from './internal/totp-endpoints.ts'
-import type { TrialRules } from './trial-settings.ts'
 
 type Deps = {
   readonly pool: Pool

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { NanoRub } from '#core/ledger/money'
+import { type TrialRules, trialRulesOf, trialSettings } from '#core/ledger/trial-settings'
 import {
   cidrListSetting,
   countSetting,
@@ -22,7 +23,6 @@ import {
   shopSettings,
   topUpMaxSetting,
 } from '../payments/payment-settings.ts'
-import { type TrialRules, trialRulesOf, trialSettings } from '../people/trial-settings.ts'
 
 const settingsSchema = z.object({
   ...shopSettings,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { expiryJob } from '#cabinet/people/expiry-job'
+import { expiryJob } from '#worker/expiry-job'
 import { databaseOfThisFile, poolAs } from '../support/postgres.ts'
 import { signedIn } from '../support/signed-in.ts'
 

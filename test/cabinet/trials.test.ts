@@ -2,11 +2,11 @@ import { randomUUID } from 'node:crypto'
 import { Registry } from 'prom-client'
 import { describe, expect, test } from 'vitest'
 import { giveTrial } from '#cabinet/people/internal/trial'
-import { trialJob } from '#cabinet/people/trial-job'
 import { readBalance } from '#core/ledger/balance'
 import { checkInvariants } from '#core/ledger/invariants'
 import { nanoRub } from '#core/ledger/money'
 import { shardOf } from '#core/redis/shard'
+import { trialJob } from '#worker/trial-job'
 import {
   type Cabinet,
   cabinetOfThisFile,

@@ -1,6 +1,6 @@
 import type { Pool } from 'pg'
+import type { TrialRules } from '#core/ledger/trial-settings'
 import type { KeyList } from '#core/process/key-list'
-import type { TrialRules } from '../trial-settings.ts'
 import type { Attempts } from './attempts.ts'
 import type { Passwords } from './password.ts'
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { ScopedClient } from '#core/audit/scope'
+import type { TrialRules } from '#core/ledger/trial-settings'
 import { addressHash } from '../address-hash.ts'
-import type { TrialRules } from '../trial-settings.ts'
 import { countedDomainOf } from './mail-domain.ts'
 
 type Granted = 'granted' | 'had_before' | 'withheld_for_domain' | 'withheld_for_daily_total'

@@ -28,7 +28,7 @@ const programs: readonly Program[] = [
 ]
 
 /** Settings that several processes read. */
-const sharedFiles = ['cabinet/payments/payment-settings.ts', 'cabinet/people/trial-settings.ts']
+const sharedFiles = ['cabinet/payments/payment-settings.ts', 'core/ledger/trial-settings.ts']
 
 /** Defaults whose value does not explain itself, or depends on the machine. */
 const described: ReadonlyMap<unknown, string> = new Map([

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import type { NanoRub } from '#core/ledger/money'
-import { rublesSetting } from '#core/ledger/money-setting'
+import type { NanoRub } from './money.ts'
+import { rublesSetting } from './money-setting.ts'
 
 /** When a mailbox gets its trial, and the daily limit for all trials. */
 export type TrialRules = {

@@ -1,7 +1,7 @@
 import type { Pool } from 'pg'
 import { Gauge, type Registry } from 'prom-client'
+import type { TrialRules } from '#core/ledger/trial-settings'
 import type { Job } from '#core/process/job'
-import type { TrialRules } from './trial-settings.ts'
 
 const everyMs = 30_000
 const nanoPerRub = 1e9
