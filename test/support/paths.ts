@@ -7,7 +7,7 @@ const root = join(import.meta.dirname, '../..')
 const extensions = 'tsx?|md|sql|lua|txt|sh|ya?ml|json|tpl|py|html'
 /** A path or file name of this repository's kinds, whole: no part of an address, a pattern or a placeholder. */
 const pathPattern = new RegExp(
-  `(?<![\\w./*<>{}$@:-])(?:\\.{1,2}/)*[\\w.-]+(?:/[\\w.-]+)*\\.(?:${extensions})\\b(?![\\w/*<{])`,
+  `(?<![\\w./*<>{}$@:…-])(?:\\.{1,2}/)*[\\w.-]+(?:/[\\w.-]+)*\\.(?:${extensions})\\b(?![\\w/*<{])`,
   'g',
 )
 
