@@ -6,7 +6,7 @@ import { expect, onTestFinished, test, vi } from 'vitest'
 import { type Visitor, visitorOf } from '../support/cabinet.ts'
 import { inheritedEnvironment } from '../support/environment.ts'
 import { folderOfThisTest } from '../support/folder.ts'
-import { shellBlocksOf } from '../support/readme-commands.ts'
+import { blocksOfSection, shellBlocksOf } from '../support/readme-commands.ts'
 import { launch, startStandalone } from '../support/standalone.ts'
 
 const administration = '/admin/users'
@@ -53,6 +53,15 @@ test('the commands of the documents sign up, call a model and pay, and the seede
   for (const part of ['{"mfa":null}', 'sk-gateway-', '"content":"Hello"', '"available_rub":"29.99996"'])
     expect(said).toContain(part)
 
+  const KEY = /sk-gateway-\S+/.exec(said)?.[0] ?? ''
+  const withKey = shellIn(join(import.meta.dirname, '../..'), { KEY })
+  const [call = ''] = shellBlocksOf('First request').map(here)
+  expect(await withKey(call)).toContain('"content":"Hello"')
+  const [node = ''] = blocksOfSection('Node', 'docs/use/sdks.md', 'js').map(here)
+  expect(await withKey(`node --input-type=module --eval '${node.replaceAll("'", `'"'"'`)}'`)).toContain(
+    'Hello',
+  )
+
   const [payBlock = '', balanceBlock = ''] = shellBlocksOf('Pay', 'docs/use/top-ups.md').map(here)
   expect(await inFolder(payBlock)).toContain('"status":"pending"')
   await vi.waitFor(async () => expect(await inFolder(balanceBlock)).toContain('"available_rub":"1179.99996"'))
@@ -95,10 +104,13 @@ async function startWithBanner(dataDir: string) {
 }
 
 /** Runs commands and returns their output. */
-function shellIn(cwd: string) {
+function shellIn(cwd: string, variables: Readonly<Record<string, string>> = {}) {
   return async (commands: string) => {
     const run = promisify(execFile)
-    const { stdout } = await run('bash', ['-euc', commands], { cwd, env: inheritedEnvironment })
+    const { stdout } = await run('bash', ['-euc', commands], {
+      cwd,
+      env: { ...inheritedEnvironment, ...variables },
+    })
     return stdout
   }
 }

@@ -1,0 +1,77 @@
+/** A section of a document whose shell blocks, or those of `language`, a test reads from the document and runs. */
+export type RunSection = {
+  readonly document: string
+  readonly section: string
+  readonly language?: 'js'
+  readonly test: string
+}
+
+/** Sections whose blocks a test runs from the text. A block that repeats a part of one counts as run. */
+export const runSections: readonly RunSection[] = [
+  { document: 'README.md', section: 'First request', test: 'test/standalone/sign-up.test.ts' },
+  { document: 'README.md', section: 'Deploy with Helm', test: 'test/e2e/7-operations.test.ts' },
+  ...['First key and first request', 'Remove it'].map((section) => ({
+    document: 'docs/operate/demo.md',
+    section,
+    test: 'test/e2e/7-operations.test.ts',
+  })),
+  ...[
+    'Install',
+    'First key',
+    'Upgrade and roll back',
+    'Back up and restore',
+    'Rotate secrets',
+    'Uninstall',
+  ].map((section) => ({
+    document: 'docs/operate/operations.md',
+    section,
+    test: 'test/e2e/7-operations.test.ts',
+  })),
+  { document: 'docs/operate/kubectl.md', section: 'Walkthrough', test: 'test/operator/with-kubectl.test.ts' },
+  { document: 'docs/operate/operator.md', section: 'Uninstall', test: 'test/operator/uninstall.test.ts' },
+  { document: 'docs/operate/operator.md', section: 'Versions', test: 'test/operator/upgrade.test.ts' },
+  { document: 'docs/use/sdks.md', section: 'Node', language: 'js', test: 'test/standalone/sign-up.test.ts' },
+  { document: 'docs/use/sign-up.md', section: 'Sign up', test: 'test/standalone/sign-up.test.ts' },
+  { document: 'docs/use/top-ups.md', section: 'Pay', test: 'test/standalone/sign-up.test.ts' },
+]
+
+const itself = 'it runs this test'
+const long = 'it takes minutes'
+const python = 'it needs the openai package of Python, which npm ci does not install'
+
+/** First line of other commands → why no test runs them from the text. Of a `npx vitest` command the files are checked. */
+export const notRun: Readonly<Record<string, string>> = {
+  'client = OpenAI(base_url="http://localhost:8080/v1", api_key=os.environ["KEY"])': python,
+  'import os': python,
+  'npm ci': itself,
+  'npm start': 'the start runs until Ctrl-C; test/standalone/start.test.ts starts the same program',
+  'npm run check': itself,
+  'npm test': itself,
+  'npm run test:slow': `${long}; .ci/run runs it`,
+  'npm run lock': 'it asks the registry; test/architecture.test.ts checks what it wrote',
+  'npm run abuse': `${long}; test/abuse/abuse.test.ts runs the same attacks once`,
+  'npm run abuse -- --only nested-json,made-up-keys': long,
+  'npm run abuse -- --seconds 10 --turns 5': long,
+  'npm run chaos': `${long}; test/chaos/chaos.test.ts runs a short one`,
+  'npm run chaos -- --seed 7 --seconds 600': long,
+  'npm run chaos -- --requests 1000000': long,
+  'npm run bench': long,
+  'npm run bench -- --quick --only plain,fast': long,
+  'npm run bench -- --before DIR': `${long}, and needs another checkout`,
+  'node test/bench/top-ups.ts --tries 100 --together 1': long,
+  'node test/bench/webhook.ts': long,
+  'node test/bench/books.ts --rows 1000000 --postgres system --statistics none': long,
+  'DATABASE_URL=… npm run migrate': 'the database is a placeholder, and the seed after it takes an hour',
+  'node standalone/yookassa/main.ts': 'it runs until a signal; test/standalone/yookassa.test.ts starts it',
+  'node standalone/demo-provider/main.ts':
+    'it runs until a signal; test/standalone/demo-provider.test.ts starts it',
+  'DATABASE_URL=postgres://… APP_URL=https://cabinet.example npm run admin -- EMAIL':
+    'the address is a placeholder; test/cabinet/admin-command.test.ts runs the program',
+  "kubectl annotate namespace team-a modelgateway.dev/may-offer='openai/*, acme/llama-3'":
+    'one annotation; test/operator/route-permissions.test.ts sets the same',
+  "select split_part(u.email, '@', 2) as domain, count(*) from users u":
+    'the second line of a statement for psql, of an installation with users',
+  'npm run release-finalizers -- [--take-over] [NAMESPACE...]':
+    'a synopsis; test/operator/release-finalizers.test.ts runs the program',
+  'KUBECONFIG=… npm run e2e': 'it needs a cluster that runs pods',
+}
