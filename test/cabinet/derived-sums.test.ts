@@ -7,7 +7,7 @@ import { hashKey, type KeySecret } from '#core/keys/key'
 import { connectRedis } from '#core/redis/redis-connection'
 import { chargesName, type Shard, shardOf, shardPrefix } from '#core/redis/shard'
 import { type Customer, pepper, uuidV7 } from '../support/customer.ts'
-import { isSlowRun } from '../support/environment.ts'
+import { inheritedEnvironment, isSlowRun } from '../support/environment.ts'
 import { emptyRecord, fixedCandidate, holdOf } from '../support/shards.ts'
 import { stackOfThisFile } from '../support/stack.ts'
 import { appendOnlyFolder, tearAppendOnlyFile } from '../support/torn-redis-file.ts'
@@ -126,7 +126,7 @@ usual(
     const { nameOf, sums, derived } = await startSpender()
     const check = () =>
       promisify(execFile)(process.execPath, [join(import.meta.dirname, '../../worker/invariants/main.ts')], {
-        env: { DATABASE_URL: stack.database.url, REDIS_URL: stack.redis.url },
+        env: { ...inheritedEnvironment, DATABASE_URL: stack.database.url, REDIS_URL: stack.redis.url },
       })
     const [org = ''] = await client.keys(nameOf('org:*'))
     // A worker that opens the shards again after the restarts above would correct the sum before the command does.

@@ -13,6 +13,7 @@ import { nanoRub } from '#core/ledger/money'
 import { postBatch } from '#core/ledger/post-batch'
 import { costOf } from '#core/ledger/price'
 import { type Customer, createCustomer, entryOf, recordOf, takenBack, uuidV7 } from '../support/customer.ts'
+import { inheritedEnvironment } from '../support/environment.ts'
 import { createDatabase, type TestDatabase } from '../support/postgres.ts'
 import { inTestScope } from '../support/scope.ts'
 
@@ -89,7 +90,7 @@ test('the command lists each invariant and its duration, and exits with 1 if one
   const run = promisify(execFile)
   const check = () =>
     run(process.execPath, [join(import.meta.dirname, '../../worker/invariants/main.ts')], {
-      env: { DATABASE_URL: database.url },
+      env: { ...inheritedEnvironment, DATABASE_URL: database.url },
     })
   const { stdout } = await check()
   expect(stdout).toContain('balance_is_sum_of_ledger: ok\n')

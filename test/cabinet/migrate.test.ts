@@ -10,6 +10,7 @@ import { createPool } from '#core/db/pool'
 import { postBatch } from '#core/ledger/post-batch'
 import type { PostgresServer } from '#standalone/postgres'
 import { createCustomer, entryOf } from '../support/customer.ts'
+import { inheritedEnvironment } from '../support/environment.ts'
 import { describeFunctions, readFunctionFiles } from '../support/function-definitions.ts'
 import { createOlderDatabase } from '../support/older-database.ts'
 import { createDatabase, type TestDatabase } from '../support/postgres.ts'
@@ -85,7 +86,9 @@ test('the command migrates the database at DATABASE_URL, and reports what is wro
   await using database = await emptyDatabase()
   const run = promisify(execFile)
   const migrateBy = (url: string) =>
-    run(process.execPath, [join(root, 'core/db/main.ts')], { env: { DATABASE_URL: url } })
+    run(process.execPath, [join(root, 'core/db/main.ts')], {
+      env: { ...inheritedEnvironment, DATABASE_URL: url },
+    })
   expect((await migrateBy(database.url)).stdout).toContain(allNames[0])
   expect((await migrateBy(database.url)).stdout).toBe('The schema is up to date.\n')
   await addRow(database, '9999-from-the-future.sql')

@@ -1,9 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import type { Pool } from 'pg'
-import { afterAll, expect, test, vi } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { checkInvariants } from '#core/ledger/invariants'
 import { startRedis } from '#standalone/redis'
 import { startTill } from '#standalone/yookassa/start-till'
@@ -30,9 +27,6 @@ import { appUrl, webSettings } from '../support/web-settings.ts'
 const listed = '127.0.0.2'
 const secret = 'secret-of-the-webhook-in-these-tests'
 const reason = 'asked for by the customer'
-/** Compiled modules: a process that is killed a hundred times need not strip its types a hundred times. */
-const compiled = await mkdtemp(join(tmpdir(), 'mg-compiled-'))
-afterAll(() => rm(compiled, { recursive: true, force: true }))
 /** More steps than anything here takes. */
 const stepCountMax = 80
 
@@ -49,7 +43,7 @@ function environmentOf(
   role: Role,
   { databaseUrl, redisUrl, apiUrl }: Readonly<Record<'databaseUrl' | 'redisUrl' | 'apiUrl', string>>,
 ): Readonly<Record<string, string>> {
-  const common = { LOG_LEVEL: 'info', NODE_COMPILE_CACHE: compiled }
+  const common = { LOG_LEVEL: 'info' }
   const shop = shopSettingsOf({ apiUrl })
   switch (role) {
     case 'web':

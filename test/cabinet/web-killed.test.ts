@@ -256,7 +256,7 @@ async function killEverywhere<Subject>(flow: Flow<Subject>): Promise<readonly ('
   expect(statements.length).toBeLessThan(statementCountMax)
   for (const [index, statement] of statements.entries()) {
     const isEdge = index === 0 || index === statements.length - 1
-    if (isReading(statement) !== isSlowRun && !isEdge) continue
+    if (isSlowRun !== (isReading(statement) && !isEdge)) continue
     const subject = await flow.prepare()
     const [call, key] = [await flow.call(subject), randomUUID()]
     const isKilled = await isKilledAfter(index + 1, call, key)
@@ -285,7 +285,7 @@ test.each([
   async (_, run) => {
     const left = await run()
     // Killed before anything was sent, and after all of it was committed.
-    expect([left[0], left.at(-1)]).toEqual(['nothing', 'all'])
+    if (!isSlowRun) expect([left[0], left.at(-1)]).toEqual(['nothing', 'all'])
     expect((await checkInvariants(pool)).filter(({ breachCount }) => breachCount > 0)).toEqual([])
   },
 )

@@ -102,7 +102,7 @@ function withPlaces(block: string, places: Readonly<Record<string, string>>): st
 async function runCommands(commands: string, home: string): Promise<string> {
   const { kubectl } = await findKubeAssets()
   const shell = spawn('bash', ['-euo', 'pipefail', '-c', commands], {
-    env: { PATH: `${dirname(kubectl)}:${inheritedEnvironment.PATH}`, HOME: home },
+    env: { ...inheritedEnvironment, PATH: `${dirname(kubectl)}:${inheritedEnvironment.PATH}`, HOME: home },
     stdio: ['ignore', 'pipe', 'pipe'],
     detached: true, // a separate process group
   })

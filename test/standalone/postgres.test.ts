@@ -8,6 +8,7 @@ import { Client } from 'pg'
 import { expect, test, vi } from 'vitest'
 import { type PostgresServer, startEmbeddedPostgres } from '#standalone/postgres'
 import { findAccount, findDataFolder, removeDataFolder } from '#standalone/server-account'
+import { inheritedEnvironment } from '../support/environment.ts'
 
 async function query(url: string, sql: string): Promise<unknown[]> {
   const client = new Client({ connectionString: url })
@@ -118,6 +119,7 @@ test('a server goes when the process that started it is killed', async () => {
     setInterval(() => undefined, 1000)`
   const child = spawn(process.execPath, ['--input-type=module', '--eval', program], {
     cwd: join(import.meta.dirname, '..', '..'),
+    env: inheritedEnvironment,
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   const [line] = await once(child.stdout, 'data')

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { Redis } from 'ioredis'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { findRedisServer, startRedis } from '#standalone/redis'
+import { inheritedEnvironment } from '../support/environment.ts'
 
 test('what was written survives stop and start', async () => {
   const dataDir = await mkdtemp(join(tmpdir(), 'mg-redis-test-'))
@@ -41,6 +42,7 @@ test('a server goes when the process that started it is killed: no second one me
     setInterval(() => undefined, 1000)`
   const child = spawn(process.execPath, ['--input-type=module', '--eval', program], {
     cwd: join(import.meta.dirname, '..', '..'),
+    env: inheritedEnvironment,
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   const [line] = await once(child.stdout, 'data')
