@@ -42,6 +42,15 @@ test('the commands of the documents sign up, call a model and pay, and the seede
     text
       .replaceAll('http://localhost:3000', cabinetUrl)
       .replaceAll('http://localhost:8080', new URL(baseUrl).origin)
+  const [, KEY = ''] = /^ {2}API key +(\S+)$/m.exec(banner) ?? []
+  const withKey = shellIn(join(import.meta.dirname, '../..'), { KEY })
+  const [call = ''] = shellBlocksOf('First request').map(here)
+  expect(await withKey(call)).toContain('"content":"Hello"')
+  const [node = ''] = blocksOfSection('Node', 'docs/use/sdks.md', 'js').map(here)
+  expect(await withKey(`node --input-type=module --eval '${node.replaceAll("'", `'"'"'`)}'`)).toContain(
+    'Hello',
+  )
+
   const [register = '', ...further] = shellBlocksOf('Sign up', 'docs/use/sign-up.md').map(here)
   const inRepository = shellIn(join(import.meta.dirname, '../..'))
   expect(await inRepository(register)).toBe('{"status":"verification_sent"}')
@@ -52,15 +61,6 @@ test('the commands of the documents sign up, call a model and pay, and the seede
   const said = await inFolder(further.join('\n'))
   for (const part of ['{"mfa":null}', 'sk-gateway-', '"content":"Hello"', '"available_rub":"29.99996"'])
     expect(said).toContain(part)
-
-  const KEY = /sk-gateway-\S+/.exec(said)?.[0] ?? ''
-  const withKey = shellIn(join(import.meta.dirname, '../..'), { KEY })
-  const [call = ''] = shellBlocksOf('First request').map(here)
-  expect(await withKey(call)).toContain('"content":"Hello"')
-  const [node = ''] = blocksOfSection('Node', 'docs/use/sdks.md', 'js').map(here)
-  expect(await withKey(`node --input-type=module --eval '${node.replaceAll("'", `'"'"'`)}'`)).toContain(
-    'Hello',
-  )
 
   const [payBlock = '', balanceBlock = ''] = shellBlocksOf('Pay', 'docs/use/top-ups.md').map(here)
   expect(await inFolder(payBlock)).toContain('"status":"pending"')
