@@ -203,7 +203,7 @@ test('the tables of modules name those that there are, and no cycle', () => {
   for (const modules of Object.values(siblingsOf)) expect(findCycle(modules)).toEqual([])
 })
 
-test('another top folder is entered by its #name, and product code enters no internal room but its own', () => {
+test('another top folder is entered by its #name, and product code enters no internal folder of another module', () => {
   const broken = files.flatMap((file) =>
     importsOf(file)
       .filter(({ target }) => isOurs(target))

@@ -63,7 +63,7 @@ export type AdmitRefusal =
     }
   /**
    * The shard's epoch is absent, of another Redis run, or not open yet; charges wait for Postgres too long; or Redis is
-   * away or full, and surely held nothing.
+   * unavailable or full, and surely held nothing.
    */
   | { readonly reason: 'unavailable' }
   /** The request id has ended already (a late command). */

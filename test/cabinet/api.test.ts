@@ -167,7 +167,7 @@ test('throttles count over replicas, through Redis', async () => {
   expect(await readRefusals(redis.url)).toEqual([])
 })
 
-test('while Postgres is away the answer is 503, with a session and without one', async () => {
+test('while Postgres is down the answer is 503, with a session and without one', async () => {
   await using lone = await startTestWeb(database, { DATABASE_URL: 'postgres://127.0.0.1:1/none' })
   const asked = await Promise.all([
     lone.call('POST', '/pricing/estimate', estimate),

@@ -618,7 +618,7 @@ describe('effective limits', () => {
     expect(of('rpm')).toMatchObject({ limit: 600, used: 0 })
   })
 
-  test('are what Postgres knows while Redis is away', async () => {
+  test('are what Postgres knows while Redis is down', async () => {
     const away = await startWeb({ REDIS_URL: 'redis://127.0.0.1:1' })
     const kept = web
     const { made, call } = await caller()

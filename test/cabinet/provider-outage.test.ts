@@ -152,7 +152,7 @@ test('calls that were carried out and never answered make one payment and one re
   expect(await stateOf(payment)).toMatchObject({ entries: ['refund -300', 'top_up 100', 'top_up 300'] })
 })
 
-test('a worker that starts while the provider is away is ready', async () => {
+test('a worker that starts while the provider is down is ready', async () => {
   await drive.misbehave({ on: 'list_payments', answer: 'internal_error', times: null })
   const worker = await stack.startWorker(shopEnv)
   onTestFinished(() => worker.kill())

@@ -88,7 +88,7 @@ test('while the receiver is unavailable for an hour, the poller credits, and lat
   await untilCredits(organizationId, ['top_up 1000', 'welcome 150'])
 })
 
-test('while the pages are away, what is paid is received and credited', async () => {
+test('while the pages are down, a paid payment is received and credited', async () => {
   const { organizationId, providerId } = await beginPayment('100')
   await web.kill()
   await drive.pay(providerId)

@@ -454,7 +454,7 @@ test('while Postgres is down users are asked to try again, and no one is signed 
   expect((await visitor.get('/me')).body.code).toBe('service_unavailable')
 })
 
-test('while Redis is away people sign in, and too many failures still ask for a proof of work', async () => {
+test('while Redis is down users sign in, and too many failures still ask for a proof of work', async () => {
   const { email } = await signUp(withoutRedis)
   const statuses = []
   for (let n = 0; n < 6; n++)

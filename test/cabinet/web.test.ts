@@ -178,7 +178,7 @@ describe('a key', () => {
     expect(heard.at(-1)).toEqual({ status: 200, level: 'info' })
   })
 
-  test('with a wrong checksum or check is 401 without a look at Postgres, which may be away; one that may be ours is then 503', async () => {
+  test('with a wrong checksum or check is 401 without a query, even if Postgres is down; one that may be ours is then 503', async () => {
     const cut = await start({ DATABASE_URL: 'postgres://nobody@127.0.0.1:9/none' })
     onTestFinished(() => cut.stop())
     const made = writeKey(shardOf('nobody'), randomBytes(32), pepper)

@@ -4,7 +4,7 @@ import type { Slot } from './cluster.ts'
 import type { Fault } from './fault-schedule.ts'
 import { type LossGates, readKept } from './loss-gates.ts'
 
-/** Where a gateway does not say how old its charges are: longer than Postgres is ever away here. */
+/** Where a gateway does not report how old its charges are: longer than Postgres is ever down here. */
 const keptMsMax = 60_000
 
 export function freezeGateway(

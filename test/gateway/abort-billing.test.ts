@@ -108,7 +108,7 @@ function deepAnswer(said: 'message' | 'delta'): string {
 }
 
 describe('nothing is charged for', () => {
-  test('a plain answer that is nested deeper than 200: it is a bad answer', async () => {
+  test('a non-streaming answer that is nested deeper than 200: it is a bad answer', async () => {
     const made = await chat({ steps: [{ send: deepAnswer('message') }] }, { body: { stream: false } })
     await made.client.ended
     expect(made.client.status()).toBe(502)
@@ -348,7 +348,7 @@ describe('a client that left after a provider had answered that stops when it is
     expect(await booked(made)).toMatchObject({ ...due('provider', 7, 0), outcome: 'client_gone' })
   })
 
-  test('and before its plain answer was whole pays the prompt, estimated', async () => {
+  test('and before its non-streaming answer was whole pays the prompt, estimated', async () => {
     const steps = [{ send: '{"id":"x","choices":[{"message":{"content":"half of' }, { stall: true }] as const
     const made = await chatWhereClosed({ steps }, { body: { stream: false } })
     await untilAnswered(made)

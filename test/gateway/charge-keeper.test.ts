@@ -178,7 +178,7 @@ test('a charge without acknowledgement in time is an error for the client, and c
   })
 })
 
-test('at the end what Redis has not acknowledged is waited for, however long it stays away; Postgres only so long', async () => {
+test('at the end charges that Redis has not acknowledged are waited for, however long it is down; Postgres only so long', async () => {
   const { keeper, shard, outages } = await startKeeper()
   const charge = await chargeOf(shard, 9n)
   let isFlushed = false

@@ -45,7 +45,7 @@ describe('a page of another origin', () => {
     }
   })
 
-  test('reads every answer with its headers: errors, streams, plain answers, models', async () => {
+  test('reads every answer with its headers: errors, streams, non-streaming answers, models', async () => {
     const stream = JSON.stringify({ ...chat, stream: true })
     for (const [sent, status] of [
       [{ body: JSON.stringify(chat), key }, 200],

@@ -89,7 +89,7 @@ test('renewals reach a Redis that answers too late for admissions, however many 
   for (const { ended } of running.streams) expect(await ended).toBe('whole')
 })
 
-test('a plain answer that became a 503 is not charged by a Redis that only stood still, though its gateway is dead', async () => {
+test('a non-streaming answer that became a 503 is not charged by a Redis that was only frozen, though its gateway is dead', async () => {
   const doomed = await stack.startGateway()
   const timeouts = { requestMs: 8_000, firstByteMs: 5_000, streamIdleMs: 5_000 }
   const model = await stack.createModel({ timeouts })

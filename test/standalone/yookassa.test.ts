@@ -90,7 +90,7 @@ async function receiverOfThisTest(answer: (n: number) => number = () => 200) {
   return { arrivals, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook?secret=s` }
 }
 
-describe('the door', () => {
+describe('before anything else', () => {
   test('without the id and the key of the shop everything is 401, whatever is asked', async () => {
     const { till } = await tillAndShop()
     const wrong = Buffer.from(`${testShop.shopId}:wrong`).toString('base64')

@@ -4,7 +4,7 @@
  */
 export const providerCredential = 'hunter2-canary-88'
 
-/** A whole plain answer with these fields of its message, and a usage. */
+/** A whole non-streaming answer with these fields of its message, and a usage. */
 export function plainAnswer(message: object, usage: object): string {
   const choices = [{ index: 0, message: { role: 'assistant', ...message }, finish_reason: 'stop' }]
   return JSON.stringify({ id: 'x', object: 'chat.completion', created: 1, model: 'm', choices, usage })
