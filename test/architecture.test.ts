@@ -254,6 +254,13 @@ test('a write without a row of the audit log states why', () => {
   expect(calls.filter(({ reason }) => !/^'[^']{15,}'/.test(reason))).toEqual([])
 })
 
+test('no code of the gateway names a provider adapter, or an API that has one, but the code that chooses it', () => {
+  const named = /adapters\/|(?:openAi|anthropic|gemini)Adapter|'(?:Anthropic|Gemini|gemini-native|anthropic)'/
+  const files = globSync('gateway/**/*.ts', { cwd: root }).filter((file) => !file.endsWith('.test.ts'))
+  const elsewhere = files.filter((file) => !file.startsWith('gateway/upstream/'))
+  expect(elsewhere.filter((file) => named.test(readFileSync(join(root, file), 'utf8')))).toEqual([])
+})
+
 test('a file outside internal/ is used by another module, or starts a process', () => {
   const used = new Set(
     productFiles.flatMap((file) =>

@@ -312,7 +312,7 @@ async function endStreamed(
   const settled = await book(deps, run, conclusion, { kind: 'streamed' })
   if (ending !== 'complete') return reportOf(run, conclusion)
   // If Redis stayed unavailable the charge remains nevertheless: all content was delivered.
-  if (settled === undefined) raw.end(errorFrame(serviceUnavailable, requestId))
+  if (settled === undefined) raw.end(format.writeStreamError(serviceUnavailable, requestId))
   else raw.end(writeEnd(shownUsageOf(usage, bill), formatRub(nanoRub(settled.costNano))))
   return reportOf(run, conclusion)
 }

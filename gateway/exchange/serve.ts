@@ -188,7 +188,7 @@ async function waitUnlessLeft(run: Run, pauseMs: number): Promise<void> {
   run.upstreamMs += performance.now() - startedAtMs
 }
 
-/** No call was made without room in the provider's limit, nor of a request that its API cannot express. */
+/** No call is made without room in the provider's limit, or for a request that its API cannot express. */
 function wasMade(served: Served): boolean {
   return served.kind !== 'failed' || wasCalled(served.failure)
 }

@@ -110,7 +110,7 @@ export type ChatReading = {
 export type EventReader = {
   /** Takes the data of one event. */
   read(data: string): ProviderEvent
-  /** The name of the text in an event that has only a text: those that differ in it alone are not read. */
+  /** The name of the text in an event that has only a text: events that differ only in it are not read. */
   readonly textKey: string
   /** How the bytes of such an event begin. */
   readonly eventHead: string

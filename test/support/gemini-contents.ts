@@ -15,7 +15,7 @@ import { isGeminiSignature } from './gemini-signature.ts'
 /** `function` is a role of functionResponse in Google's former SDK (`@google/generative-ai`, `POSSIBLE_ROLES`). */
 const roles = [undefined, '', 'user', 'model', 'function']
 
-/** What is wrong with the contents of a request; `path` is that of the message which has them. */
+/** The first problem of the contents of a request; `path` is that of the message which has them. */
 export function findContentsFault(
   contents: readonly Fields[],
   path: string,
@@ -32,7 +32,7 @@ export function findContentsFault(
   )
 }
 
-/** What is wrong with one content: its role or its parts. */
+/** The first problem of one content: its role or its parts. */
 export function findContentFault(content: Fields, path: string, model: GeminiModel): GeminiFault | undefined {
   const parts = partsOf(content)
   if (parts.length === 0) return invalidField(`${path}.parts`, 'contents.parts must not be empty.')

@@ -10,7 +10,7 @@ import {
 import type { GeminiModel } from './gemini-models.ts'
 import type { Fields } from './gemini-proto.ts'
 
-/** What is wrong with the tools of a request and how it may use them. */
+/** The first problem of the tools of a request and how it may use them. */
 export function findToolsFault(request: Fields, path: string): GeminiFault | undefined {
   const tools = listOf(request.tools)
   const declarations = tools.flatMap((tool) => listOf(tool.functionDeclarations))
@@ -96,7 +96,7 @@ function findChoiceFault(toolConfig: Fields, declarations: readonly Fields[]): G
   return allowed.length > 0 && !(isRestricted && allowed.every(isDeclared)) ? invalidArgument : undefined
 }
 
-/** What is wrong with `generationConfig`. */
+/** The first problem of `generationConfig`. */
 export function findConfigFault(request: Fields, path: string, model: GeminiModel): GeminiFault | undefined {
   const config = fieldsOf(request.generationConfig)
   const at = `${path}.generation_config`

@@ -40,8 +40,8 @@ export function textIn(data: string, { before, after }: ContentTemplate): string
 export type EventTemplate = { readonly bytes: Buffer; readonly beforeLength: number }
 
 /** How a whole event would come in which the template is around another text: framed as most providers frame it. */
-export function eventTemplateOf({ before, after }: ContentTemplate): EventTemplate {
-  const head = Buffer.from(`data: ${before}`)
+export function eventTemplateOf({ before, after }: ContentTemplate, eventHead = 'data: '): EventTemplate {
+  const head = Buffer.from(`${eventHead}${before}`)
   return { bytes: Buffer.concat([head, Buffer.from(`${after}\n\n`)]), beforeLength: head.length }
 }
 

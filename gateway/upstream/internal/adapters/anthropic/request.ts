@@ -46,7 +46,7 @@ export function writeRequest({ fields, mode, dialect }: AdaptedChat): Written | 
       ...(user === undefined ? {} : { metadata: { user_id: user } }),
       ...(thinking === undefined ? {} : { thinking }),
       ...(outputConfig === undefined ? {} : { output_config: outputConfig }),
-      // What is left has the API's own names: sampling, and what only the route sets.
+      // The other fields have the API's own names: sampling, and options that only the route sets.
       ...Object.fromEntries(fields),
       stream: mode === 'stream',
     },

@@ -8,7 +8,7 @@ const counts = [
   'output_tokens_details',
 ] as const
 
-/** What is known after another report: it may repeat some counts, and give others as null. The last one that is there counts. */
+/** The counts after another report, which may repeat some and give others as null: the last number of each is valid. */
 export function withReport(known: JsonObject, report: unknown): JsonObject {
   const fields = fieldsOf(report) ?? {}
   const told = counts.filter((name) => fields[name] !== null && fields[name] !== undefined)
