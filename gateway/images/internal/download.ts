@@ -4,7 +4,7 @@ import { type ImageProblem, type ImageProblemReason, imageBytesMax, imageProblem
 import { base64Length, createBase64Text } from './base64-text.ts'
 import type { FetchEnd } from './fetch-end.ts'
 import type { FetchedImage, HeldBytes } from './fetched-image.ts'
-import { detectImageType, signatureBytes } from './image-type.ts'
+import { detectImageType, signatureBytes } from '../../wire/image-type.ts'
 import { type Pace, startPaceClock } from './pace-clock.ts'
 
 export type Download = {
