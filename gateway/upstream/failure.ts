@@ -150,10 +150,8 @@ export function failureOfStatus(answer: {
   readonly nowMs: number
 }): Failure {
   const body = unwrap(findJson(answer.body))
-  return {
-    ...classify(answer.status, `status_${answer.status}`, body),
-    retryAfterMs: findRetryAfterMs(answer.headers, answer.nowMs),
-  }
+  const said = classify(answer.status, `status_${answer.status}`, body)
+  return { ...said, retryAfterMs: findRetryAfterMs(answer.headers, answer.nowMs) ?? said.retryAfterMs }
 }
 
 /** Whether what came with status 200 is an error: an event of a stream, or a whole body. Some leave the wrapping `error` out. */
@@ -190,7 +188,12 @@ const recoveryOfSaid = {
   content_policy: 'nowhere',
 } as const
 
+/** The failure that a status and a body mean, with the wait that the body asks for. */
 function classify(status: number | undefined, result: string, body: JsonObject | undefined): Failure {
+  return { ...classifyKind(status, result, body), retryAfterMs: findRetryDelayMs(body) }
+}
+
+function classifyKind(status: number | undefined, result: string, body: JsonObject | undefined): Failure {
   const message = findProviderMessage(body)
   const said = vagueStatuses.includes(status) ? findSaidKind(codesOf(body), message ?? '') : undefined
   if (said === 'credential' || said === 'overloaded') return failure(said, result, recoveryOfSaid[said])
@@ -226,8 +229,8 @@ function namedIn(body: JsonObject | undefined): { readonly param?: string } {
 }
 
 const statusWords: readonly (readonly [pattern: RegExp, status: number])[] = [
-  [/rate_limit|overloaded|too_many/i, 429],
-  [/invalid_request|bad_request/i, 400],
+  [/rate_limit|overloaded|too_many|resource_exhausted|unavailable/i, 429],
+  [/invalid_request|bad_request|invalid_argument/i, 400],
   // Anthropic's
   [/permission_error/i, 403],
   [/not_found_error/i, 404],
@@ -241,7 +244,7 @@ function findStatusOf(error: JsonObject | undefined): number | undefined {
     const status = Number(given)
     if (Number.isInteger(status) && status >= 400 && status <= 599) return status
   }
-  const words = `${error?.type ?? ''} ${error?.code ?? ''}`
+  const words = `${error?.type ?? ''} ${error?.code ?? ''} ${error?.status ?? ''}`
   return statusWords.find(([pattern]) => pattern.test(words))?.[1]
 }
 
@@ -258,9 +261,21 @@ function findRetryAfterMs(headers: Headers, nowMs: number): number | null {
   const hint = textOf(headers['retry-after'])
   const inSeconds = Number(hint || Number.NaN)
   const at = Date.parse(hint)
-  for (const waitMs of [inMs, inSeconds * 1000, at - nowMs])
-    if (Number.isFinite(waitMs)) return Math.min(Math.max(Math.ceil(waitMs), 0), retryAfterMsMax)
-  return null
+  return firstWaitMs([inMs, inSeconds * 1000, at - nowMs])
+}
+
+/** The wait in Google's `RetryInfo`: `34s`, `1.5s` (google/rpc/error_details.proto). */
+function findRetryDelayMs(body: JsonObject | undefined): number | null {
+  const details = itemsOf(fieldsOf(body?.error)?.details)
+  const delays = details.map((detail) =>
+    /^(\d{1,9}(?:\.\d{1,9})?)s$/.exec(String(fieldsOf(detail)?.retryDelay)),
+  )
+  return firstWaitMs(delays.map((delay) => Number(delay?.[1] ?? Number.NaN) * 1000))
+}
+
+function firstWaitMs(waitsMs: readonly number[]): number | null {
+  const waitMs = waitsMs.find(Number.isFinite)
+  return waitMs === undefined ? null : Math.min(Math.max(Math.ceil(waitMs), 0), retryAfterMsMax)
 }
 
 function textOf(header: string | readonly string[] | undefined): string {

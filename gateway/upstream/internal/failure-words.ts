@@ -29,6 +29,8 @@ const credentialWords = firstOf(
   '^(?:incorrect|invalid) api[- ]key', // xAI
   '^api key (?:not valid|not found|expired)', // Gemini
   '^user location is not supported', // Gemini: the gateway's location, as it sees no other
+  '^gemini api free tier is not available in your country', // Gemini
+  '^your api key was reported as leaked', // Gemini
   '^access denied, please make sure your account', // DashScope
   '^billing hard limit has been reached', // OpenAI
   '^your credit balance is too low', // Anthropic
