@@ -1,4 +1,4 @@
-import type { JsonObject } from '../wire/json-fields.ts'
+import { itemsOf, type JsonObject } from '../wire/json-fields.ts'
 import { namesShown } from '../wire/openai-parameters.ts'
 import { findDroppedOfEmbedding } from './embedding-request.ts'
 import type { Failure } from './failure.ts'
@@ -117,11 +117,16 @@ function setAll(fields: Fields, values: Readonly<Record<string, unknown>>, dropp
 
 function isUnwanted(name: string, fields: Fields, dialect: Dialect): boolean {
   if (dialect.route.own.has(name)) return false
-  const { allowed, unwanted, unwantedWhenReasoning, choices } = dialect.quirks
+  const { allowed, unwanted, unwantedWhenReasoning } = dialect.quirks
   if (allowed?.has(name) === false || unwanted.has(name)) return true
-  if (name === 'n' && choices === 'one') return true
+  if (name === 'n' && Number(fields.get('n')) > choicesMaxOf(dialect.quirks)) return true
   if (!unwantedWhenReasoning.has(name)) return false
   return (fields.get('reasoning_effort') ?? 'none') !== 'none'
+}
+
+/** Most answers to one request that a provider gives. */
+function choicesMaxOf({ choices, gemini }: Dialect['quirks']): number {
+  return choices === 'one' ? 1 : (gemini?.candidatesMax ?? Number.POSITIVE_INFINITY)
 }
 
 function adaptValues(fields: Fields, dialect: Dialect, dropped: Set<string>): void {
@@ -138,8 +143,9 @@ function adaptValues(fields: Fields, dialect: Dialect, dropped: Set<string>): vo
   if (quirks.anthropic !== undefined) applyAnthropicRules(fields, quirks.anthropic, dropped)
   if (quirks.reasoningEffort !== undefined) adaptReasoningEffort(fields, quirks.reasoningEffort, dropped)
   let messages = adaptMessages(fields.get('messages'), quirks)
-  if (quirks.responseFormat !== undefined) {
-    const unsaid = adaptResponseFormat(fields, quirks.responseFormat, dropped)
+  const responseFormat = takesNoJson(fields, quirks) ? 'prompt' : quirks.responseFormat
+  if (responseFormat !== undefined) {
+    const unsaid = adaptResponseFormat(fields, responseFormat, dropped)
     if (unsaid !== undefined) messages = withSchemaInPrompt(messages, unsaid)
   }
   fields.set('messages', messages)
@@ -148,6 +154,11 @@ function adaptValues(fields: Fields, dialect: Dialect, dropped: Set<string>): vo
   if (quirks.schemaKeys.size === 0) return
   for (const name of ['tools', 'response_format'])
     if (fields.has(name)) fields.set(name, withoutSchemaKeys(fields.get(name), quirks.schemaKeys))
+}
+
+/** Whether JSON can be asked for in the prompt only, because of the functions in this request. */
+function takesNoJson(fields: Fields, { gemini }: Dialect['quirks']): boolean {
+  return gemini?.jsonWithTools === false && itemsOf(fields.get('tools')).length > 0
 }
 
 /** One limit of output tokens, under the one name that the provider supports. OpenAI's newer name wins. */

@@ -1,4 +1,4 @@
-import { fieldsOf } from '../../wire/json-fields.ts'
+import { fieldsOf, type JsonObject } from '../../wire/json-fields.ts'
 import type { ProviderQuirks } from './quirks.ts'
 
 /** Parameters by name. A Map, not an object: a parameter named `__proto__` is plain data. */
@@ -46,21 +46,17 @@ export function adaptToolChoice(
 }
 
 /**
- * Translates a `response_format` for the provider. Returns the schema that it does not accept, which is then
- * added to the prompt. A schema that is only in the prompt counts as dropped.
+ * Translates a `response_format` for the provider, `prompt`: for one that takes none now. Returns the schema that it
+ * does not accept, which is then added to the prompt. A schema that is only in the prompt counts as dropped.
  */
 export function adaptResponseFormat(
   fields: Fields,
-  known: NonNullable<ProviderQuirks['responseFormat']>,
+  known: NonNullable<ProviderQuirks['responseFormat']> | 'prompt',
   dropped: Set<string>,
 ): unknown {
   const format = fieldsOf(fields.get('response_format'))
-  if (known === 'prompt' || (known === 'schema_only' && format?.type === 'json_object')) {
-    fields.delete('response_format')
-    if (format?.type !== 'json_object' && format?.type !== 'json_schema') return undefined
-    dropped.add('response_format')
-    return fieldsOf(format.json_schema)?.schema ?? anyObject
-  }
+  if (known === 'prompt' || (known === 'schema_only' && format?.type === 'json_object'))
+    return schemaWithoutFormat(fields, format, dropped)
   if (known === 'json_schema' && format?.type === 'json_object') {
     const json_schema = { name: 'answer', schema: anyObject }
     fields.set('response_format', { type: 'json_schema', json_schema })
@@ -72,6 +68,14 @@ export function adaptResponseFormat(
 }
 
 const anyObject = { type: 'object' }
+
+/** The schema of a format that the request is then without: any object for `json_object`. */
+function schemaWithoutFormat(fields: Fields, format: JsonObject | undefined, dropped: Set<string>): unknown {
+  if (format === undefined || format.type === 'text') return undefined
+  fields.delete('response_format')
+  dropped.add('response_format')
+  return fieldsOf(format.json_schema)?.schema ?? anyObject
+}
 
 /** Fields of a schema whose own fields are names and not keywords. */
 const named: ReadonlySet<string> = new Set(['properties', 'patternProperties', '$defs', 'definitions'])
