@@ -1,5 +1,6 @@
 import type { ProviderDocument, QuirksName, RouteDocument } from '#core/catalog/catalog-document'
 import { anthropicAdapter } from './internal/adapters/anthropic/adapter.ts'
+import { geminiAdapter } from './internal/adapters/gemini/adapter.ts'
 import { openAiAdapter } from './internal/adapters/openai/adapter.ts'
 import { extraFields } from './internal/extra-fields.ts'
 import { providerRows } from './internal/provider-rows.ts'
@@ -158,6 +159,7 @@ export function adapterOf({ api }: DialectSource): ProviderAdapter {
 /** Of APIs that are not OpenAI's. */
 const adapters: Readonly<Partial<Record<ProviderDocument['api'], ProviderAdapter>>> = {
   Anthropic: anthropicAdapter,
+  Gemini: geminiAdapter,
 }
 
 /** A model that is a whole address stays; one that names its version (`yandexgpt/rc`) needs none of the template's. */

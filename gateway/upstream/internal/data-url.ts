@@ -17,17 +17,18 @@ const notBase64 = /[^A-Za-z0-9+/]/
  * time in proportion to its length, and makes no long string of a long text.
  */
 export function parseDataUrl(url: Text): DataUrl | undefined {
-  const [whole = '', mediaType = ''] = head.exec(beginOf(url)) ?? []
+  const [whole = '', mediaType = ''] = head.exec(beginOf(url, headLengthMax)) ?? []
   if (whole === '') return undefined
   const base64 = withoutBegin(url, whole.length)
   return isBase64(base64) ? { mediaType: mediaType.toLowerCase(), base64 } : undefined
 }
 
-function beginOf(text: Text): string {
+/** The first characters of a text. */
+export function beginOf(text: Text, length: number): string {
   let begin = ''
   for (const piece of piecesOf(text)) {
-    begin += piece.slice(0, headLengthMax - begin.length)
-    if (begin.length === headLengthMax) break
+    begin += piece.slice(0, length - begin.length)
+    if (begin.length === length) break
   }
   return begin
 }
@@ -43,8 +44,8 @@ function withoutBegin(text: Text, length: number): Text {
   return joinTexts(pieces)
 }
 
-/** Whole groups of four characters, of which the last may end with padding. */
-function isBase64(text: Text): boolean {
+/** Whether a text is base64, padding included: whole groups of four characters, of which the last may end with it. */
+export function isBase64(text: Text): boolean {
   if (text.length === 0 || text.length % 4 !== 0) return false
   let ends = ''
   for (const piece of piecesOf(text)) {

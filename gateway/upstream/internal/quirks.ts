@@ -117,11 +117,20 @@ export type AnthropicModel = {
 }
 
 /** Differences between the models of Gemini's `generateContent`. */
-type GeminiModel = {
-  /** `level`: low and high. `budget`: a number of tokens, in this range; 0 turns it off where `off` is true. */
+export type GeminiModel = {
+  /**
+   * `level`: one of a few, which the row maps `reasoning_effort` to. `budget`: a number of tokens, in this range; 0 turns
+   * it off where `off` is true, and `unasked: 'off'`: without a budget it does not think.
+   */
   readonly thinking:
     | { readonly kind: 'level' }
-    | { readonly kind: 'budget'; readonly min: number; readonly max: number; readonly off: boolean }
+    | {
+        readonly kind: 'budget'
+        readonly min: number
+        readonly max: number
+        readonly off: boolean
+        readonly unasked?: 'off'
+      }
     | { readonly kind: 'none' }
   /** It rejects calls that come back without their signature. */
   readonly signsCalls: boolean

@@ -1,0 +1,87 @@
+import { fieldsOf, findExactJson, itemsOf, type JsonObject } from '../../../../wire/json-fields.ts'
+import { isTooDeep } from '../../../../wire/json-text.ts'
+import { isText, joinTexts, stringLengthMax, type Text } from '../../../../wire/long-text.ts'
+import { isAccepted, markOf } from '../../../signature-origin.ts'
+import { type Part, writeTexts } from './content-parts.ts'
+import { reject, type Writing } from './writing.ts'
+
+/** Longest arguments of a call that are parsed, in UTF-16 units: longer ones would keep the event loop for 10 ms. */
+const argumentsLengthMax = 1024 * 1024
+
+/** The calls of one assistant message, and their results so far. */
+export type OpenCalls = {
+  readonly param: string
+  readonly calls: readonly { readonly id: unknown; readonly name: string; result: Part | undefined }[]
+}
+
+/** An assistant's calls as parts, and what their results must match. */
+export function writeCalls(
+  toolCalls: unknown,
+  param: string,
+  writing: Writing,
+): { readonly parts: readonly Part[]; readonly open: OpenCalls } {
+  const parts: Part[] = []
+  const calls: OpenCalls['calls'][number][] = []
+  for (const [index, item] of itemsOf(toolCalls).entries()) {
+    const call = fieldsOf(item) ?? {}
+    const called = fieldsOf(call.function)
+    const at = `${param}[${index}].function`
+    if (typeof called?.name !== 'string') reject(writing, at, 'is required: this model has no other tools')
+    const name = writing.names.sent(String(called?.name))
+    const functionCall = { name, args: parseArguments(called?.arguments, `${at}.arguments`, writing) }
+    parts.push({ functionCall, ...signatureIn(call, writing) })
+    calls.push({ id: call.id, name, result: undefined })
+  }
+  return { parts, open: { param, calls } }
+}
+
+function parseArguments(given: unknown, param: string, writing: Writing): JsonObject {
+  if (!isText(given) || given.length === 0) return {}
+  const isLong = given.length > argumentsLengthMax
+  const text = isLong ? '' : String(given)
+  const parsed = isTooDeep(text) ? undefined : fieldsOf(findExactJson(text))
+  if (isLong) reject(writing, param, `must have at most ${argumentsLengthMax} characters`)
+  else if (parsed === undefined) reject(writing, param, 'must be the text of a JSON object')
+  return parsed ?? {}
+}
+
+/** The signature of a call or of a message as it is sent back, if this provider made it. */
+export function signatureIn({ extra_content }: JsonObject, { origin }: Writing): JsonObject {
+  const signature = fieldsOf(fieldsOf(extra_content)?.google)?.thought_signature
+  const isOwn = isText(signature) && isAccepted(origin, markOf(extra_content))
+  return isOwn ? { thoughtSignature: signature } : {}
+}
+
+/** Adds the result in a tool's message to the call that it names. */
+export function takeResult(
+  open: OpenCalls | undefined,
+  message: JsonObject,
+  param: string,
+  writing: Writing,
+): void {
+  const ofId = open?.calls.filter(({ id }) => id === message.tool_call_id) ?? []
+  const call = ofId.find(({ result }) => result === undefined)
+  if (ofId.length === 0)
+    reject(writing, `${param}.tool_call_id`, 'must be the id of a call in the assistant message before it')
+  else if (call === undefined) reject(writing, `${param}.tool_call_id`, 'must name a call without a result')
+  else {
+    const texts = writeTexts(message.content, `${param}.content`, writing).map(({ text }) => text)
+    const response = responseOf(joinTexts(texts.filter(isText)))
+    call.result = { functionResponse: { name: call.name, response } }
+  }
+}
+
+/** A result must be an object: any other text becomes one. */
+function responseOf(text: Text): JsonObject {
+  const mayBeObject = typeof text === 'string' && text.length <= stringLengthMax && /^\s*\{/.test(text)
+  const object = mayBeObject && !isTooDeep(text) ? fieldsOf(findExactJson(text)) : undefined
+  return object ?? { result: text }
+}
+
+/** The results in the order of their calls; none while all are missing. */
+export function writeResults({ calls, param }: OpenCalls, writing: Writing): readonly Part[] {
+  const missing = calls.findIndex(({ result }) => result === undefined)
+  if (missing !== -1)
+    reject(writing, `${param}[${missing}].id`, 'has no result: add a tool message with this tool_call_id')
+  return calls.map(({ result }) => result).filter((result) => result !== undefined)
+}
