@@ -96,6 +96,8 @@ describe('a credential that is refused with 400 is ours to solve, and nothing of
     [{ error: { code: 'Arrearage', message: 'no' } }],
     [{ error: { code: 'billing_hard_limit_reached', message: 'no' } }],
     [{ error: { message: 'Your credit balance is too low to access the API.' } }],
+    [{ error: { message: 'Gemini API free tier is not available in your country. Please enable billing.' } }],
+    [{ error: { message: 'Your API key was reported as leaked. Please use another API key.' } }],
   ])('%j', (body) => {
     const refused = { kind: 'credential', recovery: 'other_backend', message: null }
     expect(ofStatus(400, body)).toMatchObject(refused)
@@ -172,6 +174,30 @@ describe('the wait that a provider asks for', () => {
   ])('%j', (headers, waitMs) => {
     expect(ofStatus(429, '', headers).retryAfterMs).toBe(waitMs)
   })
+
+  const hint = (retryDelay: unknown) => {
+    const details = [{ '@type': 'type.googleapis.com/google.rpc.Help' }, { retryDelay }]
+    return { error: { code: 429, message: 'x', status: 'RESOURCE_EXHAUSTED', details } }
+  }
+
+  test.each([
+    ['34s', 34_000],
+    ['1.5s', 1500],
+    ['0.000000001s', 1],
+    ['999999999s', 86_400_000],
+    ['34', null],
+    ['-1s', null],
+    [34, null],
+    [undefined, null],
+  ])('in the details of an error: %j', (retryDelay, waitMs) => {
+    expect(ofStatus(429, hint(retryDelay)).retryAfterMs).toBe(waitMs)
+    expect(ofStatus(429, [hint(retryDelay)]).retryAfterMs).toBe(waitMs)
+    expect(failureOfErrorBody(hint(retryDelay), 'error_event').retryAfterMs).toBe(waitMs)
+  })
+
+  test('a header counts more than the details', () => {
+    expect(ofStatus(429, hint('34s'), { 'retry-after': '7' }).retryAfterMs).toBe(7000)
+  })
 })
 
 describe('an error inside a response of status 200 counts by its content', () => {
@@ -184,6 +210,8 @@ describe('an error inside a response of status 200 counts by its content', () =>
     [{ error: 'maximum context length' }, 'context_length'],
     [{ error: { message: 'no', type: 'authentication_error' } }, 'credential'],
     [[{ error: { code: 503, message: 'x' } }], 'overloaded'],
+    [{ error: { status: 'RESOURCE_EXHAUSTED', message: 'x' } }, 'overloaded'],
+    [{ error: { status: 'INVALID_ARGUMENT', message: 'x' } }, 'bad_request'],
     [undefined, 'failed'],
   ])('%j', (body, kind) => {
     expect(failureOfErrorBody(body, 'error_event')).toMatchObject({ kind, result: 'error_event' })

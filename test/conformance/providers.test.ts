@@ -1,7 +1,12 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { providerDocumentSchema, quirksNames, type RouteDocument } from '#core/catalog/catalog-document'
+import {
+  type ProviderDocument,
+  providerDocumentSchema,
+  quirksNames,
+  type RouteDocument,
+} from '#core/catalog/catalog-document'
 import { normaliseAnswer } from '#gateway/chat/internal/plain-normaliser'
 import { createStepReader } from '#gateway/chat/internal/step-reader'
 import { createStreamNormaliser } from '#gateway/chat/internal/stream-normaliser'
@@ -27,7 +32,7 @@ type Recorded = {
     /** Without `messages`: a request with the message `Hi`. */
     readonly request: { readonly [field: string]: unknown }
     readonly url?: string
-    /** The whole body, but for what is the same everywhere: `Hi`, that model, `stream: false`, `encoding_format: float`. */
+    /** The whole body, but for what is the same in every body of that API (`everywhere`). */
     readonly sent: object
     readonly dropped?: readonly string[]
   }[]
@@ -81,9 +86,10 @@ describe.each(recorded)('$kind', ({ kind, provider, requests, answers, failures 
       model: `any/${model}`,
       ...route,
     })
-    const { body, written, json, everywhere } =
+    const { body, written, json } =
       dialect.type === 'chat' ? writeChat(request, dialect) : writeEmbedding(request, dialect)
-    expect(JSON.parse(JSON.stringify(json))).toEqual({ model, ...everywhere, ...sent })
+    const common = (everywhere[document.api] ?? everywhereAtOpenAi)[dialect.type]
+    expect(JSON.parse(JSON.stringify(json))).toEqual({ ...common(model), ...sent })
     expect(written.dropped).toEqual(dropped)
     expect(body.now, 'the canonical request stays as it is').toBe(body.before)
     if (url !== undefined) expect(dialect.urls.plain).toBe(url)
@@ -165,10 +171,26 @@ function readStream({ createEventReader }: ChatReading, events: readonly (object
 type Asked = Recorded['requests'][number]['request']
 type Dialect = ReturnType<typeof createDialect>
 
-/** The request of a provider, the part of it that is the same for all, and the request itself before and after. */
+type Everywhere = Readonly<Record<RouteDocument['type'], (model: string) => object>>
+
+const hi = { role: 'user', content: 'Hi' }
+
+const everywhereAtOpenAi: Everywhere = {
+  chat: (model) => ({ model, messages: [hi], stream: false }),
+  embedding: (model) => ({ model, input: 'Hi', encoding_format: 'float' }),
+}
+
+/** The parts of every body that are the same, for other APIs than OpenAI's. */
+const everywhere: Readonly<Partial<Record<ProviderDocument['api'], Everywhere>>> = {
+  Gemini: {
+    chat: () => ({ contents: [{ role: 'user', parts: [{ text: 'Hi' }] }] }),
+    embedding: () => ({}),
+  },
+}
+
+/** The request of a provider, and the caller's own before and after. */
 function writeChat(request: Asked, dialect: Dialect) {
-  const everywhere = { messages: [{ role: 'user', content: 'Hi' }], stream: false }
-  const body = { model: 'any/model', messages: everywhere.messages, ...request }
+  const body = { model: 'any/model', messages: [hi], ...request }
   const before = JSON.stringify(body)
   expect(parseChatRequest(body), 'a caller may send it').not.toHaveProperty('refusal')
   const mode = request.stream === true ? 'stream' : 'plain'
@@ -176,14 +198,13 @@ function writeChat(request: Asked, dialect: Dialect) {
   expect(findDropped(body, dialect), 'a strict request knows it before it is sent').toEqual(written.dropped)
   const { call } = written
   if (call instanceof Promise || isFailure(call)) throw new Error('it was not written at once')
-  return { everywhere, written, json: call.json, body: { before, now: JSON.stringify(body) } }
+  return { written, json: call.json, body: { before, now: JSON.stringify(body) } }
 }
 
 function writeEmbedding(request: Asked, dialect: Dialect) {
-  const everywhere = { input: 'Hi', encoding_format: 'float' }
   const body = { model: 'any/model', input: 'Hi', ...request }
   const before = JSON.stringify(body)
   const json = adaptEmbeddingRequest({ body, items: ['Hi'], format: 'float', dialect })
   const written = { dropped: findDroppedOfEmbedding(body, dialect) }
-  return { everywhere, written, json, body: { before, now: JSON.stringify(body) } }
+  return { written, json, body: { before, now: JSON.stringify(body) } }
 }
