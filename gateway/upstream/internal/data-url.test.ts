@@ -23,6 +23,10 @@ test.each([
   ['data:image/png;base64,AA=A'],
   ['data:image/png;base64,AA A'],
   ['data:image/png;base64,AA-_'],
+  ['data:image/png;base64,=AAA'],
+  ['data:image/png;base64,===='],
+  ['data:image/png;base64,AAAA===='],
+  ['data:image/png;base64,AA\nA'],
   [`data:image/png;${'a=b;'.repeat(300)}base64,AAAA`],
 ])('%s is no base64 data URL', (url) => {
   expect(parseDataUrl(url)).toBeUndefined()

@@ -10,7 +10,6 @@ export type DataUrl = {
 /** Longest that comes before the data, in UTF-16 units: media types have at most 127 (RFC 6838 §4.2), parameters are short. */
 const headLengthMax = 1024
 const head = /^data:([a-z0-9][\w!#$&^.+-]*\/[a-z0-9][\w!#$&^.+-]*)(?:;[^;,]*)*;base64,/i
-const notBase64 = /[^A-Za-z0-9+/]/
 
 /**
  * The parts of a base64 data URL (RFC 2397), or `undefined` if it is none, has no media type, or is no valid base64. Takes
@@ -47,12 +46,38 @@ function withoutBegin(text: Text, length: number): Text {
 /** Whether a text is base64, padding included: whole groups of four characters, of which the last may end with it. */
 export function isBase64(text: Text): boolean {
   if (text.length === 0 || text.length % 4 !== 0) return false
-  let ends = ''
+  const end = endOf(text, 2).replace(/[^=]/g, '').length
+  let left = text.length - end
   for (const piece of piecesOf(text)) {
-    const end = ends === '' ? piece.search(notBase64) : 0
-    if (end === -1) continue
-    ends += piece.slice(end, end + 3)
-    if (ends.length > 2) return false
+    if (!isAlphabet(left < piece.length ? piece.slice(0, left) : piece)) return false
+    left -= Math.min(left, piece.length)
   }
-  return ends === '' || ends === '=' || ends === '=='
+  return endOf(text, 2).endsWith('='.repeat(end))
+}
+
+function endOf(text: Text, length: number): string {
+  let end = ''
+  for (const piece of piecesOf(text).toReversed()) {
+    end = piece.slice(-(length - end.length)) + end
+    if (end.length === length) break
+  }
+  return end
+}
+
+/** Characters that are decoded at once. */
+const spanLength = 64 * 1024
+const notInAlphabet = /[^A-Za-z0-9+/]/
+
+/**
+ * Node's decoder leaves out what is not in the alphabet, and then has fewer bytes. It takes 0.5 ms for a mebibyte, where an
+ * expression takes 5 ms.
+ */
+function isAlphabet(piece: string): boolean {
+  if (piece.includes('-') || piece.includes('_')) return false // another alphabet, which it takes too
+  const groupsLength = piece.length - (piece.length % 4)
+  for (let at = 0; at < groupsLength; at += spanLength) {
+    const span = piece.slice(at, Math.min(at + spanLength, groupsLength))
+    if (Buffer.from(span, 'base64').length !== (span.length / 4) * 3) return false
+  }
+  return !notInAlphabet.test(piece.slice(groupsLength))
 }
