@@ -1,0 +1,33 @@
+import { expect, test } from 'vitest'
+import { markedContent } from '../signature-origin.ts'
+import { withoutForeignSignatures } from './foreign-signatures.ts'
+
+const unmarked = { google: { thought_signature: 's' } }
+const call = { id: 'a', type: 'function', function: { name: 'f', arguments: '{}' } }
+const said = (extra_content: object) => [
+  { role: 'user', content: 'Hi' },
+  { role: 'assistant', content: null, extra_content, tool_calls: [{ ...call, extra_content }, call] },
+]
+const bare = [
+  { role: 'user', content: 'Hi' },
+  { role: 'assistant', content: null, tool_calls: [call, call] },
+]
+
+test.each([
+  ['that the provider made itself', markedContent(unmarked, 'own'), 'removed' as const],
+  ['without a mark, for the first provider', unmarked, 'kept' as const],
+])('signatures %s stay in the very same list', (_, content, rule) => {
+  const messages = said(content)
+  expect(withoutForeignSignatures(messages, { own: 'own', unmarked: rule })).toBe(messages)
+})
+
+test.each([
+  ['of another provider', markedContent(unmarked, 'other'), 'kept' as const],
+  ['without a mark, after a fallback', unmarked, 'removed' as const],
+])('signatures %s are removed', (_, content, rule) => {
+  expect(withoutForeignSignatures(said(content), { own: 'own', unmarked: rule })).toEqual(bare)
+})
+
+test('a conversation without any is the very same list', () => {
+  expect(withoutForeignSignatures(bare, { own: 'own', unmarked: 'removed' })).toBe(bare)
+})
