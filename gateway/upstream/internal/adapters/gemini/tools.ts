@@ -19,7 +19,8 @@ export function writeDeclarations(tools: unknown, writing: Writing): readonly Js
       reject(writing, `tools[${at}].type`, 'must be "function" for this model')
       return []
     }
-    if (declared.has(name)) reject(writing, `tools[${at}].function.name`, 'is the name of another tool, too')
+    if (declared.has(name))
+      reject(writing, `tools[${at}].function.name`, 'is the name of another tool: use different names')
     declared.add(name)
     return {
       name: writing.names.sent(name),
