@@ -14,7 +14,7 @@ export type Settings = {
 }
 
 /** A backend of Gemini with this model, and the route's rules for parameters. */
-export function geminiDialect({ model = 'gemini-3-pro-preview', parameters = {} }: Settings = {}) {
+function geminiDialect({ model = 'gemini-3-pro-preview', parameters = {} }: Settings = {}) {
   const baseUrl = 'https://generativelanguage.googleapis.com/v1beta'
   return createDialect({ name: 'google', api: 'Gemini', baseUrl }, model, {
     model: 'google/chat',
