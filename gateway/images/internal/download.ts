@@ -1,10 +1,10 @@
 import { Client, type Dispatcher } from 'undici'
 import { createGuardedConnector, type ResolveName } from '../../upstream/guarded-connector.ts'
+import { detectImageType, signatureBytes } from '../../wire/image-type.ts'
 import { type ImageProblem, type ImageProblemReason, imageBytesMax, imageProblem } from '../image-problem.ts'
 import { base64Length, createBase64Text } from './base64-text.ts'
 import type { FetchEnd } from './fetch-end.ts'
 import type { FetchedImage, HeldBytes } from './fetched-image.ts'
-import { detectImageType, signatureBytes } from '../../wire/image-type.ts'
 import { type Pace, startPaceClock } from './pace-clock.ts'
 
 export type Download = {

@@ -1,6 +1,6 @@
+import type { ImageMediaType } from '../../wire/image-type.ts'
 import type { Text } from '../../wire/long-text.ts'
 import type { ImageProblem } from '../image-problem.ts'
-import type { ImageMediaType } from '../../wire/image-type.ts'
 
 /** An image, as it is sent to a provider. */
 export type FetchedImage = {

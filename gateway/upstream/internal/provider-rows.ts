@@ -1,20 +1,14 @@
 import type { QuirksName } from '#core/catalog/catalog-document'
 import { openAiParameters } from '../../wire/openai-parameters.ts'
+import { anthropic2026Row, anthropicRow } from './anthropic-row.ts'
 import { extraFields } from './extra-fields.ts'
-import type { AnthropicModel, EffortLevels, GeminiModel, ProviderQuirks, ProviderRow } from './quirks.ts'
+import { geminiRow } from './gemini-row.ts'
+import { common, limits, logprobs, penalties, sampling, tools } from './parameter-lists.ts'
+import type { EffortLevels, ProviderQuirks, ProviderRow } from './quirks.ts'
 
 // Sources: the providers' own references, read 2026-11-20. No live account
 // was reachable: what a provider turns out to do otherwise is corrected here, with a recorded case in
 // `test/conformance/cases/providers`.
-
-const sampling = ['temperature', 'top_p']
-const penalties = ['presence_penalty', 'frequency_penalty']
-const logprobs = ['logprobs', 'top_logprobs']
-const limits = ['max_tokens', 'max_completion_tokens', 'stop']
-const tools = ['tools', 'tool_choice', 'parallel_tool_calls']
-const structure = ['response_format', 'stream_options']
-/** Parameters that nearly every provider accepts. */
-const common = [...sampling, ...limits, ...tools, ...structure]
 
 /** Fields of a message where unknown fields are rejected. */
 const plainMessage = ['role', 'content', 'name', 'tool_calls', 'tool_call_id']
@@ -87,138 +81,6 @@ const vllm: ProviderRow = {
   // It reads token ids as those of the model that it serves.
   embeddings: { batchMax: 256, format: 'both', tokens: 'no' },
 }
-
-/** Of its newest models. */
-const claude: AnthropicModel = {
-  thinking: 'adaptive',
-  off: 'disabled',
-  strictTools: true,
-  forcedTools: true,
-  sampling: 'none',
-}
-/** Of those that are given a number of tokens to think with. */
-const budgetClaude: AnthropicModel = { ...claude, thinking: 'budget', sampling: 'one' }
-const claudeBudget: Partial<ProviderQuirks> = {
-  reasoningEffort: { levels: { minimal: 'low', xhigh: 'high', max: 'high' } },
-  anthropic: budgetClaude,
-}
-
-/**
- * Anthropic's own API (platform.claude.com, API reference; errors and models as measured and documented, read 2026-11-25).
- * `stopsWhenClosed` is documented nowhere: an abandoned response is read to its end.
- */
-const anthropic: ProviderRow = {
-  headers: { 'anthropic-version': '2023-06-01' },
-  allow: [...sampling, ...limits, ...tools, 'response_format', 'stream_options', 'reasoning_effort', 'user'],
-  dropWhenReasoning: sampling,
-  clamp: { temperature: [0, 1] },
-  maxTokensField: 'max_tokens',
-  // The maximum of the oldest model in service; a route's own limit comes first.
-  outputLimitRequired: 8_192,
-  responseFormat: 'schema_only',
-  developerRole: 'system',
-  nameRoles: [],
-  reasoningBack: 'strip',
-  extrasTaken: ['reasoning_details', 'cache_control'],
-  streamUsage: 'always',
-  choices: 'one',
-  reasoningEffort: { levels: { minimal: 'low' } },
-  // Models of 4.7 and later, and any that is newer than this list.
-  anthropic: claude,
-  embeddings: { batchMax: 1, format: 'float', tokens: 'no', allow: [] },
-  models: [
-    {
-      name: /claude-(?:sonnet|opus)-5-5|claude-(?:fable|mythos)-5-1/,
-      quirks: { anthropic: { ...claude, off: 'between_tools', forcedTools: false } },
-    },
-    {
-      name: /claude-(?:opus|sonnet)-4-6/,
-      quirks: {
-        reasoningEffort: { levels: { minimal: 'low', xhigh: 'high' } },
-        anthropic: { ...claude, sampling: 'one' },
-      },
-    },
-    { name: /claude-(?:opus|sonnet|haiku)-4-(?:[015](?!\d)|20\d{6})|claude-3-7/, quirks: claudeBudget },
-    {
-      name: /claude-(?:opus|sonnet)-4-(?:0(?!\d)|20\d{6})|claude-3-7/,
-      quirks: { responseFormat: 'prompt', anthropic: { ...budgetClaude, strictTools: false } },
-    },
-    {
-      name: /claude-3-(?:5|opus|sonnet|haiku)/,
-      quirks: {
-        drop: ['reasoning_effort'],
-        dropWhenReasoning: [],
-        responseFormat: 'prompt',
-        anthropic: { ...claude, thinking: 'none', strictTools: false, sampling: 'both' },
-      },
-    },
-  ],
-}
-/** Of Gemini's own API. It has its list of each, read 2026-11-20; `docs` is https://ai.google.dev/gemini-api/docs. */
-const gemini3: GeminiModel = {
-  thinking: { kind: 'level' },
-  signsCalls: true, // docs/thought-signatures
-  jsonWithTools: true, // docs/structured-output
-  candidatesMax: 1, // https://github.com/googleapis/js-genai/issues/1609
-}
-const gemini25: Omit<GeminiModel, 'thinking'> = {
-  signsCalls: false,
-  jsonWithTools: false,
-  candidatesMax: 8,
-}
-/** docs/thinking: Pro since 3.1, and Flash since 3.7, think at three levels. */
-const lowMediumHigh: EffortLevels = { none: 'low', minimal: 'low', xhigh: 'high', max: 'high' }
-
-const geminiModels: NonNullable<ProviderRow['models']> = [
-  {
-    // "Penalty is not enabled for this model" (google-gemini/cookbook#1290), "Logprobs is not enabled" (python-genai#1921).
-    name: /(^|\/)gemini-(2\.5|[3-9]|(pro|flash|flash-lite)-latest)/,
-    quirks: { drop: [...penalties, ...logprobs] },
-  },
-  // docs/thinking#set-budget
-  {
-    name: /(^|\/)gemini-2\.5-flash/,
-    quirks: {
-      gemini: { ...gemini25, thinking: { kind: 'budget', min: 1, max: 24_576, off: true } },
-      reasoningEffort: { levels: { minimal: 'low', xhigh: 'high', max: 'high' } },
-    },
-  },
-  {
-    name: /(^|\/)gemini-2\.5-flash-lite/,
-    quirks: {
-      gemini: { ...gemini25, thinking: { kind: 'budget', min: 512, max: 24_576, off: true, unasked: 'off' } },
-    },
-  },
-  {
-    name: /(^|\/)gemini-2\.5-pro/,
-    quirks: {
-      gemini: { ...gemini25, thinking: { kind: 'budget', min: 128, max: 32_768, off: false } },
-      reasoningEffort: { levels: lowMediumHigh },
-    },
-  },
-  // Models for images and speech do not think, and take no functions.
-  {
-    name: /(^|\/)gemini-2\.5-.*(image|tts|audio)/,
-    quirks: { gemini: { ...gemini25, thinking: { kind: 'none' } }, reasoningEffort: {} },
-  },
-  {
-    name: /(^|\/)gemini-([3-9]|(pro|flash|flash-lite)-latest)/,
-    quirks: {
-      gemini: gemini3,
-      reasoningEffort: { levels: { none: 'minimal', xhigh: 'high', max: 'high' } },
-    },
-  },
-  {
-    name: /(^|\/)gemini-(3\.[1-9]-pro|3\.[7-9]-flash|[4-9]|pro-latest)/,
-    quirks: { reasoningEffort: { levels: lowMediumHigh } },
-  },
-  {
-    name: /(^|\/)gemini-3-pro/,
-    quirks: { reasoningEffort: { levels: { ...lowMediumHigh, medium: 'high' } } },
-  },
-  // They reject what steers sampling (docs/models).
-  { name: /(^|\/)gemini-(3\.[6-9]-flash|3\.5-flash-lite)/, quirks: { drop: sampling } },
-]
 
 /** Every kind of provider. A new one is a row here, its name in `quirksNames`, and recorded cases. */
 export const providerRows: Readonly<Record<QuirksName, ProviderRow>> = {
@@ -563,13 +425,8 @@ export const providerRows: Readonly<Record<QuirksName, ProviderRow>> = {
     reasoningBack: 'strip',
     embeddings: { batchMax: 96, format: 'both', tokens: 'no', allow: ['dimensions'] },
   },
-  anthropic,
-  /** Its version without sampling, for every model. */
-  'anthropic-2026-10-21': {
-    ...anthropic,
-    headers: { 'anthropic-version': '2026-10-21' },
-    drop: sampling,
-  },
+  anthropic: anthropicRow,
+  'anthropic-2026-10-21': anthropic2026Row,
   gemini: {
     hosts: /(^|\.)generativelanguage\.googleapis\.com$/,
     // Unknown parameters are a 400.
@@ -584,30 +441,5 @@ export const providerRows: Readonly<Record<QuirksName, ProviderRow>> = {
     extrasTaken: ['extra_content'],
     embeddings: { batchMax: 100, format: 'float', tokens: 'no', allow: ['dimensions'] },
   },
-  'gemini-native': {
-    // What its adapter has a name for (adapters/gemini/settings.ts). All else is a route's alone, under Gemini's names.
-    allow: [
-      ...sampling,
-      ...limits,
-      ...penalties,
-      ...logprobs,
-      ...structure,
-      'tools',
-      'tool_choice',
-      'seed',
-      'n',
-      'reasoning_effort',
-    ],
-    clamp: { temperature: [0, 2] },
-    maxTokensField: 'max_tokens',
-    stopMax: 5,
-    // A model without a level does not think.
-    reasoningEffort: {},
-    developerRole: 'system',
-    reasoningBack: 'keep',
-    extrasTaken: ['extra_content', 'reasoning_details'],
-    gemini: { ...gemini25, thinking: { kind: 'none' } },
-    embeddings: { batchMax: 100, format: 'float', tokens: 'no', allow: ['dimensions'] },
-    models: geminiModels,
-  },
+  'gemini-native': geminiRow,
 }

@@ -1,9 +1,9 @@
 import { fieldsOf, findExactJson, itemsOf, type JsonObject } from '../../../../wire/json-fields.ts'
 import { isTooDeep } from '../../../../wire/json-text.ts'
-import { markedContent } from '../../../signature-origin.ts'
+import { markedContent } from '../../signature-origin.ts'
 import type { ToolNames } from '../../tool-names.ts'
 
-/** What is needed to read a response: the names that its request had, and the mark of its provider. */
+/** The facts that a response is read with: the names in its request, and the mark of its provider. */
 export type AnswerContext = { readonly names: ToolNames; readonly own: string }
 
 /** A response's JSON with exact numbers, or `undefined` if it is none, or nested too deep to be written again. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { LongText } from '../../../../wire/long-text.ts'
-import { markedContent, originOf } from '../../../signature-origin.ts'
+import { markedContent, originOf } from '../../signature-origin.ts'
 import { rejectionOf, type Settings, sentFor } from './written-chat.fixture.ts'
 
 const hi = { role: 'user', content: 'Hi' }

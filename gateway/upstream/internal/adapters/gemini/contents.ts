@@ -79,7 +79,7 @@ function addAnswer(reading: Reading, message: JsonObject, param: string): void {
     reject(writing, `${param}.function_call`, 'is not supported by this model: use tool_calls')
   const said = writeTexts(content, `${param}.content`, writing)
   const texts = said.length === 0 && isText(refusal) ? writeTexts(refusal, param, writing) : said
-  const signature = signatureIn(message, writing)
+  const signature = signatureIn(message)
   const { parts, open } = writeCalls(tool_calls, `${param}.tool_calls`, writing)
   add(reading, 'model', [...signed(texts, signature), ...parts])
   if (parts.length > 0) reading.open = open

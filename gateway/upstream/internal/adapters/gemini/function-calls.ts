@@ -1,7 +1,6 @@
 import { fieldsOf, findExactJson, itemsOf, type JsonObject } from '../../../../wire/json-fields.ts'
 import { isTooDeep } from '../../../../wire/json-text.ts'
 import { isText, joinTexts, stringLengthMax, type Text } from '../../../../wire/long-text.ts'
-import { isAccepted, markOf } from '../../../signature-origin.ts'
 import { type Part, writeTexts } from './content-parts.ts'
 import { reject, type Writing } from './writing.ts'
 
@@ -29,7 +28,7 @@ export function writeCalls(
     if (typeof called?.name !== 'string') reject(writing, at, 'is required: this model has no other tools')
     const name = writing.names.sent(String(called?.name))
     const functionCall = { name, args: parseArguments(called?.arguments, `${at}.arguments`, writing) }
-    parts.push({ functionCall, ...signatureIn(call, writing) })
+    parts.push({ functionCall, ...signatureIn(call) })
     calls.push({ id: call.id, name, result: undefined })
   }
   return { parts, open: { param, calls } }
@@ -45,11 +44,10 @@ function parseArguments(given: unknown, param: string, writing: Writing): JsonOb
   return parsed ?? {}
 }
 
-/** The signature of a call or of a message as it is sent back, if this provider made it. */
-export function signatureIn({ extra_content }: JsonObject, { origin }: Writing): JsonObject {
+/** The signature of a call or of a message as it is sent back. Those of other providers were removed before. */
+export function signatureIn({ extra_content }: JsonObject): JsonObject {
   const signature = fieldsOf(fieldsOf(extra_content)?.google)?.thought_signature
-  const isOwn = isText(signature) && isAccepted(origin, markOf(extra_content))
-  return isOwn ? { thoughtSignature: signature } : {}
+  return isText(signature) ? { thoughtSignature: signature } : {}
 }
 
 /** Adds the result in a tool's message to the call that it names. */

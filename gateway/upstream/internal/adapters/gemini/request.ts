@@ -26,14 +26,13 @@ const anyModel: GeminiModel = {
 export function writeChat({
   fields,
   dialect,
-  origin,
   fetchImage,
 }: AdaptedChat): ChatCall | Failure | Promise<ChatCall | Failure> {
   const functions = functionNamesOf(fields.get('tools'))
-  const writing = createWriting(functions, origin)
+  const writing = createWriting(functions)
   const model = dialect.quirks.gemini ?? anyModel
   const json = writeRequest(fields, functions, model, writing)
-  const context = { names: writing.names, own: origin.own }
+  const context = { names: writing.names, own: dialect.origin }
   const call: ChatCall = {
     json,
     createEventReader: () => createEventReader(context),

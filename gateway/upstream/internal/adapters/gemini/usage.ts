@@ -16,12 +16,12 @@ export function usageOf(metadata: unknown): JsonObject | undefined {
   }
 }
 
-/** The first alone if it is no number: that is for the reader of the usage to judge. */
+/** The first only if it is no number: that is for the reader of the usage to judge. */
 function sumOf(count: unknown, more: unknown): unknown {
   return typeof count === 'number' && more !== undefined && more !== null ? count + Number(more) : count
 }
 
-/** What is known after another event of a stream: some leave out counts that earlier ones had. */
+/** The counts after another event of a stream, which may leave out some of the earlier ones. */
 export function laterCounts(known: JsonObject | undefined, metadata: unknown): JsonObject | undefined {
   const counts = Object.entries(fieldsOf(metadata) ?? {}).filter(([, count]) => count !== null)
   return counts.length === 0 ? known : { ...known, ...Object.fromEntries(counts) }

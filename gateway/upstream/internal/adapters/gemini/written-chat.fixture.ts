@@ -4,7 +4,7 @@ import { adaptChatRequest, findDropped } from '../../../chat-request.ts'
 import { createDialect } from '../../../dialect.ts'
 import type { Failure } from '../../../failure.ts'
 import { type ChatCall, type FetchImage, isFailure } from '../../../provider-adapter.ts'
-import type { SignatureOrigin } from '../../../signature-origin.ts'
+import type { SignatureOrigin } from '../../signature-origin.ts'
 
 export type Settings = {
   readonly model?: string

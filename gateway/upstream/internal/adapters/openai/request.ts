@@ -1,11 +1,9 @@
 import { fieldsOf, type JsonObject } from '../../../../wire/json-fields.ts'
 import type { AdaptedChat } from '../../../provider-adapter.ts'
-import { withoutForeignSignatures } from '../../foreign-signatures.ts'
 
 /** The body of a chat, which asks for usage on streams where necessary: the bill depends on it. */
-export function writeRequest({ fields, mode, dialect, origin }: AdaptedChat): JsonObject {
+export function writeRequest({ fields, mode, dialect }: AdaptedChat): JsonObject {
   fields.set('model', dialect.model)
-  fields.set('messages', withoutForeignSignatures(fields.get('messages'), origin))
   fields.set('stream', mode === 'stream')
   const asksUsage =
     mode === 'stream' && dialect.quirks.streamUsage !== 'always' && !dialect.route.drop.has('stream_options')

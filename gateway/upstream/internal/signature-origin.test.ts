@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-import { markedContent } from '../signature-origin.ts'
-import { withoutForeignSignatures } from './foreign-signatures.ts'
+import { markedContent, withoutForeignSignatures } from './signature-origin.ts'
 
 const unmarked = { google: { thought_signature: 's' } }
 const call = { id: 'a', type: 'function', function: { name: 'f', arguments: '{}' } }
@@ -26,6 +25,18 @@ test.each([
   ['without a mark, after a fallback', unmarked, 'removed' as const],
 ])('signatures %s are removed', (_, content, rule) => {
   expect(withoutForeignSignatures(said(content), { own: 'own', unmarked: rule })).toEqual(bare)
+})
+
+test('signed reasoning returns to its provider only, without a mark to the first one', () => {
+  const detail = (origin?: string) => ({ type: 'reasoning.text', signature: 's', ...(origin && { origin }) })
+  const spoken = (...details: readonly object[]) => [
+    { role: 'assistant', content: 'Hi', reasoning_details: details },
+  ]
+  const messages = spoken(detail('own'), detail('other'), detail())
+  const kept = { own: 'own', unmarked: 'kept' } as const
+  expect(withoutForeignSignatures(messages, kept)).toEqual(spoken(detail('own'), detail()))
+  expect(withoutForeignSignatures(messages, { ...kept, unmarked: 'removed' })).toEqual(spoken(detail('own')))
+  expect(withoutForeignSignatures(spoken(detail('own')), kept)).toEqual(spoken(detail('own')))
 })
 
 test('a conversation without any is the very same list', () => {
