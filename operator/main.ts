@@ -17,4 +17,5 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const)
   process.once(signal, async () => {
     log.info({ signal }, 'operator stopping')
     await operator.stop()
+    process.exit() // an unresponsive Postgres or API server would keep it alive
   })

@@ -10,6 +10,7 @@ import { requirePepper } from '#core/keys/database-pepper'
 import { PepperMismatch } from '#core/keys/pepper'
 import { startAdminServer } from '#core/process/admin-server'
 import type { Log } from '#core/process/log'
+import { stopMsMax, within } from '#core/process/within'
 import { type OperatorConfig, watchedNamespaces } from './config.ts'
 import { createControllers, type OnError } from './controllers.ts'
 import {
@@ -32,7 +33,7 @@ import { type RunningControllers, runControllers } from './runtime/run-controlle
 export type Operator = {
   readonly probesPort: number
   readonly metricsPort: number
-  /** Finishes what runs, gives the Lease back, closes every connection. */
+  /** Finishes what runs, gives the Lease back and closes every connection, as far as that takes less than 9 s. The process must end then. */
   stop(): Promise<void>
 }
 
@@ -105,17 +106,14 @@ export async function startOperator(
   })
   const probed = { ...running, notReady: () => running.notReady() ?? database.notReady() }
   const servers = await startServers(config, metrics, probed, Object.values(reflectors))
-  return {
-    ...servers,
-    async stop() {
-      await running.stop()
-      await controllers.stop()
-      await Promise.all([hints.stop(), database.stop()])
-      await client.close()
-      await pool.end()
-      await servers.stop()
-    },
+  async function stop(): Promise<void> {
+    await running.stop()
+    await Promise.all([controllers.stop(), hints.stop(), database.stop(), client.close()])
+    await pool.end()
+    await servers.stop()
   }
+
+  return { ...servers, stop: () => within(stopMsMax, stop()) }
 }
 
 /** How this process takes part in the election of a leader. */

@@ -18,4 +18,5 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const)
   process.once(signal, async () => {
     log.info({ signal }, 'worker stopping')
     await worker.stop()
+    process.exit() // an unresponsive Postgres would keep it alive
   })

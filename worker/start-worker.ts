@@ -16,6 +16,7 @@ import type { Job } from '#core/process/job'
 import type { Log } from '#core/process/log'
 import { createProcessRegistry } from '#core/process/process-registry'
 import { runJobs } from '#core/process/run-jobs'
+import { stopMsMax, within } from '#core/process/within'
 import { connectRedis } from '#core/redis/redis-connection'
 import { measureScripts } from '#core/redis/script-metrics'
 import type { WorkerConfig } from './config.ts'
@@ -27,7 +28,7 @@ import { trialJob } from './trial-job.ts'
 
 export type Worker = {
   readonly adminPort: number
-  /** Ends running jobs and closes all connections. */
+  /** Ends running jobs and closes all connections, as far as that takes less than 9 s. The process must end then. */
   stop(): Promise<void>
 }
 
@@ -78,18 +79,16 @@ export async function startWorker(config: WorkerConfig, log: Log): Promise<Worke
       return database.notReady() ?? (failing.length === 0 ? undefined : `failing jobs: ${failing.join(', ')}`)
     },
   })
-  return {
-    adminPort: admin.port,
-    async stop() {
-      await Promise.all([hints.stop(), database.stop()])
-      await jobs.stop()
-      await locks.release()
-      redis.close()
-      await shop?.close()
-      await Promise.all([pool.end(), invariantsPool.end()])
-      await admin.stop()
-    },
+  async function stop(): Promise<void> {
+    await Promise.all([hints.stop(), database.stop(), jobs.stop()])
+    await locks.release()
+    redis.close()
+    await shop?.close()
+    await Promise.all([pool.end(), invariantsPool.end()])
+    await admin.stop()
   }
+
+  return { adminPort: admin.port, stop: () => within(stopMsMax, stop()) }
 }
 
 type JobDeps = Pick<AdmissionJobsDeps, 'pool' | 'redis' | 'locks' | 'registry' | 'log'> & {

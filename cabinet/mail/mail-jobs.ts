@@ -66,10 +66,10 @@ function laneJob(deps: LaneDeps): Job {
     name: 'mail',
     everyMs: sendEveryMs,
     wokenBy: ['letters'],
-    async run() {
+    async run(_stopping, ending) {
       const letter = await takeDueLetter(deps.pool, leaseMs)
       if (letter === undefined) return 'idle'
-      await sendLetter(deps, letter)
+      await sendLetter(deps, letter, ending)
       return 'more'
     },
   }
@@ -79,12 +79,12 @@ function laneJob(deps: LaneDeps): Job {
  * Makes one attempt and records the result. If the worker dies in between, another worker takes the email when the
  * lease expires.
  */
-async function sendLetter(deps: LaneDeps, letter: DueLetter): Promise<void> {
+async function sendLetter(deps: LaneDeps, letter: DueLetter, ending: AbortSignal): Promise<void> {
   const { pool, metrics, log, note, postOffice } = deps
   const content = letterContentSchema.safeParse(letter)
   if (!content.success) return giveUp(deps, letter, 'its vars do not match its kind')
   const text = writeLetter(content.data, letter.locale)
-  const error = await postOffice.send(letter, text).then(
+  const error = await postOffice.send(letter, text, ending).then(
     () => undefined,
     (thrown: unknown) => thrown ?? new Error('nothing was thrown'),
   )

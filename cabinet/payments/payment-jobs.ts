@@ -8,6 +8,7 @@ import { processNotification } from './internal/inbox.ts'
 import { removeOldNotifications } from './internal/kept-notifications.ts'
 import { countPaymentsOfDay, readPaymentBacklog } from './internal/payment-store.ts'
 import { capturePayment, pollPayment } from './internal/polls.ts'
+import type { SettleDeps } from './internal/settle-payment.ts'
 import { paymentStatuses } from './internal/transition.ts'
 import type { Shop } from './shop.ts'
 
@@ -45,29 +46,19 @@ export function paymentJobs(deps: Deps, shop: Shop | undefined): readonly Job[] 
     return always
   }
   const { pool, log } = deps
-  const settle = { pool, shop, log }
-  // In this order, because a user may be waiting for a new payment.
-  const steps = [
-    () => processNotification(settle),
-    () => callPayment(settle, null),
-    () => callRefund(settle, null),
-    () => capturePayment(settle),
-    () => pollPayment(settle),
-  ]
+  // What a call would have brought is asked for again: by the same key, or by a look at what became of it.
+  const settleUntil = (ends: AbortSignal) => ({ pool, shop: shop.until(ends), log })
   const lane: Job = {
     name: 'payments',
     everyMs,
     wokenBy: ['webhooks'],
-    async run() {
-      for (const step of steps) if (await step()) return 'more'
-      return 'idle'
-    },
+    run: (_stopping, ending) => takeStep(settleUntil(ending)),
   }
   const notices: Job = {
     name: 'payment_notifications',
     everyMs,
     wokenBy: ['webhooks'],
-    run: async () => ((await processNotification(settle)) ? 'more' : 'idle'),
+    run: async (_stopping, ending) => ((await processNotification(settleUntil(ending))) ? 'more' : 'idle'),
   }
   let uncompared: readonly Span[] = []
   const comparison: Job = {
@@ -75,10 +66,10 @@ export function paymentJobs(deps: Deps, shop: Shop | undefined): readonly Job[] 
     everyMs: compareEveryMs,
     retryMsMax: compareRetryMsMax,
     mayFail: true,
-    async run() {
+    async run(_stopping, ending) {
       if (uncompared.length === 0) uncompared = comparedDays(comparedDayCount, new Date())
       const [day, ...rest] = uncompared
-      const parts = day === undefined ? [] : await comparePayments(settle, day)
+      const parts = day === undefined ? [] : await comparePayments(settleUntil(ending), day)
       uncompared = [...parts, ...rest] // retry the failed part, but not those before it
       return uncompared.length > 0 ? 'more' : 'idle'
     },
@@ -89,6 +80,17 @@ export function paymentJobs(deps: Deps, shop: Shop | undefined): readonly Job[] 
     comparison,
     ...always,
   ]
+}
+
+/** The first thing that is due, in this order, because a user may be waiting for a new payment. */
+async function takeStep(settle: SettleDeps): Promise<'more' | 'idle'> {
+  const isDone =
+    (await processNotification(settle)) ||
+    (await callPayment(settle, null)) ||
+    (await callRefund(settle, null)) ||
+    (await capturePayment(settle)) ||
+    (await pollPayment(settle))
+  return isDone ? 'more' : 'idle'
 }
 
 function removalJob(pool: Pool): Job {

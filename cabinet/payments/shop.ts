@@ -9,6 +9,8 @@ export type Shop = ShopIdentity & {
   readonly receipt: ShopSettings['receipt']
   /** The same shop for a waiting user: calls end soon, with an unknown outcome if the provider has not responded. */
   forOneWait(): Shop
+  /** The same shop for a process that stops: its calls end with this signal, with an unknown outcome. */
+  until(ends: AbortSignal): Shop
   close(): Promise<void>
 }
 
@@ -26,6 +28,7 @@ export function openShop(settings: ShopSettings): Shop {
     provider: provider(ends),
     close,
     forOneWait: () => shopUntil(AbortSignal.timeout(waitMsMax)),
+    until: shopUntil,
   })
   return shopUntil()
 }

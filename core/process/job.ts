@@ -2,8 +2,12 @@
 export type Job = {
   /** In metrics and logs. */
   readonly name: string
-  /** One run; `more` asks for the next one at once. It may end early, and fail, when the process stops (`stopping`). */
-  readonly run: (stopping: AbortSignal) => Promise<'more' | 'idle'>
+  /**
+   * One run; `more` asks for the next one at once. It may end early, and fail, when the process stops (`stopping`).
+   *
+   * @param ending aborts 4 s later, and with it whatever waits for others. A call that is nearly done need not be repeated.
+   */
+  readonly run: (stopping: AbortSignal, ending: AbortSignal) => Promise<'more' | 'idle'>
   readonly everyMs: number
   /** Longest wait after failures in a row. Default 2 s. */
   readonly retryMsMax?: number

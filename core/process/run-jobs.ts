@@ -38,8 +38,8 @@ export function runJobs(jobs: readonly Job[], { registry, log, after }: RunJobsO
       everyMs,
       retryMsMax,
       restMs,
-      async run(stopping) {
-        const answer = await run(stopping)
+      async run(stopping, ending) {
+        const answer = await run(stopping, ending)
         failing.delete(job)
         metrics.succeededAt.setToCurrentTime({ job: name })
         return answer

@@ -21,7 +21,7 @@ export type LeaderElector = {
   isLeader(): boolean
   /**
    * Stops, and releases the Lease if this process holds it, so that the next leader need not wait; takes at
-   * most half the renew deadline.
+   * most 2 s.
    */
   release(): Promise<void>
 }
@@ -49,6 +49,9 @@ export type LeaderElectorOptions = {
   readonly onRequest?: (code: string, method: string) => void
   readonly times: LeaseTimes
 }
+
+/** If the API server takes longer, the next leader waits for the end of the Lease. The process has to end. */
+const releaseMsMax = 2_000
 
 /** Takes the kubeconfig to create its own client, so that a renewal never waits behind other requests. */
 export function createLeaderElector(kubeConfig: KubeConfig, options: LeaderElectorOptions): LeaderElector {
@@ -113,7 +116,7 @@ export function createLeaderElector(kubeConfig: KubeConfig, options: LeaderElect
     isLeader: () => leads && performance.now() - renewedAtMs < times.renewDeadlineMs,
     async release() {
       stop()
-      const limit = setTimeout(client.close, timeoutMs) // aborts what hangs: a pod has 30 s to end
+      const limit = setTimeout(client.close, releaseMsMax) // aborts what hangs
       await running
       if (mayHold) await holder.giveBack().catch(onError)
       leads = false

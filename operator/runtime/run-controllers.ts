@@ -1,6 +1,7 @@
 import type { KubeConfig } from '@kubernetes/client-node'
 import { Superseded } from '#core/audit/cluster-epoch'
 import type { Log } from '#core/process/log'
+import { within } from '#core/process/within'
 import { type ControlLoop, type Controller, createControlLoop } from './control-loop.ts'
 import { textOf } from './error-text.ts'
 import type { EventRecorder } from './event-recorder.ts'
@@ -15,7 +16,7 @@ export type RunningControllers = {
   /** For reflectors and other sources of changes; see `ControlLoop`. */
   readonly loop: ControlLoop
   isLeader(): boolean
-  /** Stops in the order that leaves nothing half done: reflectors, running reconciliations (20 s), events, the Lease. */
+  /** Stops in the order that leaves nothing half done: reflectors, running reconciliations (4 s), events (1 s), the Lease (2 s). */
   stop(): Promise<void>
   /** Why this process is not ready. A standby that has listed everything is ready, too. */
   notReady(): string | undefined
@@ -41,10 +42,10 @@ export type RunOptions = Omit<LeaderElectorOptions, 'onElected' | 'onLost' | 'on
   readonly log: Log
 }
 
-/** Time for running reconciliations to end on SIGTERM; with everything after it below the 30 s that a pod has. */
-const drainMs = 20_000
+/** Time for running reconciliations to end on SIGTERM; with everything after it below the 10 s that a process has. */
+const drainMs = 4_000
 /** Time to write the remaining events after that. */
-const flushMs = 2_000
+const flushMs = 1_000
 const beginRetryMs = 1_000
 /**
  * A reflector that has not tried anything for this long is stuck: its longest wait is 90 s of idling and 45 s of
@@ -130,11 +131,4 @@ function whyNotAlive(lagMs: number, reflectors: readonly Reflector[]): string | 
   if (lagMs > lagMsMax) return `the event loop was blocked for ${Math.round(lagMs)} ms`
   const stuck = reflectors.find((reflector) => reflector.stuckMs() > stuckMsMax)
   return stuck === undefined ? undefined : `the watch of ${stuck.resource.plural} is stuck`
-}
-
-/** Waits for the work, but no longer. */
-async function within(ms: number, work: Promise<unknown>): Promise<void> {
-  const done = new AbortController()
-  await Promise.race([work, pause(ms, done.signal)])
-  done.abort()
 }

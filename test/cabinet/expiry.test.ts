@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { expiryJob } from '#worker/expiry-job'
 import { databaseOfThisFile, poolAs } from '../support/postgres.ts'
+import { runJob } from '../support/run-job.ts'
 import { signedIn } from '../support/signed-in.ts'
 
 const database = await databaseOfThisFile()
@@ -23,7 +24,7 @@ test('what has expired is removed, in bounded steps, and nothing else', async ()
   await add(1_200, '25 hours')
   await add(3, '0 hours')
   const job = expiryJob(worker)
-  expect([await job.run(AbortSignal.any([])), await job.run(AbortSignal.any([]))]).toEqual(['more', 'idle'])
+  expect([await runJob(job), await runJob(job)]).toEqual(['more', 'idle'])
   const { rows } = await pool.query(
     `select (select count(*)::int from sessions) as sessions, (select count(*)::int from email_tokens) as tokens,
             (select count(*)::int from idempotency_keys) as keys`,
@@ -36,7 +37,7 @@ test('how many trials a domain had is forgotten after its day', async () => {
     `insert into trial_domains (day, domain, granted_count)
      select (now() at time zone 'UTC')::date - age, 'example.org', 3 from generate_series(0, 3) age`,
   )
-  await expiryJob(worker).run(AbortSignal.any([]))
+  await runJob(expiryJob(worker))
   const { rows } = await pool.query('select count(*)::int as count from trial_domains')
   expect(rows).toEqual([{ count: 2 }])
 })

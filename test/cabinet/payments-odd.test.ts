@@ -11,6 +11,7 @@ import { compareAll } from '../support/compare-all.ts'
 import { makePayer, postAs } from '../support/payer.ts'
 import { databaseOfThisFile, poolAs } from '../support/postgres.ts'
 import { rewritingTill } from '../support/rewriting-till.ts'
+import { runJob } from '../support/run-job.ts'
 import { signedIn } from '../support/signed-in.ts'
 import { callApi, driveTill, shopSettingsOf, testShop, tillOfThisTest } from '../support/till.ts'
 import { startTestWeb } from '../support/web.ts'
@@ -244,11 +245,11 @@ test('a comparison that failed goes on where it failed', async () => {
     if (--failsAt === 0) return { kind: 'unknown', why: 'no answer', retryAfterMs: 0 }
     return provider.list(from, to, itemsMax)
   }
-  const shop = { ...deps.shop, provider: { ...provider, list } }
+  const shop: typeof deps.shop = { ...deps.shop, provider: { ...provider, list }, until: () => shop }
   const jobs = paymentJobs({ pool: worker, registry: new Registry(), log }, shop)
   const comparison = jobs.find(({ name }) => name === 'payment_comparison')
   const runToEnd = async () => {
-    while ((await comparison?.run(new AbortController().signal)) === 'more');
+    while ((await runJob(comparison)) === 'more');
   }
   await expect(runToEnd()).rejects.toThrow('did not return its payments')
   await runToEnd()

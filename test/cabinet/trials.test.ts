@@ -18,6 +18,7 @@ import {
 import { pepper } from '../support/customer.ts'
 import { isSlowRun } from '../support/environment.ts'
 import { databaseOfThisFile, poolAs, type TestDatabase } from '../support/postgres.ts'
+import { runJob } from '../support/run-job.ts'
 import { inTestScope } from '../support/scope.ts'
 
 const cabinet = await cabinetOfThisFile()
@@ -37,7 +38,7 @@ async function balanceAt(of: Cabinet, domain: string): Promise<bigint> {
 
 async function metricsOf({ pool }: { readonly pool: TestDatabase['pool'] }, dailyMax = rub(3_000)) {
   const registry = new Registry()
-  await trialJob(pool, registry, { dailyMax }).run(AbortSignal.any([]))
+  await runJob(trialJob(pool, registry, { dailyMax }))
   const metrics = await registry.getMetricsAsJSON()
   return Object.fromEntries(
     metrics.flatMap(({ name, values }) =>

@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { buffer } from 'node:stream/consumers'
+import { setTimeout as pause } from 'node:timers/promises'
 import PostalMime, { type Email } from 'postal-mime'
 import { SMTPServer } from 'smtp-server'
 import { afterAll, vi } from 'vitest'
@@ -27,6 +28,8 @@ type Reception =
   | 'stall'
   /** Takes the whole email, and hangs up. */
   | 'drop'
+  /** Takes the whole letter, and answers so much later. */
+  | { readonly answerAfterMs: number }
 
 /** A mail server on loopback that keeps what it gets; scripted per recipient. */
 export type Smtp = {
@@ -64,7 +67,7 @@ async function startSmtp(): Promise<Smtp> {
       onConnect: (_session, answer) => (greets ? answer() : undefined),
       onRcptTo({ address }, _session, answer) {
         const script = scripts.get(address)
-        if (typeof script !== 'object') return answer()
+        if (typeof script !== 'object' || !('refuse' in script)) return answer()
         answer(Object.assign(new Error(`<${address}> is refused`), { responseCode: script.refuse }))
       },
       async onData(stream, session, answer) {
@@ -72,6 +75,7 @@ async function startSmtp(): Promise<Smtp> {
         received.push(letterOf(to, await PostalMime.parse(await buffer(stream))))
         const script = scripts.get(to)
         if (script === 'drop') for (const each of server.connections) if (each.id === session.id) each.close()
+        if (typeof script === 'object' && 'answerAfterMs' in script) await pause(script.answerAfterMs)
         if (script !== 'drop' && script !== 'stall') answer()
       },
     }).on('error', () => undefined) // a client that was killed

@@ -18,9 +18,14 @@ export type PostOffice = {
    * Resolves once the relay has accepted the email. The Message-ID is the same on every attempt, so that recipients
    * can recognize duplicates.
    *
+   * @param ending aborts the attempt. The relay may then have the email, as after a crash.
    * @throws Error of nodemailer, after `tryMsMax` at the latest. It may repeat the address: log only its codes.
    */
-  send(letter: Pick<DueLetter, 'id' | 'kind' | 'recipient' | 'createdAt'>, text: LetterText): Promise<void>
+  send(
+    letter: Pick<DueLetter, 'id' | 'kind' | 'recipient' | 'createdAt'>,
+    text: LetterText,
+    ending: AbortSignal,
+  ): Promise<void>
 }
 
 /** One connection per email. There are few emails, and an idle connection would need monitoring. */
@@ -40,7 +45,7 @@ export function createPostOffice({ host, port, isSecure, login }: SmtpServer, fr
   })
   const idHost = from.address.slice(from.address.lastIndexOf('@') + 1)
   return {
-    async send({ id, kind, recipient, createdAt }, { subject, text, html }) {
+    async send({ id, kind, recipient, createdAt }, { subject, text, html }, ending) {
       await transport.sendMail({
         messageId: `<${id}@${idHost}>`,
         date: createdAt,
@@ -51,7 +56,7 @@ export function createPostOffice({ host, port, isSecure, login }: SmtpServer, fr
         html,
         headers: { 'Auto-Submitted': 'auto-generated', 'X-Letter-Kind': kind },
         xMailer: false,
-        signal: AbortSignal.timeout(tryMsMax),
+        signal: AbortSignal.any([AbortSignal.timeout(tryMsMax), ending]),
       })
     },
   }

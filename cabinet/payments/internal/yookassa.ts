@@ -2,6 +2,7 @@ import { Pool } from 'undici'
 import type { z } from 'zod'
 import { errorName } from '#core/process/error-name'
 import { findJson } from '#core/process/json'
+import { unlessAborted } from '#core/process/unless-aborted'
 import {
   type Answer,
   type FetchedPayment,
@@ -82,7 +83,7 @@ export function createYookassa({ url, shopId, secretKey }: YookassaAccess): Yook
     const timeout = AbortSignal.timeout(timeoutMs)
     const signal = ends === undefined ? timeout : AbortSignal.any([timeout, ends])
     try {
-      const { statusCode, body: answer } = await pool.request({
+      const request = pool.request({
         method,
         path: `${prefix}${path}`,
         signal,
@@ -94,6 +95,7 @@ export function createYookassa({ url, shopId, secretKey }: YookassaAccess): Yook
           ...(key === undefined ? {} : { 'idempotence-key': key }),
         },
       })
+      const { statusCode, body: answer } = await unlessAborted(request, signal)
       return readAnswer(shape, statusCode, await answer.text())
     } catch (error) {
       if (ends?.aborted === true) return notWaitedFor

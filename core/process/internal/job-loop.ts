@@ -4,13 +4,16 @@ import { setTimeout as pause } from 'node:timers/promises'
 export type JobLoop = {
   /** Starts the next run now. */
   wake(): void
-  /** Lets the current run end and starts no more. */
+  /** Lets the current run end, within `graceMs`, and starts no more. */
   stop(): Promise<void>
 }
 
+/** Longer than most calls to others, and short enough for a process that ends 10 s after SIGTERM. */
+const graceMs = 4_000
+
 export type JobLoopOptions = {
   /** One run; `more` asks for the next one at once. It may fail once it is stopped. */
-  readonly run: (stopping: AbortSignal) => Promise<'more' | 'idle'>
+  readonly run: (stopping: AbortSignal, ending: AbortSignal) => Promise<'more' | 'idle'>
   /** Its first run waits for this; never rejects. Default nothing. */
   readonly after?: Promise<void>
   readonly everyMs: number
@@ -24,6 +27,7 @@ export type JobLoopOptions = {
 /** Starts a job. */
 export function startJobLoop(options: JobLoopOptions): JobLoop {
   const stopping = new AbortController()
+  const ending = new AbortController()
   let alarm = new AbortController()
   let failures = 0
 
@@ -39,7 +43,7 @@ export function startJobLoop(options: JobLoopOptions): JobLoop {
     while (!stopping.signal.aborted) {
       alarm = new AbortController() // a hint that arrives during the run starts another one
       try {
-        const answer = await options.run(stopping.signal)
+        const answer = await options.run(stopping.signal, ending.signal)
         failures = 0
         if (answer === 'more') continue
         if (options.restMs > 0) await rest(options.restMs, stopping.signal)
@@ -58,7 +62,8 @@ export function startJobLoop(options: JobLoopOptions): JobLoop {
     wake: () => alarm.abort(),
     stop: () => {
       stopping.abort()
-      return ended
+      const grace = setTimeout(() => ending.abort(), graceMs)
+      return ended.finally(() => clearTimeout(grace))
     },
   }
 }

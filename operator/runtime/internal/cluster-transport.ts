@@ -1,5 +1,6 @@
 import type { KubeConfig } from '@kubernetes/client-node'
 import { type Dispatcher, errors, request } from 'undici'
+import { unlessAborted } from '#core/process/unless-aborted'
 import { createClusterSessions, type Session } from './cluster-sessions.ts'
 
 /** The API server cannot be reached or cannot answer now. Worth a retry. */
@@ -146,16 +147,6 @@ export function createClusterTransport(
 function inTime(opening: Promise<Session>, { timeoutMs, signal }: ClusterCall): Promise<Session> {
   const limit = AbortSignal.timeout(timeoutMs)
   return unlessAborted(opening, signal === undefined ? limit : AbortSignal.any([signal, limit]))
-}
-
-/** undici notices an abort only once it has a connection, and that may take seconds. */
-function unlessAborted<Answer>(work: Promise<Answer>, signal: AbortSignal | undefined): Promise<Answer> {
-  return new Promise((resolve, reject) => {
-    const abort = () => reject(signal?.reason)
-    if (signal?.aborted === true) abort()
-    signal?.addEventListener('abort', abort, { once: true })
-    work.then(resolve, reject).finally(() => signal?.removeEventListener('abort', abort))
-  })
 }
 
 async function readText(body: AsyncIterable<Buffer>): Promise<string> {
