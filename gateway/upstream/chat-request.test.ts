@@ -190,6 +190,42 @@ test('of the levels of service those pass that cost no more than the usual one, 
   })
 })
 
+test('parameters that defer an answer, or cost more than what was held, are the route’s alone', () => {
+  for (const name of [
+    'deferred',
+    'background',
+    'best_of',
+    'models',
+    'plugins',
+    'chat_template',
+    'extra_body',
+  ]) {
+    expect(write({ [name]: true })).toEqual({ sent: plain, dropped: [name] })
+    expect(write({}, { defaults: { [name]: true } }).sent).toEqual({ ...plain, [name]: true })
+  }
+})
+
+test.each([
+  ['openrouter', 'provider', { only: ['dear-host'] }],
+  ['openrouter', 'service_tier', 'priority'],
+  ['dashscope', 'thinking_budget', 80_000],
+  ['groq', 'compound_custom', {}],
+  ['xai', 'deferred', true],
+] as const)('at %s, %s comes from the route alone', (quirks, name, value) => {
+  const provider = { api: 'OpenAI', baseUrl: 'http://10.0.0.1/v1', quirks } as const
+  const sendTo = (body: object, defaults: Readonly<Record<string, unknown>> = {}) => {
+    const parameters = { ...untouched, defaults }
+    const route = { model: 'a/m', type: 'chat', parameters, maxOutputTokens: null } as const
+    const request = { model: 'a/m', messages, ...body }
+    const dialect = createDialect(provider, 'm', route)
+    const written = adaptOpenAiRequest({ body: request, mode: 'plain', dialect, outputLimit: null })
+    return { sent: JSON.parse(JSON.stringify(written.json)), dropped: written.dropped }
+  }
+  const asked = sendTo({ [name]: value })
+  expect(asked.dropped).toEqual([name])
+  expect(asked.sent).not.toHaveProperty(name)
+})
+
 test('of two limits that are both sent the larger one counts, whichever the provider knows', () => {
   const limits = (body: object, parameters: Partial<typeof untouched> = {}, maxOutputTokens?: number) => {
     const request = { model: 'openai/gpt-4o', messages, ...body }

@@ -214,7 +214,9 @@ export const providerRows: Readonly<Record<QuirksName, ProviderRow>> = {
   },
   openrouter: {
     hosts: /(^|\.)openrouter\.ai$/,
-    // It drops unsupported parameters itself, and requires its reasoning_details back.
+    // It drops unsupported parameters itself, and requires its reasoning_details back. `provider` chooses the host, whose
+    // prices differ (openrouter.ai/docs/features/provider-routing: order, only, sort).
+    notFromCallers: ['provider'],
     reasoningBack: 'keep',
     extrasTaken: extraFields,
     embeddings: { batchMax: 256, format: 'both', tokens: 'no' },
@@ -324,6 +326,9 @@ export const providerRows: Readonly<Record<QuirksName, ProviderRow>> = {
       'repetition_penalty',
       'vl_high_resolution_images',
     ],
+    // max_tokens bounds the answer, not the thinking (alibabacloud.com/help/en/model-studio/qwen-api-via-openai-chat-completions,
+    // max_tokens): only this does.
+    notFromCallers: ['thinking_budget'],
     maxTokensField: 'max_tokens',
     toolChoice: { required: 'auto' },
     reasoningEffort: { switch: 'enable_thinking' },
