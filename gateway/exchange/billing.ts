@@ -1,3 +1,4 @@
+import type { TokenClasses } from '#core/ledger/price'
 import { countableText } from '../tokens/countable-text.ts'
 import type { TokenCounter } from '../tokens/token-counter.ts'
 import { type Delivered, deliveredTokensOf, hasAny } from './delivered-text.ts'
@@ -7,6 +8,7 @@ import {
   type Ending,
   type EstimateReason,
   nothingDelivered,
+  totalOf,
   whyEstimated,
 } from './internal/bill.ts'
 import { billedMaxOf, priceOf, type Run } from './run.ts'
@@ -50,7 +52,8 @@ type BillingDeps = {
 /** The provider's count if it is trusted, else our own, which is reported to `note`. */
 export function createBilling(deps: BillingDeps): MakeBill {
   return (run, ended, readDelivered) => {
-    const reason = whyEstimated(ended) ?? (isUncounted(ended.usage, readDelivered) ? 'missing' : undefined)
+    const isUncounted = lacksPrompt(run, ended.usage) || lacksOutput(ended.usage, readDelivered)
+    const reason = whyEstimated(ended) ?? (isUncounted ? 'missing' : undefined)
     if (reason !== undefined) return estimate(deps, run, { ...ended, reason }, readDelivered())
     const { estimatePrompt } = run.prompt
     const ending = { ...ended, ...billedMaxOf(run), estimatePrompt, delivered: nothingDelivered }
@@ -59,9 +62,18 @@ export function createBilling(deps: BillingDeps): MakeBill {
 }
 
 /** Whether a provider counted nothing of an answer that it gave: some report zero instead of counting. */
-function isUncounted(usage: UsageReading, readDelivered: () => Delivered): boolean {
+function lacksOutput(usage: UsageReading, readDelivered: () => Delivered): boolean {
+  return usage.kind === 'reported' && outputOf(usage.tokens) === 0 && hasAny(readDelivered())
+}
+
+/** The same for its prompt: no request is without one, and what comes from a cache is counted, too. */
+function lacksPrompt({ prompt }: Run, usage: UsageReading): boolean {
   if (usage.kind !== 'reported') return false
-  return usage.tokens.output + usage.tokens.reasoning === 0 && hasAny(readDelivered())
+  return totalOf(usage.tokens) === outputOf(usage.tokens) && prompt.estimatePrompt() > 0
+}
+
+function outputOf({ output, reasoning }: TokenClasses): number {
+  return output + reasoning
 }
 
 /** Reports what is not billed of an answer, because it is more than was held for it. */
@@ -90,10 +102,24 @@ async function estimate(
     countedBy: counted === undefined ? 'characters' : 'tokenizer',
   })
   const tokens = counted ?? measured(run, delivered)
-  // Usage with a count of zero looks valid by itself, but is not believed here.
-  const unbelieved = usage.kind === 'reported' && reason === 'missing' ? { kind: 'missing' as const } : usage
-  const ending = { kind, usage: unbelieved, ...billedMaxOf(run), ...tokens }
+  const ending = {
+    kind,
+    ...billedMaxOf(run),
+    ...tokens,
+    ...(reason === 'missing' ? onlyOutput(usage) : { usage }),
+  }
   return checked(deps, run, billOf(ending, priceOf(run)))
+}
+
+/**
+ * Usage with a count of zero looks valid by itself, but is not believed. If only the prompt lacks, the output may have
+ * more than was delivered, namely hidden reasoning.
+ */
+function onlyOutput(usage: UsageReading): Pick<Ending, 'usage'> & Partial<Pick<Ending, 'delivered'>> {
+  const missing = { usage: { kind: 'missing' } } as const
+  if (usage.kind !== 'reported' || outputOf(usage.tokens) === 0) return missing
+  const { output, reasoning } = usage.tokens
+  return { ...missing, delivered: { output, reasoning } }
 }
 
 type Tokens = Pick<Ending, 'estimatePrompt' | 'delivered'>

@@ -32,7 +32,7 @@ async function startCustomer(options: Parameters<typeof stack.createCustomer>[0]
  * limit.
  */
 function answerOf(tokens: number) {
-  const usage = { prompt_tokens: 0, completion_tokens: tokens, total_tokens: tokens }
+  const usage = { prompt_tokens: 1, completion_tokens: tokens, total_tokens: tokens + 1 }
   const choices = [{ index: 0, message: { role: 'assistant', content: 'Hi' }, finish_reason: 'stop' }]
   return {
     headers: { 'content-type': 'application/json' },
@@ -136,7 +136,7 @@ test('what a provider writes beyond the limit that it was sent is billed as that
   stack.upstream.answer(model, answerOf(50_000))
   const answer = await post(gateway, customer.key, { model, messages })
   expect(answer.headers.get('x-gateway-cost-rub')).toBe('0.6')
-  expect(await answer.json()).toMatchObject({ usage: { completion_tokens: 1_000, total_tokens: 1_000 } })
+  expect(await answer.json()).toMatchObject({ usage: { completion_tokens: 1_000, total_tokens: 1_001 } })
   const named = await post(gateway, customer.key, { model, messages, max_tokens: 100 })
   expect(named.headers.get('x-gateway-cost-rub')).toBe('0.06')
 })

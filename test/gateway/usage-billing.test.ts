@@ -79,6 +79,19 @@ describe.each(modes)('a whole answer, %s', (mode) => {
     expect(await estimatedCount('missing')).toBe(before + 2)
   })
 
+  test('with a prompt of zero is charged for its prompt by our own count, and for its output as counted', async () => {
+    const before = await estimatedCount('missing')
+    const counted = { prompt_tokens: 0, completion_tokens: 50 }
+    expect(await billOf(counted, mode)).toMatchObject(due('estimated', promptTokens, 50))
+    expect(await estimatedCount('missing')).toBe(before + 1)
+    const cached = {
+      prompt_tokens: 100,
+      completion_tokens: 50,
+      prompt_tokens_details: { cached_tokens: 100 },
+    }
+    expect(await billOf(cached, mode)).toMatchObject({ usageSource: 'provider' })
+  })
+
   test.each<[string, object]>([
     ['negative', { prompt_tokens: 100, completion_tokens: -50 }],
     ['negative in its prompt', { prompt_tokens: -1, completion_tokens: 50 }],
