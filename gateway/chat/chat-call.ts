@@ -65,7 +65,7 @@ export function chatJob(deps: AttemptDeps, run: Run, target: Target, timeMs: num
       const written = writeChatRequest(deps, run, target, timeMs)
       return written instanceof Promise ? written.then(keep) : keep(written)
     },
-    promptOf: () => run.exchange,
+    partOf: () => ({ prompt: run.exchange, usage: { kind: 'missing' } }),
     accept(text) {
       const result = normaliseAnswer(reading.readAnswer(text), {
         requestId: run.exchange.requestId,

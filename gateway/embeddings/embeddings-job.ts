@@ -37,7 +37,14 @@ export function embeddingsJob(
       const bytes = writeJson(json, exchange.bodyBytes)
       return bytes instanceof Promise ? bytes.then((written) => ({ bytes: written })) : { bytes }
     },
-    promptOf: (callsSent) => promptOf(exchange, callsSent * batchMax),
+    partOf(calls) {
+      const usage = sumUsage(calls.map((call) => promptTokens[call]))
+      const counted = usage.kind === 'reported' ? [] : calls.filter((call) => isCounted(promptTokens[call]))
+      const estimated = calls.filter((call) => !counted.includes(call))
+      const parts = estimated.map((call) => ({ from: call * batchMax, to: (call + 1) * batchMax }))
+      const countedTokens = counted.reduce((sum, call) => sum + Number(promptTokens[call]), 0)
+      return { prompt: promptOf(exchange, { parts, countedTokens }), usage }
+    },
     accept(text, call) {
       const read = readEmbeddings(dialect.adapter.embeddings, text, {
         count: itemsOf(call).length,
@@ -59,6 +66,10 @@ export function embeddingsJob(
       return { kind: 'plain', answer, usage: sumUsage(promptTokens) }
     },
   }
+}
+
+function isCounted(promptTokens: unknown): boolean {
+  return sumUsage([promptTokens]).kind === 'reported'
 }
 
 /** Tokens where the provider takes them, else the texts that they are. */

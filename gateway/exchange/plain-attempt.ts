@@ -2,11 +2,13 @@ import type { Target } from '../routing/attempt-plan.ts'
 import { type Failure, failureOfDeadline, failureOfFault, failureOfOwnLimit } from '../upstream/failure.ts'
 import { createBodyCollector, type ProviderCall } from '../upstream/provider-call.ts'
 import type { JsonBytes } from '../wire/json-writer.ts'
-import { type AttemptDeps, callTarget, clockProvider } from './call-target.ts'
+import { type AttemptDeps, type AttemptHandler, callTarget, clockProvider } from './call-target.ts'
 import { paceCalls } from './internal/paced-calls.ts'
+import { createSentCalls, type SentCalls } from './internal/sent-calls.ts'
 import { type Run, type SentPrompt, stopsWhenClosed } from './run.ts'
 import type { AttemptOptions } from './serve.ts'
 import type { Served } from './served.ts'
+import type { UsageReading } from './usage.ts'
 
 /** The request of one non-streaming response to a provider: a call, or several that make the answer together. */
 export type PlainJob = {
@@ -18,8 +20,8 @@ export type PlainJob = {
    * it is large. A failure: the provider's API cannot express it.
    */
   readonly bodyOf: (call: number) => WrittenBody | Promise<WrittenBody>
-  /** What of the prompt the first calls carry. */
-  readonly promptOf: (callsSent: number) => SentPrompt
+  /** What of the prompt some calls carry, and what the provider has counted of it. */
+  readonly partOf: (calls: readonly number[]) => { readonly prompt: SentPrompt; readonly usage: UsageReading }
   /** Takes the whole answer of one call, of status 2xx; a failure ends the attempt. */
   readonly accept: (text: string, call: number) => Failure | undefined
   /** Called once all of them were accepted. */
@@ -68,24 +70,30 @@ function makeCalls(
   { timeMs, furtherCalls, job }: PlainOptions,
 ): Promise<Served> {
   return new Promise((resolve, reject) => {
-    let running: readonly ProviderCall[] = []
+    const sent = createSentCalls()
     let clock: ReturnType<typeof clockProvider> | undefined
-    let [postedCount, bytesRead] = [0, 0]
-    let isOver = false
+    const room = { bytes: answersBytesMax }
+    let state: 'sending' | 'reading' | 'over' = 'sending'
     const onBody = { onWritten: post, onFailure: (why: Failure) => fail(why), onCrash: crash }
     const calls = paceCalls({ count: job.callCount, furtherCalls, send: (at) => writeBody(job, at, onBody) })
     // After waiting for our own limit, the provider has had less than that time.
     const late = () => fail(calls.haveWaited() ? failureOfDeadline : failureOfFault('first_byte_timeout'))
     let deadline = setTimeout(late, Math.ceil(timeMs / deadlineStepMs) * deadlineStepMs)
+    const endLeft = () => over(servedOfLeft(run, job, sent))
+    const endOnceRead = () => sent.areOver() && endLeft()
+    /** The rest of several calls is not sent. What was sent is read to its end, even if a part of it fails. */
     const readOn = () => {
+      if (job.callCount > 1) state = 'reading'
+      calls.stop()
       clearTimeout(deadline)
-      deadline = setTimeout(late, run.readingEndsAtMs - deps.now())
+      deadline = setTimeout(state === 'reading' ? endLeft : late, run.readingEndsAtMs - deps.now())
+      if (state === 'reading') endOnceRead()
     }
-    const stay = onceLeft(run, target, job, { readOn, over })
+    const stay = onceLeft(run, target, { readOn, endLeft })
 
     function letGo(): void {
-      isOver = true
-      for (const call of running) call.cancel()
+      state = 'over'
+      sent.cancel()
       clock?.stop()
       clearTimeout(deadline)
       calls.stop()
@@ -94,55 +102,77 @@ function makeCalls(
 
     function over(served: Served): void {
       letGo()
-      run.prompt = isWhole(served) ? run.exchange : job.promptOf(postedCount)
+      run.prompt = isWhole(served) ? run.exchange : job.partOf(sent.positions()).prompt
       resolve(served)
     }
 
-    const fail = (failure: Failure) => (isOver ? undefined : over({ kind: 'failed', failure }))
+    const fail = (failure: Failure) => (state === 'over' ? undefined : over({ kind: 'failed', failure }))
     function crash(error: unknown): void {
       letGo()
       reject(error)
     }
 
     function post(position: number, bytes: JsonBytes): void {
-      if (isOver) return
-      postedCount += 1
+      if (state !== 'sending') return
       clock ??= clockProvider(run, deps.now)
-      const body = createBodyCollector()
-      const sending = { bytes, firstByteMs: null }
-      const call = callTarget(deps, run, target, sending, {
-        onAnswer() {
-          run.ran = target.route
-        },
-        onData(data) {
-          bytesRead += data.length
-          if (bytesRead > answersBytesMax) fail(failureOfFault('answer_too_large'))
-          else body.push(data)
-          return 'something' // white space, too: its deadline is the attempt's
-        },
-        onEnd() {
-          running = running.filter((other) => other !== call)
-          const isLast = calls.noteEnd()
-          if (isLast) clock?.stop()
-          const failure = job.accept(body.text(), position)
-          if (failure !== undefined) fail(failure)
-          else if (isLast) over(job.finish())
-          else calls.sendMore()
-        },
-        onFailure: (why: Failure) => fail(why),
-        onCrash: crash,
-      })
-      running = [...running, call]
+      const call = readWhole(deps, run, target, bytes, { room, onText, onFailure, onCrash: crash })
+      sent.add(call, position)
+      function onText(text: string): void {
+        const isLast = calls.noteEnd()
+        if (isLast) clock?.stop()
+        const failure = job.accept(text, position)
+        if (failure !== undefined) return void onFailure(failure)
+        sent.end(call)
+        if (state === 'reading') endOnceRead()
+        else if (isLast) over(job.finish())
+        else calls.sendMore()
+      }
+      function onFailure(failure: Failure): void {
+        if (state === 'sending') fail(failure)
+        else sent.fail(call, position, failure)
+        if (state === 'reading') endOnceRead()
+      }
     }
 
     calls.sendMore()
   })
 }
 
-type OnBody = {
-  readonly onWritten: (position: number, bytes: JsonBytes) => void
-  readonly onFailure: (failure: Failure) => void
-  readonly onCrash: (error: unknown) => void
+/** What a call's answer is handed to. `room`: for the answers of all calls together. */
+type Reader = Pick<AttemptHandler, 'onFailure' | 'onCrash'> & {
+  readonly room: { bytes: number }
+  readonly onText: (text: string) => void
+}
+
+/** Makes one call, and reads its whole answer. */
+function readWhole(
+  deps: AttemptDeps,
+  run: Run,
+  target: Target,
+  bytes: JsonBytes,
+  { room, onText, onFailure, onCrash }: Reader,
+): ProviderCall {
+  const body = createBodyCollector()
+  return callTarget(
+    deps,
+    run,
+    target,
+    { bytes, firstByteMs: null },
+    {
+      onAnswer() {
+        run.ran = target.route
+      },
+      onData(data) {
+        room.bytes -= data.length
+        if (room.bytes < 0) onFailure(failureOfFault('answer_too_large'))
+        else body.push(data)
+        return 'something' // white space, too: its deadline is the attempt's
+      },
+      onEnd: () => onText(body.text()),
+      onFailure,
+      onCrash,
+    },
+  )
 }
 
 /** Writes the body of one call, at once where it is not large. */
@@ -154,19 +184,23 @@ function writeBody(job: PlainJob, position: number, { onWritten, onFailure, onCr
   else take(body)
 }
 
-/** Of several calls the rest is not sent, and what was sent is estimated; a single one is read to its end. */
+/** A response that a provider has begun to work on is read to its end. */
 function onceLeft(
   run: Run,
   target: Target,
-  { callCount }: PlainJob,
-  { readOn, over }: { readonly readOn: () => void; readonly over: (served: Served) => void },
+  { readOn, endLeft }: { readonly readOn: () => void; readonly endLeft: () => void },
 ): () => void {
   return run.departure.onLeave(() => {
-    const isWorthReading = run.owedTo !== undefined && callCount === 1 && !stopsWhenClosed(run, target)
+    const isWorthReading = run.owedTo !== undefined && !stopsWhenClosed(run, target)
     if (isWorthReading) readOn()
-    else if (run.ran === undefined) over({ kind: 'left_unanswered' })
-    else over({ kind: 'plain', answer: null, usage: { kind: 'missing' } })
+    else endLeft()
   })
+}
+
+/** The outcome of calls whose client has left, and which were not all answered. */
+function servedOfLeft(run: Run, job: PlainJob, sent: SentCalls): Served {
+  if (run.ran === undefined) return { kind: 'left_unanswered' }
+  return { kind: 'plain', answer: null, usage: job.partOf(sent.positions()).usage }
 }
 
 function isWhole(served: Served): boolean {

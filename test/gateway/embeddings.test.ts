@@ -358,53 +358,84 @@ describe('a provider', () => {
   })
 })
 
-test('a client that leaves midway is charged for what was sent by then, not for what never was', async () => {
-  const model = await served('yandexgpt')
-  const upstream = upstreamNameOf('yandexgpt', model)
-  const left = new AbortController()
-  let asked = 0
-  stack.upstream.answer(upstream, ({ body }) =>
-    asked++ < 4 ? answerTo(body) : { silentMs: 'forever', ...answerTo(body) },
-  )
-  const answer = client.embeddings
-    .create({ model, input: Array(2_000).fill('Hello world') }, { signal: left.signal })
-    .catch(() => undefined)
-  await vi.waitFor(() => expect(sentFor(model, 'yandexgpt')).toHaveLength(8))
-  left.abort()
-  await answer
-  await vi.waitFor(
-    async () => {
-      const { records } = await stack.readBooks(customer.organizationId)
-      const booked = [...records.values()].find(({ record }) => record.modelAsked === model)
-      expect(booked?.record).toMatchObject({ outcome: 'client_gone', tokens: { input: 16, output: 0 } })
-    },
-    { timeout: 5_000, interval: 20 },
-  )
-})
+describe('a client that leaves while embeddings are made in several calls', () => {
+  /** Its bill, once it is posted. */
+  const billOf = (model: string) =>
+    vi.waitFor(
+      async () => {
+        const { records, costs } = await stack.readBooks(customer.organizationId)
+        const [id, booked] = [...records].find(([, { record }]) => record.modelAsked === model) ?? []
+        expect(booked).toBeDefined()
+        return { ...booked?.record, cost: costs.get(id ?? '') }
+      },
+      { timeout: 10_000, interval: 20 },
+    )
 
-test('a client that leaves while embeddings are made is charged for its prompt, once', async () => {
-  const model = await served()
-  const left = new AbortController()
-  stack.upstream.answer(model, ({ body }) => ({
-    steps: [{ send: '{"object":"list",' }, { stall: true }],
-    ...(itemsOf(body).length < 256 ? answerTo(body) : {}),
-  }))
-  const asked = client.embeddings
-    .create({ model, input: Array(300).fill('Hello world') }, { signal: left.signal })
-    .catch(() => undefined)
-  await vi.waitFor(() => expect(sentFor(model)).toHaveLength(2))
-  await vi.waitFor(() =>
-    expect(stack.upstream.requestsFor(model).some(({ state }) => state === 'answered')).toBe(true),
-  )
-  left.abort()
-  await asked
-  await vi.waitFor(
-    async () => {
-      const { records, costs } = await stack.readBooks(customer.organizationId)
-      const [id, booked] = [...records].find(([, { record }]) => record.modelAsked === model) ?? []
-      expect(booked?.record).toMatchObject({ outcome: 'client_gone', tokens: { input: 600, output: 0 } })
-      expect(costs.get(id ?? '')).toBe(6_000_000n)
-    },
-    { timeout: 5_000, interval: 20 },
-  )
+  /** Leaves once the provider has `count` calls. */
+  async function leaveAt(count: number, model: string, kind: Kind, inputCount: number): Promise<void> {
+    const left = new AbortController()
+    const asked = client.embeddings
+      .create({ model, input: Array(inputCount).fill('Hello world') }, { signal: left.signal })
+      .catch(() => undefined)
+    await vi.waitFor(() => expect(sentFor(model, kind)).toHaveLength(count))
+    left.abort()
+    await asked
+  }
+
+  /** Eight calls of one input each, of which four are answered at once, and the others as told. */
+  async function leaveMidway(others: (call: number) => object): Promise<string> {
+    const model = await served('yandexgpt', {
+      timeouts: { requestMs: 3_000, firstByteMs: 3_000, streamIdleMs: 3_000 },
+    })
+    let asked = 0
+    stack.upstream.answer(upstreamNameOf('yandexgpt', model), ({ body }) => {
+      const call = asked++
+      return { ...answerTo(body), ...(call < 4 ? {} : others(call)) }
+    })
+    await leaveAt(8, model, 'yandexgpt', 2_000)
+    return model
+  }
+
+  test('pays for the calls that were sent by their usage; no other is sent', async () => {
+    const model = await leaveMidway(() => ({ silentMs: 500 }))
+    expect(await billOf(model)).toMatchObject({
+      outcome: 'client_gone',
+      usageSource: 'provider',
+      tokens: { input: 80, output: 0 },
+    })
+    expect(sentFor(model, 'yandexgpt')).toHaveLength(8)
+  })
+
+  test('pays nothing for a call that fails, and an estimate for one that is never answered', async () => {
+    const model = await leaveMidway((call) =>
+      call < 6
+        ? { silentMs: 500 }
+        : call === 6
+          ? { silentMs: 500, ...refusal(500, 'No') }
+          : { silentMs: 'forever' },
+    )
+    expect(await billOf(model)).toMatchObject({
+      outcome: 'client_gone',
+      usageSource: 'estimated',
+      tokens: { input: 60 + 2, output: 0 },
+    })
+  })
+
+  test('pays once, for what was counted and for the estimate of the rest', async () => {
+    const model = await served('scripted', {
+      timeouts: { requestMs: 2_000, firstByteMs: 2_000, streamIdleMs: 2_000 },
+    })
+    stack.upstream.answer(model, ({ body }) => ({
+      steps: [{ send: '{"object":"list",' }, { stall: true }],
+      ...(itemsOf(body).length < 256 ? answerTo(body) : {}),
+    }))
+    await leaveAt(2, model, 'scripted', 300)
+    const estimated = 256 * 2
+    const counted = 44 * 10
+    expect(await billOf(model)).toMatchObject({
+      outcome: 'client_gone',
+      tokens: { input: estimated + counted, output: 0 },
+      cost: BigInt(estimated + counted) * 10_000n,
+    })
+  })
 })

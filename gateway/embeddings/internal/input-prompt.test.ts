@@ -12,6 +12,7 @@ test('tokens are their own count; texts are estimated', async () => {
   const texts = await sized({ kind: 'texts', items: ['four', 'and four'] })
   expect(promptOf(tokens).estimatePrompt()).toBe(3)
   expect(promptOf(texts).estimatePrompt()).toBe(3)
-  expect(promptOf(tokens, 1).estimatePrompt()).toBe(2)
-  expect(promptOf(texts, 1).readPrompt().texts).toEqual(['four'])
+  const second = { parts: [{ from: 1, to: 2 }], countedTokens: 5 }
+  expect(promptOf(tokens, second).estimatePrompt()).toBe(6)
+  expect(promptOf(texts, second).readPrompt()).toEqual({ texts: ['and four'], otherTokens: 5 })
 })

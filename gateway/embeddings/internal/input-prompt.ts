@@ -28,14 +28,23 @@ function* estimateInput(text: Text): Generator<undefined, number> {
   return tokensOfParts(parts)
 }
 
-/** The first `count` inputs as a prompt, or all of them. */
-export function promptOf({ inputs, inputTokens }: SizedInputs, count = inputTokens.length): SentPrompt {
-  const promptTokens = inputTokens.slice(0, count).reduce((sum, each) => sum + each, 0)
+type Part = { readonly from: number; readonly to: number }
+
+/** All inputs as a prompt, or some parts of them besides tokens that were counted already. */
+export function promptOf(
+  { inputs, inputTokens }: SizedInputs,
+  { parts, countedTokens }: { readonly parts: readonly Part[]; readonly countedTokens: number } = {
+    parts: [{ from: 0, to: inputTokens.length }],
+    countedTokens: 0,
+  },
+): SentPrompt {
+  const pick = <Item>(items: readonly Item[]) => parts.flatMap(({ from, to }) => items.slice(from, to))
+  const promptTokens = pick(inputTokens).reduce((sum, each) => sum + each, countedTokens)
   return {
     estimatePrompt: () => promptTokens,
     readPrompt: () =>
       inputs.kind === 'texts'
-        ? { texts: inputs.items.slice(0, count).flatMap(piecesOf), otherTokens: 0 }
+        ? { texts: pick(inputs.items).flatMap(piecesOf), otherTokens: countedTokens }
         : { texts: [], otherTokens: promptTokens },
   }
 }
