@@ -1,4 +1,5 @@
 import type { IncomingMessage, Server } from 'node:http'
+import type { Socket } from 'node:net'
 import Fastify, {
   type FastifyInstance,
   type FastifyReply,
@@ -18,7 +19,7 @@ import { guardRoutes } from './http/access.ts'
 import { isPreflight, sendPreflight, sendRefusal } from './http/answer.ts'
 import { type Caller, createFindCaller } from './http/authenticate.ts'
 import { BodyRefused, createBodyReader } from './http/body-reader.ts'
-import { answerClientError, type OpenAnswers } from './http/client-error.ts'
+import { answerClientError, answerTunnel, type OpenAnswers } from './http/client-error.ts'
 import type { ConnectionShare } from './http/connection-share.ts'
 import { refuseAddress, refuseProtocol } from './http/early-refusal.ts'
 import type { HeldBodies } from './http/held-bodies.ts'
@@ -94,6 +95,7 @@ const clockIntervalMs = 5000
 export function buildApp(deps: AppDeps): FastifyInstance {
   const { metrics, now } = deps
   const answers: OpenAnswers = new WeakMap()
+  const raw = createRawAnswers(metrics, answers)
   let openCount = 0
   watchOpen(metrics, () => openCount)
   const writeEnd = createNoteEnd(deps.log, deps.writeRequestLine, metrics, now)
@@ -114,10 +116,7 @@ export function buildApp(deps: AppDeps): FastifyInstance {
     ...serverOptions(deps.http),
     logger: false, // one line per request, written by `noteEnd`
     genReqId: () => newRequestId(Date.now()),
-    clientErrorHandler(error, socket) {
-      const refusal = answerClientError(error, socket, newRequestId(Date.now()), answers)
-      if (refusal !== undefined) metrics.refusals.inc({ code: refusal.code })
-    },
+    clientErrorHandler: raw.onError,
     frameworkErrors: (_error, request, reply) => {
       request.startedAtMs = now() // no hook ran: the URL could not be decoded
       openCount += 1
@@ -157,7 +156,21 @@ export function buildApp(deps: AppDeps): FastifyInstance {
 
   addRoutes(app, { ...deps, inspect, noteEnd, countRefused: createCountCaller(deps.admission) })
   doOurselves(app.server)
+  app.server.on('connect', raw.onTunnel)
   return app
+}
+
+/** Answers what Node gives to no request handler, and counts it. */
+function createRawAnswers({ refusals }: GatewayMetrics, answers: OpenAnswers) {
+  const note = (refusal: Refusal | undefined) => {
+    if (refusal !== undefined) refusals.inc({ code: refusal.code })
+  }
+  return {
+    onError: (error: Error, socket: Socket) =>
+      note(answerClientError(error, socket, newRequestId(Date.now()), answers)),
+    onTunnel: (_request: IncomingMessage, socket: Socket) =>
+      note(answerTunnel(socket, newRequestId(Date.now()), answers)),
+  }
 }
 
 /** Answers a request with a refusal. */

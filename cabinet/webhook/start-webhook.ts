@@ -6,7 +6,7 @@ import { startAdminServer } from '#core/process/admin-server'
 import { listeningPort } from '#core/process/listening-port'
 import type { Log } from '#core/process/log'
 import type { WebhookConfig } from './config.ts'
-import { createReceiver, type Receiver } from './internal/receiver.ts'
+import { answerTunnel, createReceiver, type Receiver } from './internal/receiver.ts'
 import { createWebhookMetrics } from './metrics.ts'
 
 export type Webhook = {
@@ -53,6 +53,7 @@ export async function startWebhook(config: WebhookConfig, log: Log): Promise<Web
     },
     (request, response) => receive(request, response),
   )
+  server.on('connect', (_request, socket) => answerTunnel(socket))
   let isDraining = false
   const admin = await startAdminServer({
     host: config.host,

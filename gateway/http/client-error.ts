@@ -1,7 +1,7 @@
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import { errorBody, type Refusal } from '#core/errors/refusal'
-import { headersTooLarge, malformedRequest, requestTimeout } from '../wire/errors.ts'
+import { headersTooLarge, malformedRequest, methodNotAllowed, requestTimeout } from '../wire/errors.ts'
 import { answerHeaders, anyOrigin } from './answer.ts'
 
 /** The last answer of each connection. */
@@ -22,7 +22,19 @@ export function answerClientError(
     socket.destroy()
     return undefined
   }
-  const refusal = refusalOf(error.code)
+  return answerRaw(refusalOf(error.code), socket, requestId)
+}
+
+/** Answers CONNECT, which Node gives to no request handler: without this, it would close the connection in silence. */
+export function answerTunnel(socket: Socket, requestId: string, answers: OpenAnswers): Refusal | undefined {
+  if (!isWithinAnswer(answers.get(socket)))
+    return answerRaw(methodNotAllowed('CONNECT', 'GET, POST'), socket, requestId)
+  socket.destroy()
+  return undefined
+}
+
+function answerRaw(refusal: Refusal, socket: Socket, requestId: string): Refusal {
+  socket.on('error', () => undefined) // the client may have left, and Node no longer listens
   socket.end(answerText(refusal, requestId), () => socket.destroy())
   return refusal
 }

@@ -1,4 +1,5 @@
 import { once } from 'node:events'
+import { METHODS } from 'node:http'
 import { connect } from 'node:net'
 import { expect, test } from 'vitest'
 import { databaseOfThisFile } from '../support/postgres.ts'
@@ -27,6 +28,7 @@ test.each([
     'headers_too_large',
   ],
   ['a method that HTTP does not have', 'FROB / HTTP/1.1\r\nhost: x\r\n\r\n', 400, 'malformed_request'],
+  ['a tunnel', 'CONNECT x:443 HTTP/1.1\r\nhost: x\r\n\r\n', 405, 'method_not_allowed'],
   ['no HTTP at all', 'hello\r\n\r\n', 400, 'malformed_request'],
 ])('%s get a problem with the security headers', async (_what, sent, status, code) => {
   const { head, body } = await answerTo(sent)
@@ -35,3 +37,19 @@ test.each([
   expect(head).toContain('x-content-type-options: nosniff')
   expect(JSON.parse(body)).toMatchObject({ status, code, request_id: expect.stringMatching(/-/) })
 })
+
+test.each(METHODS.filter((method) => !['GET', 'HEAD', 'CONNECT', 'OPTIONS'].includes(method)))(
+  '%s where there is no such endpoint gets a problem, too',
+  async (method) => {
+    const { head, body } = await answerTo(
+      `${method} /api/v1/me HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n`,
+    )
+    expect(head).toMatch(/^HTTP\/1.1 4\d\d /)
+    expect(head).toContain('content-type: application/problem+json')
+    expect(head).toContain('x-content-type-options: nosniff')
+    expect(JSON.parse(body)).toMatchObject({
+      code: expect.any(String),
+      request_id: expect.stringMatching(/-/),
+    })
+  },
+)

@@ -262,3 +262,35 @@ test('at the end every promise about money holds', async () => {
   for (const report of await checkInvariants(pool))
     expect(report).toMatchObject({ breachCount: 0, sample: null })
 })
+
+test('a notification is one worker’s for 15 s, so a killed one delays nobody for longer; then it is another’s', async () => {
+  const { deps, payment, drive } = await begunPayment()
+  await drive.pay(payment.providerId, 'lost')
+  await pool.query(
+    `insert into webhook_inbox (provider, event, object_id, body) values ('yookassa', 'payment.succeeded', $1, '{}')`,
+    [payment.providerId],
+  )
+  const leases: number[] = []
+  /** A worker that dies while it waits for the provider. */
+  const get: typeof deps.shop.provider.get = async () => {
+    const { rows } = await pool.query<{ leaseS: number }>(
+      `select extract(epoch from next_attempt_at - clock_timestamp())::float8 as "leaseS"
+         from webhook_inbox where object_id = $1`,
+      [payment.providerId],
+    )
+    leases.push(rows[0]?.leaseS ?? 0)
+    throw new Error('killed')
+  }
+  const dying = { ...deps, shop: { ...deps.shop, provider: { ...deps.shop.provider, get } } }
+  await expect(processNotification(dying)).rejects.toThrow('killed')
+  expect(leases[0]).toBeLessThanOrEqual(15)
+  expect(leases[0]).toBeGreaterThan(10)
+  expect(await processNotification(deps)).toBe(false)
+  await pool.query(
+    `update webhook_inbox set next_attempt_at = next_attempt_at - interval '15 seconds' where object_id = $1`,
+    [payment.providerId],
+  )
+  expect(await processNotification(deps)).toBe(true)
+  const { rows } = await pool.query('select status from payments where id = $1', [payment.id])
+  expect(rows).toEqual([{ status: 'succeeded' }])
+})

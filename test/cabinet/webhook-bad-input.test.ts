@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
+import { METHODS } from 'node:http'
 import { connect } from 'node:net'
 import { Readable } from 'node:stream'
+import { text } from 'node:stream/consumers'
 import fc from 'fast-check'
 import { afterAll, expect, test } from 'vitest'
 import { isSlowRun } from '../support/environment.ts'
@@ -272,4 +274,19 @@ usual(
     expect(performance.now() - startedAtMs).toBeLessThan(19_000)
   },
   40_000,
+)
+
+usual(
+  'a method that is not POST is 405 with the security headers, whatever it is, and so is a tunnel',
+  async () => {
+    for (const method of METHODS.filter((name) => name !== 'POST')) {
+      const socket = connect(Number(new URL(receiver.baseUrl).port), '127.0.0.1')
+      const target = method === 'CONNECT' ? 'x:443' : path
+      socket.write(`${method} ${target} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n`)
+      const answer = await text(socket)
+      expect([method, answer.slice(0, 12)]).toEqual([method, 'HTTP/1.1 405'])
+      expect(answer).toMatch(/\r\nx-content-type-options: nosniff\r\n/)
+      expect(answer).toMatch(/\r\nallow: POST\r\n/)
+    }
+  },
 )

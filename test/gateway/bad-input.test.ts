@@ -1,3 +1,4 @@
+import { METHODS } from 'node:http'
 import { connect } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
@@ -305,7 +306,9 @@ describe('an address that does not exist', () => {
   )
 
   test('another method is 405 and names the allowed one', async () => {
-    for (const method of ['GET', 'PUT', 'DELETE', 'OPTIONS', 'PROPFIND']) {
+    const others = METHODS.filter((method) => !['POST', 'HEAD', 'CONNECT'].includes(method))
+    expect(others).toEqual(expect.arrayContaining(['LOCK', 'PURGE', 'TRACE', 'QUERY', 'PROPFIND']))
+    for (const method of others) {
       const answer = await send({ method })
       expect(errorOf(answer), method).toMatchObject({ status: 405, code: 'method_not_allowed' })
       expect(answer.headers.allow).toBe('POST')
@@ -371,6 +374,8 @@ describe('what is hardly HTTP', () => {
       431,
       'headers_too_large',
     ],
+    ['a tunnel', 'CONNECT x:443 HTTP/1.1\r\nhost: x\r\n\r\n', 405, 'method_not_allowed'],
+    ['a method that HTTP does not have', 'FROB / HTTP/1.1\r\nhost: x\r\n\r\n', 400, 'malformed_request'],
     ['an unknown expectation', 'GET / HTTP/1.1\r\nhost: x\r\nexpect: miracles\r\n\r\n', 404, 'unknown_url'],
   ])('%s gets the one shape', async (_name, text, status, code) => {
     expect(errorOf(await converse(text))).toMatchObject({ status, code })

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { maxHeaderSize } from 'node:http'
+import type { Socket } from 'node:net'
 import cookies from '@fastify/cookie'
 import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify'
 import type { Log } from '#core/process/log'
@@ -14,7 +15,7 @@ import { addRoute, type WebRoute } from './add-route.ts'
 import { createExportSlots } from './api/export-slots.ts'
 import { type EndpointDeps, problemOf, sendProblem, serveEndpoint } from './api/serve-endpoint.ts'
 import { unknownAdminEndpoints } from './api/unknown-admin-endpoints.ts'
-import { answerClientError } from './client-error.ts'
+import { answerClientError, answerTunnel } from './client-error.ts'
 import { createKeyAccess, type KeyAccessDeps } from './key-access.ts'
 import { addLocalPage } from './local-pages.ts'
 import { type Site, servePages } from './pages/serve-pages.ts'
@@ -111,6 +112,7 @@ export function buildApp(deps: AppDeps): FastifyInstance {
     const served = { ...deps, exportSlots: createExportSlots() }
     for (const endpoint of [...deps.endpoints, ...unknownAdminEndpoints]) serveEndpoint(api, endpoint, served)
   })
+  app.server.on('connect', (_request, socket: Socket) => answerTunnel(socket))
   for (const page of deps.localPages ?? []) addLocalPage(app, page)
   for (const mount of deps.mounts ?? []) addMount(app, mount)
   return app

@@ -13,6 +13,12 @@ export function answerClientError(error: Error & { readonly code?: string }, soc
   socket.end(answerText(codeOf(error.code)), () => socket.destroy())
 }
 
+/** Responds to CONNECT, which Node gives to no request handler: without this, it would close the connection in silence. */
+export function answerTunnel(socket: Socket): void {
+  socket.on('error', () => undefined) // the client may have left, and Node no longer listens
+  socket.end(answerText('method_not_allowed'), () => socket.destroy())
+}
+
 function codeOf(code: string | undefined): ProblemCode {
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return 'request_timeout'
   return code === 'HPE_HEADER_OVERFLOW' ? 'headers_too_large' : 'malformed_request'

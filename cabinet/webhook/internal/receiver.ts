@@ -1,5 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Duplex } from 'node:stream'
 import { DatabaseError, type Pool } from 'pg'
 import { z } from 'zod'
 import { inScope, type ScopedClient } from '#core/audit/scope'
@@ -98,6 +99,14 @@ export function createReceiver(deps: ReceiverDeps): Receiver {
     })
     response.end()
   }
+}
+
+/** The response to CONNECT, which Node gives to no request handler: without it, the connection closes in silence. */
+export function answerTunnel(socket: Duplex): void {
+  const headers = { ...securityHeaders, allow: 'POST', 'content-length': 0, connection: 'close' }
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
+  socket.on('error', () => undefined) // the caller may have left
+  socket.end(`HTTP/1.1 405 Method Not Allowed\r\n${lines.join('')}\r\n`, () => socket.destroy())
 }
 
 async function store(
