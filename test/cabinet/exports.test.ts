@@ -1,9 +1,13 @@
+import { Redis } from 'ioredis'
 import { afterAll, expect, onTestFinished, test, vi } from 'vitest'
 import { z } from 'zod'
 import { type CsvRows, endpoint } from '#cabinet/api/endpoint'
+import type { Throttles } from '#cabinet/api/throttles'
+import { createRedisThrottles } from '#cabinet/web/internal/api/redis-throttles'
 import { buildApp } from '#cabinet/web/internal/app'
 import { createWebMetrics } from '#cabinet/web/metrics'
 import { listeningPort } from '#core/process/listening-port'
+import { startRedis } from '#standalone/redis'
 import { pepper } from '../support/customer.ts'
 import { unthrottled } from '../support/no-throttles.ts'
 import { databaseOfThisFile } from '../support/postgres.ts'
@@ -21,46 +25,63 @@ async function* rows(): CsvRows {
   yield ['b']
 }
 
-const app = buildApp({
-  pool,
-  keyPepper: pepper,
-  metrics: createWebMetrics(),
-  now: () => 0,
-  routes: [],
-  endpoints: [
-    endpoint(
-      {
-        operation: 'export',
-        summary: 'Export',
-        method: 'GET',
-        url: '/api/v1/rows.csv',
-        access: { to: 'person' },
-        answers: { 200: 'csv' },
-        query: z.strictObject({ wrong: z.literal('no').optional() }),
-      },
-      async () => ({ status: 200, csv: rows(), fileName: 'rows.csv' }),
-    ),
-  ],
-  trustedProxies: [],
-  appOrigin: 'http://localhost',
-  ...unthrottled,
-  log: { debug: quiet, info: quiet, warn: quiet, error: quiet },
+/** A replica of the cabinet with one endpoint. */
+async function startReplica(throttles: Throttles): Promise<string> {
+  const app = buildApp({
+    pool,
+    keyPepper: pepper,
+    metrics: createWebMetrics(),
+    now: () => 0,
+    routes: [],
+    endpoints: [
+      endpoint(
+        {
+          operation: 'export',
+          summary: 'Export',
+          method: 'GET',
+          url: '/api/v1/rows.csv',
+          access: { to: 'person' },
+          answers: { 200: 'csv' },
+          query: z.strictObject({ wrong: z.literal('no').optional() }),
+        },
+        async () => ({ status: 200, csv: rows(), fileName: 'rows.csv' }),
+      ),
+    ],
+    trustedProxies: [],
+    appOrigin: 'http://localhost',
+    ...unthrottled,
+    throttles,
+    log: { debug: quiet, info: quiet, warn: quiet, error: quiet },
+  })
+  await app.listen({ host: '127.0.0.1', port: 0 })
+  afterAll(() => app.close())
+  return `http://127.0.0.1:${listeningPort(app.server)}/api/v1/rows.csv`
+}
+
+const server = await startRedis({ appendonly: 'no' })
+const redis = new Redis(server.url)
+const unreachable = new Redis('redis://127.0.0.1:1', { lazyConnect: true, enableOfflineQueue: false })
+unreachable.on('error', quiet)
+afterAll(async () => {
+  redis.disconnect()
+  unreachable.disconnect()
+  await server[Symbol.asyncDispose]()
 })
-await app.listen({ host: '127.0.0.1', port: 0 })
-afterAll(() => app.close())
-const url = `http://127.0.0.1:${listeningPort(app.server)}/api/v1/rows.csv`
+const throttles = createRedisThrottles(redis)
+const [url, urlOfOther] = [await startReplica(throttles), await startReplica(throttles)]
+const urlWithoutRedis = await startReplica(createRedisThrottles(unreachable))
 
 /** Asks for an export, and answers once its head has come. */
-async function ask(cookie: string, query = '', signal?: AbortSignal): Promise<Response> {
-  return fetch(`${url}${query}`, {
+async function ask(cookie: string, query = '', signal?: AbortSignal, at = url): Promise<Response> {
+  return fetch(`${at}${query}`, {
     headers: { cookie, 'accept-language': 'en', connection: 'close' },
     ...(signal && { signal }),
   })
 }
 
-async function askBoth(cookie: string, signal?: AbortSignal): Promise<readonly Response[]> {
+async function askBoth(cookie: string, signal?: AbortSignal, at = [url, url]): Promise<readonly Response[]> {
   onTestFinished(() => void waiting.splice(0).map((goOn) => goOn()))
-  const running = [await ask(cookie, '', signal), await ask(cookie, '', signal)]
+  const running = [await ask(cookie, '', signal, at[0]), await ask(cookie, '', signal, at[1])]
   await vi.waitFor(() => expect(waiting).toHaveLength(2))
   return running
 }
@@ -93,4 +114,28 @@ test('an export whose reader has gone takes no place, and a rejected one takes n
     expect(statuses).toContain(422)
   })
   await vi.waitFor(async () => expect((await ask(cookie)).status).toBe(200))
+})
+
+test('two exports are two over all replicas, and each that ends makes room at every one', async () => {
+  const [person, other] = [await signedIn(pool), await signedIn(pool)]
+  await askBoth(person.cookie, undefined, [url, urlOfOther])
+  for (const at of [url, urlOfOther]) expect((await ask(person.cookie, '', undefined, at)).status).toBe(429)
+  expect((await ask(other.cookie, '', undefined, urlOfOther)).status).toBe(200)
+  waiting.shift()?.()
+  await vi.waitFor(async () => expect((await ask(person.cookie, '', undefined, urlOfOther)).status).toBe(200))
+  expect((await ask(person.cookie)).status).toBe(429)
+})
+
+test('what is taken back after it was forgotten gives nobody more than the limit', async () => {
+  const rate = { name: 'exports_of_test', count: 2, perS: 60 }
+  await throttles.tally(rate, 'someone')
+  await redis.flushall()
+  await throttles.takeBack(rate, 'someone')
+  expect(await throttles.tally(rate, 'someone')).toBe(1)
+})
+
+test('while Redis is away each replica allows two', async () => {
+  const { cookie } = await signedIn(pool)
+  await askBoth(cookie, undefined, [urlWithoutRedis, urlWithoutRedis])
+  expect((await ask(cookie, '', undefined, urlWithoutRedis)).status).toBe(429)
 })

@@ -109,7 +109,7 @@ export function buildApp(deps: AppDeps): FastifyInstance {
   app.register(cookies)
   app.register(async (api) => {
     api.removeContentTypeParser('text/plain') // JSON only
-    const served = { ...deps, exportSlots: createExportSlots() }
+    const served = { ...deps, exportSlots: createExportSlots(deps.throttles) }
     for (const endpoint of [...deps.endpoints, ...unknownAdminEndpoints]) serveEndpoint(api, endpoint, served)
   })
   app.server.on('connect', (_request, socket: Socket) => answerTunnel(socket))

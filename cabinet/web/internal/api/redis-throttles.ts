@@ -38,7 +38,10 @@ export function createRedisThrottles(redis: Redis): Throttles {
       }
     },
     async takeBack(rate, caller) {
-      await limiterOf(rate).reward(hashOf(caller))
+      const limiter = limiterOf(rate)
+      const { consumedPoints } = await limiter.reward(hashOf(caller))
+      // Its time span had ended: what is left would be one call more than the limit.
+      if (consumedPoints < 0) await limiter.delete(hashOf(caller))
     },
     async clear(rate, caller) {
       await limiterOf(rate).delete(hashOf(caller))

@@ -69,7 +69,7 @@ export function serveEndpoint(
     handler: async (request, reply) => {
       const { person } = request
       const isExport = answers[200] === 'csv' && person !== undefined
-      if (isExport && !deps.exportSlots.take(person.userId, reply.raw))
+      if (isExport && !(await deps.exportSlots.take(person.userId, reply.raw)))
         return sendProblem(reply, request, { code: 'too_many_exports', retryAfterS: exportRetryAfterS })
       const output = await answer(request)
       if (!('problem' in output)) {
