@@ -1,3 +1,4 @@
+import type { QuirksName } from '#core/catalog/catalog-document'
 import type { KeyLimits } from '#core/keys/key-state'
 import type { ModelFields } from '../support/catalog.ts'
 import type { Upstream } from '../support/upstream.ts'
@@ -30,13 +31,24 @@ export type Books = {
   readonly costsNano: readonly bigint[]
 }
 
+/** What one way to attack yielded, in ₽. */
+export type WayRow = {
+  readonly name: string
+  /** What providers did, at the model's price. */
+  readonly obtainedRub: number
+  readonly paidRub: number
+  readonly servedCount: number
+  /** Responses with other statuses, by status. */
+  readonly refused: Readonly<Record<string, number>>
+}
+
 export type AbuseCase = {
   readonly name: string
   /** The guarantee, in one sentence. */
   readonly promise: string
   readonly customers?: Readonly<Record<string, CaseCustomer>>
   /** Models at the hostile provider, whose name there is the same. */
-  readonly models?: Readonly<Record<string, ModelFields>>
+  readonly models?: Readonly<Record<string, ModelFields & { readonly quirks?: QuirksName | undefined }>>
   /** Has the hostile provider answer for them. */
   readonly script?: (provider: Upstream) => void
   /** Maximum growth of the gateway's resident memory during the attack. */
@@ -44,6 +56,8 @@ export type AbuseCase = {
   readonly attack: (target: Target) => Promise<AttackResult>
   /** Numbers from its customers' ledger: what was obtained and what was paid, in ₽. */
   readonly readFigures?: (books: Readonly<Record<string, Books>>) => Figures
+  /** The table of its ways, each of which has its own customer. */
+  readonly readWays?: (books: Readonly<Record<string, Books>>, figures: Figures) => readonly WayRow[]
   /** Errors in a customer's ledger after the attack, or nothing. */
   readonly findFaults?: (books: Readonly<Record<string, Books>>, figures: Figures) => readonly string[]
 }

@@ -6,6 +6,7 @@ import { cases } from './all-cases.ts'
 import { doorFaults, doors, junkAtTheDoor, startDoors } from './door/junk-at-the-door.ts'
 import { type CaseReport, findBreaches, runCase } from './run-case.ts'
 import { startAbuseSystem } from './support/system.ts'
+import { formatWay, isOfWay } from './support/ways.ts'
 
 /**
  * `npm run abuse`: every attack, three times, while good traffic goes on. Exits 1 if an attack had more effect than it may.
@@ -25,10 +26,12 @@ const say = (line: string) => void process.stdout.write(`${line}\n`)
 function format(report: CaseReport): string {
   const { name, quiet, attacked, growthMiB, goodRequests, figures } = report
   const breaches = findBreaches(report)
-  const counted = Object.entries(figures).map(([figure, count]) => `${figure} ${Number(count.toFixed(2))}`)
+  const counted = Object.entries(figures)
+    .filter(([figure]) => !isOfWay(figure))
+    .map(([figure, count]) => `${figure} ${Number(count.toFixed(2))}`)
   return [
     `${breaches.length === 0 ? 'ok    ' : 'BREACH'} ${name.padEnd(24)} p99 ${quiet.p99Ms.toFixed(1)} → ${attacked.p99Ms.toFixed(1)} ms, +${Math.round(growthMiB)} MiB, ${goodRequests} good requests; ${counted.join(', ')}`,
-    ...breaches.map((breach) => `       ${breach}`),
+    ...[...report.ways.map(formatWay), ...breaches].map((line) => `       ${line}`),
   ].join('\n')
 }
 

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { readRssMiB } from '../bench/accounting.ts'
 import type { Process } from '../support/processes.ts'
-import type { AbuseCase, Figures } from './abuse-case.ts'
+import type { AbuseCase, Figures, WayRow } from './abuse-case.ts'
 import { type GoodTraffic, sendGoodTraffic } from './support/good-traffic.ts'
 import type { AbuseSystem } from './support/system.ts'
 
@@ -18,6 +18,7 @@ export type CaseReport = {
   /** Answers other than 200 that good traffic got, by status. */
   readonly goodErrors: Readonly<Record<string, number>>
   readonly figures: Figures
+  readonly ways: readonly WayRow[]
   /** What the gateway should not have done, the latency of good traffic aside. */
   readonly breaches: readonly string[]
 }
@@ -29,6 +30,7 @@ export async function runCase(system: AbuseSystem, abuse: AbuseCase, turns: Turn
   const pairs: { quiet: GoodTraffic; attacked: GoodTraffic }[] = []
   const figures: Record<string, number> = {}
   const breaches: string[] = []
+  let ways: readonly WayRow[] = []
   try {
     for (let turn = 0; turn < turns.count; turn++) {
       const { pair, result } = await runTurn(system, abuse, gateway, turns)
@@ -38,6 +40,7 @@ export async function runCase(system: AbuseSystem, abuse: AbuseCase, turns: Turn
     }
     const books = await system.readBooks(abuse)
     breaches.push(...(abuse.findFaults?.(books, figures) ?? []))
+    ways = abuse.readWays?.(books, figures) ?? []
     addFigures(figures, abuse.readFigures?.(books) ?? {})
   } catch (error) {
     breaches.push(String(error))
@@ -61,6 +64,7 @@ export async function runCase(system: AbuseSystem, abuse: AbuseCase, turns: Turn
     goodRequests: all.reduce((sum, { requests }) => sum + requests, 0),
     goodErrors: addUp(all.map(({ errors }) => errors)),
     figures,
+    ways,
     breaches: [...new Set(breaches)],
   }
 }

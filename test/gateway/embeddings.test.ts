@@ -382,7 +382,7 @@ describe('a client that leaves while embeddings are made in several calls', () =
     await asked
   }
 
-  /** Eight calls of one input each, of which four are answered at once, and the others as told. */
+  /** Eight calls of one input each, of which four are answered at once, and the others as `others` has them. */
   async function leaveMidway(others: (call: number) => object): Promise<string> {
     const model = await served('yandexgpt', {
       timeouts: { requestMs: 3_000, firstByteMs: 3_000, streamIdleMs: 3_000 },

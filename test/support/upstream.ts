@@ -221,7 +221,7 @@ async function write(response: ServerResponse, bytes: Buffer, signal: AbortSigna
 const isList = ({ method, path }: RequestHead) => method === 'GET' && path.endsWith('/models')
 
 /** OpenAI's API. */
-const openAi: ProviderApi = {
+export const openAi: ProviderApi = {
   basePath: '/v1',
   modelOf: (request) => (isList(request) ? '/models' : String(request.body.model)),
   faultOf(request) {

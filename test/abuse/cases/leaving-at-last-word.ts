@@ -1,7 +1,8 @@
 import { goodStream, type Script, type Step, streamHeaders } from '../../support/upstream.ts'
-import type { AbuseCase, Target } from '../abuse-case.ts'
+import type { AbuseCase, Books, Target } from '../abuse-case.ts'
 import { usageOf } from '../support/hostile-answers.ts'
-import { repeat } from '../support/raw-client.ts'
+import { createTally, repeat } from '../support/raw-client.ts'
+import { figureOfWay, paidRubOf, readWays } from '../support/ways.ts'
 
 /** APIs in which only the provider's usage reveals the cost of a response. */
 const ways = {
@@ -20,27 +21,50 @@ const ways = {
 }
 const models = Object.keys(ways)
 const lastWord = 'That is all.'
+const promptTokens = 20
 const completionTokens = 900
-const costNano = 20n * 10_000n + BigInt(completionTokens) * 30_000n
+/** 150 and 600 ₽ per 1M tokens. */
+const prices = { inputNano: 150_000n, outputNano: 600_000n }
+const costNano = BigInt(promptTokens) * prices.inputNano + BigInt(completionTokens) * prices.outputNano
+/** Responses that the provider has begun for each model since the last report. It generates, and bills, all of them. */
+const begun = createTally()
 
 export const leavingAtLastWord: AbuseCase = {
   name: 'leaving-at-last-word',
   promise: 'Who closes at the last word pays what the provider counted, reasoning and files included.',
-  customers: { leaver: {} },
-  models: Object.fromEntries(models.map((model) => [model, {}])),
+  customers: Object.fromEntries(models.map((model) => [model, { balanceNano: 30_000_000_000n }])),
+  models: Object.fromEntries(models.map((model) => [model, prices])),
   script(provider) {
-    for (const model of models) provider.answer(model, answerOf(model))
+    for (const model of models)
+      provider.answer(model, () => {
+        begun.add(model)
+        return answerOf(model)
+      })
   },
   growthMiBMax: 150,
   attack,
-  findFaults({ leaver }) {
-    const costs = leaver?.costsNano ?? []
-    const cheap = costs.filter((cost) => cost !== costNano)
-    if (costs.length === 0) return ['nothing was booked']
-    return cheap.length === 0
+  readFigures: (books) => ({ '₽ paid': models.reduce((sum, model) => sum + paidRubOf(books[model]), 0) }),
+  readWays: (books, figures) => readWays(models, books, figures),
+  findFaults: (books, figures) =>
+    models.flatMap((model) => faultsOf(model, books[model], figures[figureOfWay(model, '₽')] ?? 0)),
+}
+
+function faultsOf(model: string, books: Books | undefined, obtainedRub: number): readonly string[] {
+  const costs = books?.costsNano ?? []
+  const cheap = costs.filter((cost) => cost !== costNano)
+  const paidRub = paidRubOf(books)
+  return [
+    ...(costs.length === 0 ? [`${model}: nothing was booked`] : []),
+    ...(cheap.length === 0
       ? []
-      : [`${cheap.length} of ${costs.length} answers cost ${cheap[0]} nano-rubles, not ${costNano}`]
-  },
+      : [
+          `${model}: ${cheap.length} of ${costs.length} answers cost ${cheap[0]} nano-rubles, not ${costNano}`,
+        ]),
+    ...(obtainedRub > 1.01 * paidRub
+      ? [`${model}: ${obtainedRub.toFixed(3)} ₽ obtained, ${paidRub.toFixed(3)} ₽ paid`]
+      : []),
+    ...(Number(books?.balanceNano ?? 0n) < 0 ? [`${model}: the balance is below zero`] : []),
+  ]
 }
 
 function answerOf(model: string): Script {
@@ -56,30 +80,37 @@ function answerOf(model: string): Script {
       say(lastWord),
       { waitMs: 300 },
       finish(),
-      usage(usageOf(20, completionTokens)),
+      usage(usageOf(promptTokens, completionTokens)),
       done,
     ],
   }
 }
 
 async function attack({ port, keys, forMs }: Target) {
+  const statuses = createTally()
   let n = 0
-  const sent = await repeat({ forMs }, { lanes: 6, everyMs: 300 }, async () => {
+  await repeat({ forMs }, { lanes: 6, everyMs: 300 }, async () => {
     const model = models[n++ % models.length] ?? ''
     const messages = [{ role: 'user', content: 'Hi' }]
     const extra = ways[model as keyof typeof ways]
-    await leaveAtLastWord(port, keys.leaver ?? '', {
+    const status = await leaveAtLastWord(port, keys[model] ?? '', {
       model,
       messages,
       stream: true,
       max_tokens: 1_000,
       ...extra,
     })
+    statuses.add(figureOfWay(model, status))
   })
-  return { figures: { sent }, breaches: [] }
+  const got = Object.entries(begun.counts).map(([model, count]) => [
+    figureOfWay(model, '₽'),
+    (count * Number(costNano)) / 1e9,
+  ])
+  begun.clear()
+  return { figures: { sent: n, ...statuses.counts, ...Object.fromEntries(got) }, breaches: [] }
 }
 
-async function leaveAtLastWord(port: number, key: string, body: object): Promise<void> {
+async function leaveAtLastWord(port: number, key: string, body: object): Promise<number> {
   const leaving = new AbortController()
   const response = await fetch(`http://127.0.0.1:${port}/v1/chat/completions`, {
     method: 'POST',
@@ -96,4 +127,5 @@ async function leaveAtLastWord(port: number, key: string, body: object): Promise
   } catch {
     // it left
   }
+  return response.status
 }

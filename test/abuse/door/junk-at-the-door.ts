@@ -1,5 +1,6 @@
 import { randomBytes, randomInt, randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
+import { generateSync } from 'otplib'
 import type { Pool } from 'pg'
 import { createPool } from '#core/db/pool'
 import { startRedis } from '#standalone/redis'
@@ -8,7 +9,6 @@ import { newClientAddress } from '../../support/client-address.ts'
 import { urlAs } from '../../support/postgres.ts'
 import { startProcess, untilReady } from '../../support/processes.ts'
 import { postProven } from '../../support/proof.ts'
-import { signedIn } from '../../support/signed-in.ts'
 import { webSettings } from '../../support/web-settings.ts'
 
 /** Junk that every endpoint takes for a call: valid bodies without an owner. */
@@ -24,6 +24,10 @@ const junkOf: Readonly<Record<string, () => object>> = {
 /** The public endpoints that throttle. */
 export const doors: readonly string[] = Object.keys(junkOf)
 
+/** Bodies that no endpoint takes: malformed ones, and valid JSON of another shape. */
+const invalidBodies = ['{', '[]', '{"email": 1}', JSON.stringify({ email: 'x'.repeat(10_000) })]
+
+/** Of each kind. */
 const junkPerS = 50
 /** Sequential, each from another address. */
 const genuinePauseMs = 500
@@ -71,17 +75,18 @@ export async function startDoors(databaseUrl: string) {
   }
 }
 
-/** Sends 50 junk calls a second to one endpoint, each from another address, while people use the cabinet. */
+/** Sends 50 valid junk calls and 50 invalid ones a second to one endpoint, each from another address, while people use the cabinet. */
 export async function junkAtTheDoor(
   cabinet: { readonly url: string; readonly pool: Pool },
   door: string,
   forMs: number,
 ): Promise<DoorReport> {
+  const administrator = await makeAdministrator(cabinet.url, cabinet.pool)
   const endsAtMs = performance.now() + forMs
   const isOver = () => performance.now() > endsAtMs
   const [junk, all] = await Promise.all([
     sendJunk(cabinet.url, door, isOver),
-    genuineCalls(cabinet.url, cabinet.pool, isOver),
+    genuineCalls(cabinet, administrator, isOver),
   ])
   const times = all.map(({ ms }) => ms).toSorted((a, b) => a - b)
   return {
@@ -96,12 +101,14 @@ async function sendJunk(url: string, door: string, isOver: () => boolean) {
   const statuses: Record<number, number> = {}
   const running = new Set<Promise<void>>()
   for (let sent = 0, fromMs = performance.now(); !isOver(); sent++) {
-    const call = postJunk(url, door)
-      .then((status) => {
-        statuses[status] = (statuses[status] ?? 0) + 1
-      })
-      .finally(() => running.delete(call))
-    running.add(call)
+    for (const body of [JSON.stringify(junkOf[door]?.()), invalidBodies[sent % invalidBodies.length] ?? '']) {
+      const call = postJunk(url, door, body)
+        .then((status) => {
+          statuses[status] = (statuses[status] ?? 0) + 1
+        })
+        .finally(() => running.delete(call))
+      running.add(call)
+    }
     await pause(Math.max(0, fromMs + (sent * 1_000) / junkPerS - performance.now()))
   }
   await Promise.all(running)
@@ -109,21 +116,22 @@ async function sendJunk(url: string, door: string, isOver: () => boolean) {
 }
 
 /** From its own address, without a proof of work: a client that computes one is as slow as a user. */
-async function postJunk(url: string, door: string): Promise<number> {
+async function postJunk(url: string, door: string, body: string): Promise<number> {
   const address = newClientAddress()
   const { status } = await fetch(`${url}/api/v1${door}`, {
     method: 'POST',
     headers: { 'x-forwarded-for': address, 'content-type': 'application/json' },
-    body: JSON.stringify(junkOf[door]?.()),
+    body,
   })
   return status
 }
 
-async function genuineCalls(url: string, pool: Pool, isOver: () => boolean): Promise<readonly Genuine[]> {
+async function genuineCalls(
+  { url, pool }: { readonly url: string; readonly pool: Pool },
+  administrator: Awaited<ReturnType<typeof makeAdministrator>>,
+  isOver: () => boolean,
+): Promise<readonly Genuine[]> {
   const all: Genuine[] = []
-  const administrator = visitorOf(url)
-  const { cookie, userId } = await signedIn(pool, { role: 'admin', mfaAt: new Date(), hasTotp: true })
-  administrator.cookie = cookie
   while (!isOver()) {
     const person = visitorOf(url)
     const email = newEmail()
@@ -146,9 +154,41 @@ async function genuineCalls(url: string, pool: Pool, isOver: () => boolean): Pro
       password: `${randomUUID()} ${randomInt(9)}`,
     }
     await step('reset', 204, post(visitorOf(url), '/auth/password/reset', reset))
-    await step('administration', 200, () => administrator.get('/admin/organizations'))
-    await pool.query('update sessions set mfa_at = now() where user_id = $1', [userId])
+    const administering = await administrator.signIn()
+    await step(
+      'administrator on another device',
+      200,
+      post(administering.visitor, '/auth/login', administering.login),
+    )
+    await step(
+      'administrator’s second factor',
+      204,
+      post(administering.visitor, '/auth/login/totp', administering.factor()),
+    )
+    await step('administration', 200, () => administering.visitor.get('/admin/organizations'))
     await pause(genuinePauseMs)
   }
   return all
+}
+
+/** An administrator with a password and a second factor, who signs in from a new device each time. */
+async function makeAdministrator(url: string, pool: Pool) {
+  const person = visitorOf(url)
+  const email = newEmail()
+  await postProven(person, '/auth/register', registration({ email }))
+  await postProven(person, '/auth/verify-email', { token: await tokenTo(pool, email) })
+  const login = { email, password: aPassword }
+  await postProven(person, '/auth/login', login)
+  const { secret } = (await person.post('/me/totp/enrol', { password: aPassword })).body
+  const factor = () => ({ code: generateSync({ secret, epoch: Math.floor(Date.now() / 1_000) }) })
+  const { status } = await person.post('/me/totp/confirm', factor())
+  if (status !== 200) throw new Error(`the administrator has no second factor: ${status}`)
+  await pool.query(`update users set role = 'admin' where email = $1`, [email])
+  return {
+    async signIn() {
+      // A code is good once in 30 s, and this administrator is back sooner.
+      await pool.query('update users set totp_last_step = 0 where email = $1', [email])
+      return { visitor: visitorOf(url), login, factor }
+    },
+  }
 }

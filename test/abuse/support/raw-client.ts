@@ -123,12 +123,19 @@ export async function repeat(
 }
 
 /** Counts what came, by its name. */
-export function createTally(): { add(name: string | number): void; readonly counts: Record<string, number> } {
+export function createTally(): {
+  add(name: string | number): void
+  clear(): void
+  readonly counts: Record<string, number>
+} {
   const counts: Record<string, number> = {}
   return {
     counts,
     add(name) {
       counts[name] = (counts[name] ?? 0) + 1
+    },
+    clear() {
+      for (const name of Object.keys(counts)) delete counts[name]
     },
   }
 }

@@ -174,14 +174,22 @@ async function fillCatalog(
   await createProvider(pool, { name: 'good', baseUrl: goodUrl })
   await createModel(pool, goodModel, 'good', { timeouts })
   // Each model has its own provider, because a provider that failed often cools down for a while.
-  for (const [n, [model, fields]] of cases.flatMap(({ models = {} }) => Object.entries(models)).entries()) {
+  for (const [n, [model, { quirks, ...fields }]] of cases
+    .flatMap(({ models = {} }) => Object.entries(models))
+    .entries()) {
     const provider = `hostile-${n}`
     const sealed = sealCredential(
       providerCredential,
       { provider, baseUrl: hostileUrl, header: 'authorization', caCertificates: undefined },
       [Buffer.from(secrets.CREDENTIALS_KEY, 'base64')],
     )
-    await createProvider(pool, { name: provider, baseUrl: hostileUrl, auth: { type: 'Bearer', sealed } })
+    const kind = quirks === undefined ? {} : { quirks }
+    await createProvider(pool, {
+      name: provider,
+      baseUrl: hostileUrl,
+      auth: { type: 'Bearer', sealed },
+      ...kind,
+    })
     await createModel(pool, model, provider, { timeouts, ...fields })
   }
 }
