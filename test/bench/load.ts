@@ -106,9 +106,8 @@ const endOfStream = 'data: [DONE]\n\n\r\n0\r\n\r\n'
 
 /** Time from the request to the first byte of the body, on a separate connection. */
 function readStream({ origin, headers }: Target, body: string): Promise<number> {
-  const { hostname, port, host } = new URL(origin)
-  const head = Object.entries({ ...headers, host, 'content-length': body.length })
-  const request = `POST /v1/chat/completions HTTP/1.1\r\n${head.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n${body}`
+  const { hostname, port } = new URL(origin)
+  const request = requestText({ origin, headers }, body)
   return new Promise((resolve, reject) => {
     let sentAtMs = 0
     let firstAtMs: number | undefined
@@ -142,6 +141,24 @@ function readStream({ origin, headers }: Target, body: string): Promise<number> 
       else reject(new Error(`a stream began with ${beginning} and ended with ${tail}`))
     })
   })
+}
+
+/** Begins one stream, and closes its connection when the first chunk has come. */
+export async function leaveStream(target: Target, body: string): Promise<void> {
+  const { hostname, port } = new URL(target.origin)
+  const socket = connect({ host: hostname, port: Number(port) })
+  socket.write(requestText(target, body))
+  let text = ''
+  for await (const bytes of socket) {
+    text += bytes
+    if (text.includes('data: ')) break // closes the connection
+  }
+  if (!text.startsWith('HTTP/1.1 200 ')) throw new Error(`a stream began with ${text}`)
+}
+
+function requestText({ origin, headers }: Target, body: string): string {
+  const head = Object.entries({ ...headers, host: new URL(origin).host, 'content-length': body.length })
+  return `POST /v1/chat/completions HTTP/1.1\r\n${head.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n${body}`
 }
 
 /**

@@ -1,5 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
+import { measureAbandoned } from './abandoned.ts'
 import { measureHotScripts } from './hot-scripts.ts'
 import {
   fullSizes,
@@ -15,11 +16,15 @@ import {
   type Round,
   warmUpSizes,
 } from './measure.ts'
+import { measurePrompts } from './prompts.ts'
 import { printReport, summarise } from './report.ts'
 import { type Contestant, startBenchSystem } from './system.ts'
 
 /**
  * `npm run bench`: ours against two bare proxies, interleaved, everything on.
+ *
+ * `--prompts` measures a PDF of 20 MB and 100 images instead, `--abandoned N` the memory of N abandoned streams (200);
+ * with `--only`, in addition.
  *
  * `--repeats N` (5), `--soak` adds 200,000 requests for memory, `--json FILE` keeps every number.
  * For work on the speed itself: `--quick` (less of everything, no bare node:http), `--only plain,fast`,
@@ -29,6 +34,8 @@ const { values } = parseArgs({
   options: {
     repeats: { type: 'string' },
     soak: { type: 'boolean' },
+    prompts: { type: 'boolean', default: false },
+    abandoned: { type: 'string' },
     json: { type: 'string' },
     quick: { type: 'boolean', default: false },
     only: { type: 'string' },
@@ -38,8 +45,15 @@ const { values } = parseArgs({
 })
 const repeats = Number(values.repeats ?? 5)
 const sizes = values.quick ? quickSizes : fullSizes
-const only: readonly Load[] = loads.filter((load) => values.only?.split(',').includes(load) ?? true)
+const isForOthers = values.prompts || values.abandoned !== undefined
+const only: readonly Load[] = loads.filter((load) => values.only?.split(',').includes(load) ?? !isForOthers)
 const say = (line: string) => process.stderr.write(`${line}\n`)
+const print = (measured: object) => process.stdout.write(`${JSON.stringify(measured, null, 2)}\n`)
+
+if (values.prompts) {
+  print(await measurePrompts())
+  if (only.length === 0 && values.abandoned === undefined) process.exit()
+}
 
 const system = await startBenchSystem({ nodeOptions: values['node-options'], before: values.before })
 try {
@@ -78,11 +92,17 @@ try {
   for (const load of only) await measureLoad(load)
   const scriptUs = only.includes('plain') ? await measureScripts(system) : Number.NaN
   const hotScriptUs = only.includes('plain') ? await measureHotScripts() : Number.NaN
+  if (values.abandoned !== undefined) print(await measureAbandoned(system, Number(values.abandoned)))
   const soak = values.soak === true ? await measureSoak(system.contestants[0], say) : undefined
-  const summary = { ...summarise(rounds, { scriptUs, hotScriptUs }), ...(soak === undefined ? {} : { soak }) }
-  printReport(summary)
-  if (values.json !== undefined)
-    writeFileSync(values.json, `${JSON.stringify({ summary, rounds }, null, 2)}\n`)
+  if (rounds.length > 0) {
+    const summary = {
+      ...summarise(rounds, { scriptUs, hotScriptUs }),
+      ...(soak === undefined ? {} : { soak }),
+    }
+    printReport(summary)
+    if (values.json !== undefined)
+      writeFileSync(values.json, `${JSON.stringify({ summary, rounds }, null, 2)}\n`)
+  }
 } finally {
   await system.stop()
 }
