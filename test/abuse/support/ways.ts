@@ -7,7 +7,7 @@ export function figureOfWay(way: string, what: number | '₽'): string {
   return `${prefix}${way}/${what}`
 }
 
-/** Whether a figure is shown with the others. Those of ways have a table of their own. */
+/** Whether a figure is about one way. Those of ways are in a separate table. */
 export function isOfWay(figure: string): boolean {
   return figure.startsWith(prefix)
 }
