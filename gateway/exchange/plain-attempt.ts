@@ -81,7 +81,7 @@ function makeCalls(
     let deadline = setTimeout(late, Math.ceil(timeMs / deadlineStepMs) * deadlineStepMs)
     const endLeft = () => over(servedOfLeft(run, job, sent))
     const endOnceRead = () => sent.areOver() && endLeft()
-    /** The rest of several calls is not sent. What was sent is read to its end, even if a part of it fails. */
+    /** The rest of several calls is not sent. Those that were sent are read to their end, even if one fails. */
     const readOn = () => {
       if (job.callCount > 1) state = 'reading'
       calls.stop()
@@ -173,6 +173,12 @@ function readWhole(
       onCrash,
     },
   )
+}
+
+type OnBody = {
+  readonly onWritten: (position: number, bytes: JsonBytes) => void
+  readonly onFailure: (failure: Failure) => void
+  readonly onCrash: (error: unknown) => void
 }
 
 /** Writes the body of one call, at once where it is not large. */

@@ -218,7 +218,7 @@ test.each([
     const route = { model: 'a/m', type: 'chat', parameters, maxOutputTokens: null } as const
     const request = { model: 'a/m', messages, ...body }
     const dialect = createDialect(provider, 'm', route)
-    const written = adaptOpenAiRequest({ body: request, mode: 'plain', dialect, outputLimit: null })
+    const written = writeChat({ body: request, mode: 'plain', dialect, outputLimit: null })
     return { sent: JSON.parse(JSON.stringify(written.json)), dropped: written.dropped }
   }
   const asked = sendTo({ [name]: value })

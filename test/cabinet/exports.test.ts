@@ -126,7 +126,7 @@ test('two exports are two over all replicas, and each that ends makes room at ev
   expect((await ask(person.cookie)).status).toBe(429)
 })
 
-test('what is taken back after it was forgotten gives nobody more than the limit', async () => {
+test('a place that is returned after it expired raises no limit', async () => {
   const rate = { name: 'exports_of_test', count: 2, perS: 60 }
   await throttles.tally(rate, 'someone')
   await redis.flushall()
@@ -134,7 +134,7 @@ test('what is taken back after it was forgotten gives nobody more than the limit
   expect(await throttles.tally(rate, 'someone')).toBe(1)
 })
 
-test('while Redis is away each replica allows two', async () => {
+test('while Redis is unavailable each replica allows two', async () => {
   const { cookie } = await signedIn(pool)
   await askBoth(cookie, undefined, [urlWithoutRedis, urlWithoutRedis])
   expect((await ask(cookie, '', undefined, urlWithoutRedis)).status).toBe(429)

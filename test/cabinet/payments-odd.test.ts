@@ -263,7 +263,7 @@ test('at the end every promise about money holds', async () => {
     expect(report).toMatchObject({ breachCount: 0, sample: null })
 })
 
-test('a notification is one worker’s for 15 s, so a killed one delays nobody for longer; then it is another’s', async () => {
+test('a notification is one worker’s for 15 s, so a killed one causes no longer delay; then it is another’s', async () => {
   const { deps, payment, drive } = await begunPayment()
   await drive.pay(payment.providerId, 'lost')
   await pool.query(

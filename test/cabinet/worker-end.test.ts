@@ -89,7 +89,7 @@ test('a worker that waits for a silent mail server and a silent provider ends wi
     },
     { timeout: 20_000, interval: 50 },
   )
-  // As after a crash: the server had the whole letter, and the second copy carries the same Message-ID.
+  // As after a crash: the server had the whole email, and the second copy carries the same Message-ID.
   const copies = smtp.letters(stalled).map(({ messageId }) => messageId)
   expect(copies).toEqual(Array(2).fill(copies[0]))
   expect(smtp.letters(ungreeted)).toHaveLength(1)
@@ -97,7 +97,7 @@ test('a worker that waits for a silent mail server and a silent provider ends wi
   expect((await pool.query(credits, [payment])).rowCount).toBe(1)
 }, 90_000)
 
-test('a worker whose mail server is only slow sends the letter before it ends', async () => {
+test('a worker whose mail server is only slow sends the email before it ends', async () => {
   const worker = await stack.startWorker(settings)
   await untilReady(worker)
   const recipient = await writeLetter()
@@ -109,7 +109,7 @@ test('a worker whose mail server is only slow sends the letter before it ends', 
   expect(smtp.letters(recipient)).toHaveLength(1)
 })
 
-test('a worker whose Postgres says nothing more ends within 10 s', async () => {
+test('a worker whose Postgres no longer responds ends within 10 s', async () => {
   const databaseUrl = new URL(urlAs('model_gateway_worker', stack.database.url))
   const gate = await gateOfThisTest(Number(databaseUrl.port))
   databaseUrl.host = `127.0.0.1:${gate.port}`

@@ -26,7 +26,7 @@ async function workingCount({ adminUrl }: Process): Promise<number> {
   return [...counts].reduce((sum, [, count]) => sum + Number(count), 0)
 }
 
-test('an operator whose API server says nothing more ends within 10 s, in the middle of its work', async () => {
+test('an operator whose API server no longer responds ends within 10 s, in the middle of its work', async () => {
   const { organizationId } = await createTeam()
   const namespace = await cluster.createNamespace()
   const gate = await gateOfThisTest(portOf(cluster.kubeConfig))

@@ -28,7 +28,7 @@ type Reception =
   | 'stall'
   /** Takes the whole email, and hangs up. */
   | 'drop'
-  /** Takes the whole letter, and answers so much later. */
+  /** Takes the whole email, and answers so much later. */
   | { readonly answerAfterMs: number }
 
 /** A mail server on loopback that keeps what it gets; scripted per recipient. */
