@@ -222,7 +222,7 @@ describe('the prompt, which a provider had, is charged, estimated, and counts in
     const made = await chat(script, { body: { stream: streaming }, headers, fields: { timeouts: short } })
     expect(await made.client.ended).toBe('whole')
     expect(made.client.status()).toBe(504)
-    expect(made.client.text()).toContain('its answer is charged once it is complete')
+    expect(made.client.text()).toContain('its response is charged once it is complete')
     expect(await booked(made)).toMatchObject({ ...ofPrompt, outcome: 'failed', status: 504 })
     expect(await tokensUsed(made)).toBe(promptTokens)
   })

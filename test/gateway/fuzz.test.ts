@@ -55,8 +55,9 @@ function chatAnswer(asked: Asked): Script {
   const draw = drawsOf(asked)
   const choices = Number(body.n ?? 1)
   const limit = Math.min(Number(body.max_tokens ?? 400), Number(body.max_completion_tokens ?? 400), 400)
-  // Zero would be no count for a response with content.
-  const [prompt, completion] = [draw(Buffer.byteLength(bodyText)), 1 + draw(limit * choices - 1)]
+  // Zero would be no count, of a prompt or of a response with content.
+  const prompt = 1 + draw(Buffer.byteLength(bodyText) - 1)
+  const completion = 1 + draw(limit * choices - 1)
   report(asked, prompt, completion)
   const usage = {
     prompt_tokens: prompt,
