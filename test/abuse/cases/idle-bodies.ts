@@ -5,6 +5,8 @@ import { chat, chatHead, openConnection, readStatus } from '../support/raw-clien
 const connections = 603
 /** All that were made up, and of the others those beyond 64 MiB. */
 const refusedMin = 500
+/** On a busy machine the last rejections arrive after the attack. */
+const graceMs = 3_000
 const kibibyte = 1024
 const sent = 'x'.repeat(850 * kibibyte)
 
@@ -25,7 +27,7 @@ async function attack({ port, keys, forMs }: Target) {
     Array.from({ length: connections }, async (_, n) => {
       await pause((n * forMs) / 2 / connections)
       const socket = await openConnection(port)
-      const status = readStatus(socket, forMs)
+      const status = readStatus(socket, forMs + graceMs)
       void status.then((code) => {
         if (code > 0) refused += 1
       })
@@ -45,6 +47,7 @@ async function attack({ port, keys, forMs }: Target) {
       breaches.push(`a large body of another organization got ${status} ${text.slice(0, 200)}`)
     await pause(100)
   } while (performance.now() < endsAtMs)
+  while (refused < refusedMin && performance.now() < endsAtMs + graceMs) await pause(20)
   for (const socket of sockets) socket.destroy()
   if (refused < refusedMin) breaches.push(`only ${refused} of ${connections} were refused`)
   return { figures: { connections, refused }, breaches }
