@@ -23,8 +23,21 @@ const timed = [
   'test/cabinet/even-answers.test.ts',
 ]
 
+/** Rare events that take long to bring about, each at its only size: `npm run test:slow` runs them, and nothing else does. */
+const rare = [
+  'test/abuse/door/junk-at-the-door.test.ts',
+  'test/cabinet/{epoch-load,notifications,older-database,provider-outage,restored-postgres,worker-end}.test.ts',
+  'test/charts/jobs.test.ts',
+  'test/gateway/provider-memory.test.ts',
+  'test/operator/{api-key-crashes,catalog-outage,garbage,gone-means-dead,lost-secrets,operator-end}.test.ts',
+  'test/operator/{release-finalizers,route-permissions,upgrade,watched-namespaces}.test.ts',
+  'test/rollout/rollout.test.ts',
+  'test/standalone/slim-installation.test.ts',
+]
+
 /** What `npm run test:slow` runs, at full size. */
 const slow = [
+  ...rare,
   'test/chaos/chaos.test.ts',
   'test/gateway/{parallel,fuzz}.test.ts',
   'test/cabinet/{web-killed,payments-killed,endpoint-fuzz,webhook-bad-input,trials,derived-sums}.test.ts',
@@ -92,7 +105,7 @@ export default defineConfig({
           ...onRealParts,
           name: 'integration',
           include: testFiles.integration,
-          exclude: timed,
+          exclude: [...timed, ...rare],
           // On two processors: files wait for processes, clocks and leases. With two the run took 758 s, with three 587 s.
           maxWorkers: 3,
           sequence: { groupOrder: 1 },
