@@ -200,8 +200,8 @@ describe('an email', () => {
 
 describe('a mail server', () => {
   test('that is down for a while gets every email once, from two workers, and its outage is one warning', async () => {
-    const lines: string[] = []
-    const workers = await Promise.all([startWorker((line) => lines.push(line)), startWorker()])
+    const lines: [string[], string[]] = [[], []]
+    const workers = await Promise.all(lines.map((heard) => startWorker((line) => heard.push(line))))
     await smtp.shut()
     const recipients = (await Promise.all(Array.from({ length: 30 }, () => write()))).map(
       ({ recipient }) => recipient,
@@ -211,7 +211,10 @@ describe('a mail server', () => {
     await endPause(...recipients)
     await Promise.all(recipients.map((recipient) => untilRow(recipient, { sent: true, vars: {} })))
     expect(recipients.map((recipient) => smtp.letters(recipient).length)).toEqual(recipients.map(() => 1))
-    expect(lines.filter((line) => line.includes('mail server failed; emails'))).toHaveLength(1)
+    const warnings = lines.map((heard) => heard.filter((line) => line.includes('mail server failed; emails')))
+    // One worker may have had all of them.
+    expect(warnings.flat().length).toBeGreaterThan(0)
+    expect(Math.max(...warnings.map(({ length }) => length))).toBe(1)
     const sent = await Promise.all(
       workers.map((each) => readMetric(each, 'emails_sent_total{kind="reset_password"}')),
     )
