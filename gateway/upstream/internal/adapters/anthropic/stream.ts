@@ -39,7 +39,7 @@ class MessageReader {
       case 'content_block_start':
         return this.#begin(event.index, fieldsOf(event.content_block) ?? {})
       case 'message_start':
-        this.#report = withReport(this.#report, fieldsOf(event.message)?.usage)
+        this.#report = withReport(this.#report, beginningOf(fieldsOf(event.message)?.usage))
         return nothing
       case 'message_delta':
         return this.#finish(fieldsOf(event.delta) ?? {}, event.usage)
@@ -124,6 +124,11 @@ class MessageReader {
     const chunk = { choices: [{ index: 0, delta, finish_reason: finish }] }
     return { kind: 'chunk', chunk, usage: usageOf(this.#report) }
   }
+}
+
+/** The counts of a message that begins: its output's count is no total. */
+function beginningOf(usage: unknown): JsonObject {
+  return { ...fieldsOf(usage), output_tokens: null }
 }
 
 function deltaOf(delta: JsonObject): ProviderEvent {
