@@ -44,6 +44,11 @@ const slow = [
   'test/operator/uninstall.test.ts',
   'test/charts/{install,render,refusals,renamed-values}.test.ts',
 ]
+/** Pages in states that few people see, at their only size: `npm run test:slow` runs them, and nothing else does. */
+const rarePages = [
+  'test/browser/{hostile-texts,kubernetes-keys,language,live,models,other-person,outages,pages,roles}.test.ts',
+  'test/browser/{second-try,settings,twice-signed-in,usage}.test.ts',
+]
 /** How fast pages are; what they weigh is checked by every build (cabinet/pages/build/weights.ts). */
 const slowBrowser = ['test/browser/budgets.test.ts']
 const slowTimed = ['test/operator/{kubectl,many-keys}.test.ts']
@@ -116,9 +121,18 @@ export default defineConfig({
           ...inBrowser,
           name: 'browser',
           include: testFiles.browser,
-          exclude: slowBrowser,
+          exclude: [...slowBrowser, ...rarePages],
           maxWorkers: 2,
           sequence: { groupOrder: 3 },
+        },
+      },
+      {
+        test: {
+          ...inBrowser,
+          name: 'slow-pages',
+          include: rarePages,
+          maxWorkers: 2,
+          sequence: { groupOrder: 8 },
         },
       },
       {
