@@ -14,7 +14,7 @@ import {
 } from './internal/field-checks.ts'
 
 /** One message of a chat; its other fields go to the provider unchanged. */
-type ChatMessage = {
+export type ChatMessage = {
   readonly role: string
   readonly content?: unknown
   readonly [field: string]: unknown

@@ -31,6 +31,13 @@ export function itemsOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : []
 }
 
+/** The objects among the items of a JSON array. */
+export function objectsIn(value: unknown): readonly JsonObject[] {
+  return itemsOf(value)
+    .map(fieldsOf)
+    .filter((item) => item !== undefined)
+}
+
 /**
  * The value of a JSON text, or `undefined` when it is no JSON. A leading byte order mark is ignored (RFC 8259
  * §8.1).
