@@ -71,6 +71,7 @@ export function chatJob(deps: AttemptDeps, run: Run, target: Target, timeMs: num
         requestId: run.exchange.requestId,
         model: target.route.document.model,
         createdS: Math.floor(Date.now() / 1000),
+        origin: target.backend.dialect.origin,
         secrets: target.backend.provider.secrets,
       })
       if (result.kind === 'bad_answer') return result.failure
@@ -80,8 +81,8 @@ export function chatJob(deps: AttemptDeps, run: Run, target: Target, timeMs: num
     finish() {
       const { answer, generated, usage } = read
       const { secrets } = target.backend.provider
-      const write = (shown: OpenAiUsage, share: number) =>
-        writeAnswer(run.exchange.format, cutAnswer(answer, share), shown, secrets)
+      const write = (usage: OpenAiUsage, costRub: string, share: number) =>
+        writeAnswer(run.exchange.format, cutAnswer(answer, share), { usage, costRub }, secrets)
       return { kind: 'plain', answer: { generated, write }, usage: readUsage(usage) }
     },
   }

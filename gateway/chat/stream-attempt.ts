@@ -241,6 +241,7 @@ function normaliserFor(run: Run, target: Target, reading: ChatReading): StreamNo
     requestId,
     model: target.route.document.model,
     createdS: Math.floor(Date.now() / 1000),
+    origin: target.backend.dialect.origin,
     choices,
     usage: fieldsOf(request.stream_options)?.include_usage === true ? 'shown' : 'hidden',
     secrets: target.backend.provider.secrets,

@@ -53,8 +53,10 @@ export type CompleteDeps = {
 /** The use case of every model call: admit → attempt → forward → settle → last byte. See docs/contribute/life-of-a-request.md. */
 export function createComplete(deps: CompleteDeps): CompleteExchange {
   return async (asked) => {
-    const { exchange, answer } = await admit(deps, asked)
-    if (answer.outcome === 'refused') return refuse(exchange, answer)
+    const { exchange: measured, answer } = await admit(deps, asked)
+    if (answer.outcome === 'refused') return refuse(measured, answer)
+    const bound = bindTo(measured, answer.hold)
+    const exchange = bound instanceof Promise ? await bound : bound // a small one does not wait for others
     const run = startRun(exchange, answer)
     const endAbandoned = followAbandoned(deps, run)
     deps.keeper.track({ hold: run.hold, progress: () => progressOf(run, deps.now()) })
@@ -72,6 +74,15 @@ export function createComplete(deps: CompleteDeps): CompleteExchange {
       run.images?.release()
     }
   }
+}
+
+/** The exchange as the organization has it that pays for it. */
+function bindTo(exchange: Exchange, { organizationId }: Hold): Exchange | Promise<Exchange> {
+  if (exchange.endpoint !== 'chat' || exchange.bindTo === undefined) return exchange
+  const bound = exchange.bindTo(organizationId)
+  return bound instanceof Promise
+    ? bound.then((chat) => ({ ...exchange, ...chat }))
+    : { ...exchange, ...bound }
 }
 
 /**
@@ -107,7 +118,7 @@ function giveUp(deps: CompleteDeps, run: Run): void {
   }
   run.departure.giveUp() // what was written of a stream leaves first
   if (hasBegun) raw.end(format.writeStreamError(refusal, requestId))
-  else sendRefusal(raw, refusal, factsOf(run, deps.now()), format.writeError)
+  else sendRefusal(raw, refusal, factsOf(run, deps.now()), format)
 }
 
 function end(
@@ -202,7 +213,7 @@ function unseenHold(requestId: string, shard: Hold['shard']): Hold {
 }
 
 function refuse({ requestId, raw, format }: Exchange, refused: Refused): ExchangeReport {
-  sendRefusal(raw, refused.refusal, { requestId, ...limitsShown(refused) }, format.writeError)
+  sendRefusal(raw, refused.refusal, { requestId, ...limitsShown(refused) }, format)
   return endOfRefusal(refused)
 }
 
@@ -220,12 +231,12 @@ async function endUnanswered(deps: CompleteDeps, run: Run, refusal: Refusal): Pr
   const ending = { outcome, status: refusal.status, errorCode: refusal.code } as const
   if (run.owedTo === undefined) {
     const report = await release(deps, run, ending)
-    sendRefusal(raw, refusal, { ...factsOf(run, deps.now()), costNano: 0n }, format.writeError)
+    sendRefusal(raw, refusal, { ...factsOf(run, deps.now()), costNano: 0n }, format)
     return report
   }
   const { report, settled } = await chargePrompt(deps, run, { kind: 'out_of_time', ending })
   if (settled === undefined) return sendUnsettled(deps, run)
-  sendRefusal(raw, refusal, { ...factsOf(run, deps.now()), costNano: settled.costNano }, format.writeError)
+  sendRefusal(raw, refusal, { ...factsOf(run, deps.now()), costNano: settled.costNano }, format)
   return report
 }
 
@@ -270,10 +281,16 @@ async function endPlain(
   const share = await shareWithinLimit(deps, run, answer.generated)
   const bill = await deps.bill(run, { kind: 'complete', usage }, () => createDelivered(answer.generated))
   const conclusion = conclude(deps, run, bill, completed)
-  const json = answer.write(shownUsageOf(usage, bill), share) // first, since an answer that cannot be written is not charged
+  const write = (costNano: bigint) =>
+    answer.write(shownUsageOf(usage, bill), formatRub(nanoRub(costNano)), share)
+  const json = write(bill.costNano) // first, since an answer that cannot be written is not charged
   const settled = await book(deps, run, conclusion, plainAnswer(deps, run))
   if (settled === undefined) return sendUnsettled(deps, run)
-  sendPlain(raw, json, { ...factsOf(run, deps.now()), costNano: settled.costNano })
+  const { costNano } = settled
+  sendPlain(raw, costNano === bill.costNano ? json : write(costNano), {
+    ...factsOf(run, deps.now()),
+    costNano,
+  })
   return reportOf(run, conclusion)
 }
 
@@ -292,7 +309,7 @@ async function shareWithinLimit(
 /** Redis remained unavailable: the charge buffer has a correction to 0, and the client gets an error. */
 function sendUnsettled(deps: CompleteDeps, run: Run): ExchangeReport {
   const { raw, format } = run.exchange
-  sendRefusal(raw, serviceUnavailable, { ...factsOf(run, deps.now()), costNano: 0n }, format.writeError)
+  sendRefusal(raw, serviceUnavailable, { ...factsOf(run, deps.now()), costNano: 0n }, format)
   return reportOf(run, conclude(deps, run, nothingDue, unsettled))
 }
 

@@ -7,8 +7,11 @@ import type { UsageReading } from './usage.ts'
 type PlainAnswer = {
   /** The generated content, for an estimate if usage is missing. */
   readonly generated: Generated
-  /** The answer as JSON, with the usage that is charged. `share`: the part of its texts that is shown, 1 for all of them. */
-  readonly write: (usage: OpenAiUsage, share: number) => string
+  /**
+   * The answer as JSON, with the usage that is charged and its cost. `share`: the part of its texts that is shown, 1 for
+   * all of them.
+   */
+  readonly write: (usage: OpenAiUsage, costRub: string, share: number) => string
 }
 
 /** The result of one attempt. */

@@ -8,25 +8,32 @@ import type { ContentStep } from './content-step.ts'
  * measuring the delivered content happen before.
  */
 export type ApiFormat = {
+  readonly name: 'chat_completions' | 'responses'
   /** The response's id, made of its request's: one number finds everything. */
   readonly idOf: (requestId: string) => string
   /** A frame of a stream that clients skip. */
   readonly keepAlive: string
+  /** The client's name of a field of a chat request: `messages[2].content`. */
+  readonly parameterOf: (path: string) => string
   /** The body of a rejection. */
   readonly writeError: (refusal: Refusal, requestId: string) => string
+  /** A rejection as a whole stream, for clients that accept nothing else; absent: they get `writeError`, too. */
+  readonly writeErrorStream?: (refusal: Refusal, requestId: string) => string
   /** The frames that end a broken stream. */
   readonly writeStreamError: (refusal: Refusal, requestId: string) => string
-  /** A whole response with the usage that is charged, as JSON has it. */
-  readonly answerOf: (answer: FormatAnswer, usage: OpenAiUsage) => JsonObject
+  /** A whole response with the usage that is charged and its cost, as JSON has it. */
+  readonly answerOf: (answer: FormatAnswer, usage: OpenAiUsage, costRub: string) => JsonObject
   readonly createStreamWriter: (stream: FormatStream) => StreamWriter
 }
 
 /** Facts about a response that every format shows. */
-type FormatFacts = {
+export type FormatFacts = {
   readonly requestId: string
   /** The model that ran, by the name that clients use. */
   readonly model: string
   readonly createdS: number
+  /** The mark of the provider that ran (`upstream/internal/signature-origin.ts`). */
+  readonly origin: string
 }
 
 /** A whole response in OpenAI's terms. */
@@ -50,10 +57,10 @@ export type StreamWriter = {
   /** The next steps of one choice, one or more; `''` where the format waits for what follows. */
   write(choice: number, steps: readonly ContentStep[]): string
   /**
-   * What is around a text in its frame, where that is the same for each text that continues the last one; `undefined`:
-   * each needs `write`. A text is written between the two as JSON has it.
+   * Writes a text that continues the last one, without `write`; `undefined`: it cannot. The text is the same in JSON: it
+   * needs no escape.
    */
-  textFrame(choice: number): { readonly before: string; readonly after: string } | undefined
+  textFrame(choice: number): ((text: string) => string) | undefined
   /** The end of a whole response, once its charge is settled. */
   end(usage: OpenAiUsage, costRub: string, moderation: JsonObject | undefined): string
 }

@@ -6,8 +6,10 @@ import type { CallPart, CallStart, ContentStep } from './content-step.ts'
 
 /** OpenAI's chat completions. */
 export const chatFormat: ApiFormat = {
+  name: 'chat_completions',
   idOf: (requestId) => `chatcmpl-${requestId}`,
   keepAlive: ': keep-alive\n\n',
+  parameterOf: (path) => path,
   writeError: errorBody,
   /** SDKs raise on it. */
   writeStreamError: (refusal, requestId) => `data: ${errorBody(refusal, requestId)}\n\n`,
@@ -50,12 +52,11 @@ class ChatStreamWriter implements StreamWriter {
     return text
   }
 
-  textFrame(choice: number): { readonly before: string; readonly after: string } | undefined {
+  textFrame(choice: number): ((text: string) => string) | undefined {
     if (choice >= this.#openCount) return undefined
-    return {
-      before: `${this.#headText()}{"index":${choice},"delta":{"content":"`,
-      after: `"},"finish_reason":null${this.#tail}`,
-    }
+    const before = `${this.#headText()}{"index":${choice},"delta":{"content":"`
+    const after = `"},"finish_reason":null${this.#tail}`
+    return (text) => before + text + after
   }
 
   /** The moderation result is in a separate chunk, and never after the usage: SDKs take the last chunk's, and it would be null. */

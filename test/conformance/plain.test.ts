@@ -8,6 +8,7 @@ const options = {
   requestId: 'ours',
   model: 'openai/gpt-4o',
   createdS: 1_800_000_000,
+  origin: 'provider',
   secrets: [],
 }
 const schema = answerSchemaOf('CreateChatCompletionResponse')
@@ -27,7 +28,7 @@ function read(answer: unknown) {
 function written(answer: unknown) {
   const reading = read(answer)
   if (reading.kind !== 'answer') throw new Error(reading.failure.result)
-  const body = JSON.parse(writeAnswer(chatFormat, reading.answer, usage, options.secrets))
+  const body = JSON.parse(writeAnswer(chatFormat, reading.answer, { usage, costRub: '0' }, options.secrets))
   expect(schema.safeParse(body).error).toBeUndefined()
   return body
 }

@@ -58,7 +58,13 @@ const folder = join(import.meta.dirname, 'cases/providers')
 const recorded: readonly Recorded[] = readdirSync(folder).map((file) =>
   JSON.parse(readFileSync(join(folder, file), 'utf8')),
 )
-const naming = { requestId: 'ours', model: 'a/model', createdS: 1_800_000_000, secrets: [] }
+const naming = {
+  requestId: 'ours',
+  model: 'a/model',
+  createdS: 1_800_000_000,
+  origin: 'provider',
+  secrets: [],
+}
 const answerSchema = answerSchemaOf('CreateChatCompletionResponse')
 const chunkSchema = answerSchemaOf('CreateChatCompletionStreamResponse')
 const nowMs = Date.UTC(2026, 10, 21)
@@ -136,7 +142,7 @@ function readPlain({ readAnswer }: ChatReading, answer: object | undefined): Rea
   const reading = normaliseAnswer(readAnswer(JSON.stringify(answer)), naming)
   if (reading.kind !== 'answer') throw new Error(reading.failure.result)
   const zero = openAiUsageOf({ input: 0, cachedInput: 0, cacheWrite: 0, output: 0, reasoning: 0 })
-  expect(answerSchema.safeParse(chatFormat.answerOf(reading.answer, zero)).error).toBeUndefined()
+  expect(answerSchema.safeParse(chatFormat.answerOf(reading.answer, zero, '0')).error).toBeUndefined()
   return { choices: reading.answer.choices, usage: reading.usage }
 }
 

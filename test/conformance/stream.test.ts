@@ -70,6 +70,7 @@ function play(
     format: chatFormat,
     model: 'openai/gpt-4o',
     createdS: 1_800_000_000,
+    origin: 'provider',
     secrets,
   }
   const normaliser = createStreamNormaliser({ ...options, reader: eventReader, choices: given.n ?? 1, usage })

@@ -12,6 +12,7 @@ function generatedOf(...messages: readonly object[]) {
       requestId: '1',
       model: 'demo/echo',
       createdS: 1,
+      origin: 'provider',
       secrets: [],
     },
   )
@@ -44,7 +45,7 @@ test.each([
 })
 
 test('an answer behind a byte order mark is read', () => {
-  const options = { requestId: '1', model: 'demo/echo', createdS: 1, secrets: [] }
+  const options = { requestId: '1', model: 'demo/echo', createdS: 1, origin: 'provider', secrets: [] }
   const answer = JSON.stringify({ choices: [{ message: { content: 'Hello' } }] })
   expect(normaliseAnswer(readAnswer(`\uFEFF${answer}`), options)).toEqual(
     normaliseAnswer(readAnswer(answer), options),
@@ -75,6 +76,7 @@ test.each([
     requestId: '1',
     model: 'demo/echo',
     createdS: 1,
+    origin: 'provider',
     secrets: [],
   })
   expect(reading).toMatchObject({
@@ -87,10 +89,10 @@ describe("a provider's credential", () => {
   const usage = openAiUsageOf({ input: 1, cachedInput: 0, cacheWrite: 0, output: 2, reasoning: 0 })
 
   function written(choice: object, secrets: readonly string[], fields: object = {}): string {
-    const options = { requestId: '1', model: 'demo/echo', createdS: 1, secrets }
+    const options = { requestId: '1', model: 'demo/echo', createdS: 1, origin: 'provider', secrets }
     const reading = normaliseAnswer(readAnswer(JSON.stringify({ ...fields, choices: [choice] })), options)
     return reading.kind === 'answer'
-      ? writeAnswer(chatFormat, reading.answer, usage, secrets)
+      ? writeAnswer(chatFormat, reading.answer, { usage, costRub: '0' }, secrets)
       : expect.fail(reading.failure.result)
   }
 

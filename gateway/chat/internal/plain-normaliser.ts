@@ -25,6 +25,8 @@ export type PlainOptions = {
   /** The model that ran, by the name that clients use. */
   readonly model: string
   readonly createdS: number
+  /** The mark of the provider. */
+  readonly origin: string
   /** The provider's credential, in every form: the client never reads it. */
   readonly secrets: readonly string[]
 }
@@ -57,11 +59,11 @@ export function normaliseAnswer(reading: WholeAnswer, options: PlainOptions): Pl
     choices.push(choice)
   }
   choices.sort((a, b) => a.index - b.index)
-  const { requestId, createdS, model } = options
+  const { requestId, createdS, model, origin } = options
   const extras = { ...extrasOf(answer), ...notesOf(answer) }
   return {
     kind: 'answer',
-    answer: { requestId, createdS, model, extras, choices: choices.map(({ shown }) => shown) },
+    answer: { requestId, createdS, model, origin, extras, choices: choices.map(({ shown }) => shown) },
     usage,
     generated: {
       output: choices.map(({ output }) => output).join(''),
@@ -75,15 +77,15 @@ export function normaliseAnswer(reading: WholeAnswer, options: PlainOptions): Pl
   }
 }
 
-/** The whole answer as JSON, with the usage that is charged and without the provider's secrets. */
+/** The whole answer as JSON, with the usage that is charged, its cost, and without the provider's secrets. */
 export function writeAnswer(
   format: ApiFormat,
   answer: FormatAnswer,
-  usage: OpenAiUsage,
+  { usage, costRub }: { readonly usage: OpenAiUsage; readonly costRub: string },
   secrets: readonly string[],
 ): string {
   const search = searchFor(secrets)
-  const written = format.answerOf(answer, usage)
+  const written = format.answerOf(answer, usage, costRub)
   return search === undefined ? JSON.stringify(written) : search.write(written)
 }
 

@@ -12,6 +12,7 @@ function start(usage: 'shown' | 'hidden' = 'hidden', choices = 1, secrets: reado
     requestId: '1',
     model: 'demo/echo',
     createdS: 1,
+    origin: 'provider',
     choices,
     usage,
     secrets,

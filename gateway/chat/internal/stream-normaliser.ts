@@ -40,6 +40,8 @@ export type StreamOptions = {
   /** The model that ran, by the name that clients use. */
   readonly model: string
   readonly createdS: number
+  /** The mark of the provider. */
+  readonly origin: string
   /** `n` of the request; a provider's choice beyond it is malformed. */
   readonly choices: number
   /** Whether the client asked for usage: `stream_options.include_usage`. */
@@ -105,13 +107,13 @@ type State = {
   /** The last moderation result that the provider sent. */
   moderation: JsonObject | undefined
   usage: { readonly given: unknown; readonly atLength: number } | undefined
-  /** Of the last chunk that was nothing but text of a choice that goes on: what is around it in theirs and in our frame. */
+  /** Of the last chunk that was nothing but text of a choice that goes on: what is around it in theirs, and how ours is written. */
   template:
     | {
         readonly choice: ChoiceStream
         readonly theirs: ContentTemplate
         readonly theirEvent: EventTemplate
-        readonly ours: ContentTemplate
+        readonly writeOurs: (text: string) => string
       }
     | undefined
   finished: Finished
@@ -129,11 +131,11 @@ const nothing: StreamStep = { kind: 'nothing' }
 export function createStreamNormaliser(options: StreamOptions): StreamNormaliser {
   const delivered = createDelivered()
   const search = searchFor(options.secrets)
-  const { format, requestId, model, createdS, usage } = options
+  const { format, requestId, model, createdS, origin, usage } = options
   const writeJson = search === undefined ? JSON.stringify : search.write
   const state: State = {
     options,
-    writer: format.createStreamWriter({ requestId, model, createdS, usage, writeJson }),
+    writer: format.createStreamWriter({ requestId, model, createdS, origin, usage, writeJson }),
     search,
     delivered,
     choices: [],
@@ -228,10 +230,10 @@ function learnTemplate(state: State, data: string, item: unknown, written: strin
   const content = fieldsOf(fieldsOf(item)?.delta)?.content
   if (content !== written) return
   const theirs = findTemplate(data, written, textKey)
-  const ours = state.writer.textFrame(index)
+  const writeOurs = state.writer.textFrame(index)
   const choice = state.choices[index]
-  if (choice !== undefined && theirs !== undefined && ours !== undefined)
-    state.template = { choice, theirs, theirEvent: eventTemplateOf(theirs, eventHead), ours }
+  if (choice !== undefined && theirs !== undefined && writeOurs !== undefined)
+    state.template = { choice, theirs, theirEvent: eventTemplateOf(theirs, eventHead), writeOurs }
 }
 
 function acceptSameAgain(state: State, data: string): StreamStep | undefined {
@@ -246,13 +248,12 @@ function acceptSameBytes(state: State, event: Buffer): StreamStep | undefined {
 
 function sayInTemplate(
   state: State,
-  { choice, ours }: NonNullable<State['template']>,
+  { choice, writeOurs }: NonNullable<State['template']>,
   content: string | undefined,
 ): StreamStep | undefined {
   if (content === undefined) return undefined
   state.delivered.output.add(content)
-  if (choice.shown.isClear('content', content))
-    return { kind: 'frames', text: ours.before + content + ours.after }
+  if (choice.shown.isClear('content', content)) return { kind: 'frames', text: writeOurs(content) }
   const text = writeSteps(state, { index: state.choices.indexOf(choice), steps: sayContent(choice, content) })
   return text === '' ? nothing : { kind: 'frames', text }
 }

@@ -1,0 +1,119 @@
+import type { JsonObject } from '../../wire/json-fields.ts'
+import type { OpenAiUsage } from '../../wire/openai-usage.ts'
+import type { StreamWriter } from '../api-format.ts'
+import type { ContentStep } from '../content-step.ts'
+import type { ItemEvents } from './item-events.ts'
+import {
+  endState,
+  type ResponseFacts,
+  type ResponseState,
+  responseHead,
+  responseUsage,
+} from './response-object.ts'
+import { type OutputOptions, ResponseOutput } from './response-output.ts'
+import type { ResponsesError } from './responses-error.ts'
+
+export type ResponsesStreamOptions = Omit<OutputOptions, 'events' | 'requestId'> & {
+  readonly facts: ResponseFacts
+  /** The fields that repeat the request, as JSON text without braces. */
+  readonly repeated: string
+  readonly nowS: () => number
+}
+
+/** Writes the events of one response. Each has the next number, and each frame is whole. */
+export class ResponsesStream implements StreamWriter, ItemEvents {
+  readonly #options: ResponsesStreamOptions
+  readonly #output: ResponseOutput
+  /** Of the items that are whole, as JSON. */
+  readonly #itemTexts: string[] = []
+  #serviceTier: string
+  #sequenceNumber = 0
+  #frames = ''
+
+  constructor(options: ResponsesStreamOptions) {
+    this.#options = options
+    this.#serviceTier = options.facts.serviceTier
+    this.#output = new ResponseOutput({ ...options, requestId: options.facts.requestId, events: this })
+  }
+
+  note({ service_tier: tier }: JsonObject): void {
+    if (typeof tier === 'string') this.#serviceTier = tier
+  }
+
+  /** There is one choice: requests of this API ask for no more. */
+  write(choice: number, steps: readonly ContentStep[]): string {
+    if (choice > 0) return ''
+    this.#begin()
+    for (const step of steps) this.#output.take(step)
+    return this.#takeFrames()
+  }
+
+  textFrame(choice: number): ((json: string) => string) | undefined {
+    if (choice > 0) return undefined
+    return (json) => {
+      this.#output.takeText(json, `"${json}"`)
+      return this.#takeFrames()
+    }
+  }
+
+  end(usage: OpenAiUsage, costRub: string): string {
+    this.#begin()
+    this.#output.take({ kind: 'finish', reason: 'stop' })
+    const { finish, isRefused } = this.#output
+    const state = endState(finish, isRefused, this.#options.nowS())
+    this.#writeResponse(`response.${state.status}`, state, JSON.stringify(responseUsage(usage, costRub)))
+    return `${this.#takeFrames()}data: [DONE]\n\n`
+  }
+
+  /** Ends the stream with an error: some clients read only the first of its events, Codex only the second. */
+  fail(error: ResponsesError): string {
+    this.#create()
+    const { code, message, param } = error
+    this.event('error', { code, message, param })
+    const broken = this.#output.brokenItem()
+    if (broken !== undefined) this.#itemTexts.push(JSON.stringify(broken))
+    this.#writeResponse('response.failed', { status: 'failed', error })
+    return this.#takeFrames()
+  }
+
+  event(type: string, fields: JsonObject): void {
+    const text = JSON.stringify(fields).slice(1, -1)
+    if (type === itemDone) this.#itemTexts.push(text.slice(text.indexOf(itemField) + itemField.length))
+    this.written(type, text)
+  }
+
+  written(type: string, fields: string): void {
+    const number = this.#sequenceNumber
+    this.#sequenceNumber += 1
+    this.#frames += `event: ${type}\ndata: {"type":"${type}","sequence_number":${number},${fields}}\n\n`
+  }
+
+  #begin(): void {
+    if (this.#create()) this.#writeResponse('response.in_progress', inProgress)
+  }
+
+  /** The first event of every stream; `false`: it was written. */
+  #create(): boolean {
+    if (this.#sequenceNumber > 0) return false
+    this.#writeResponse('response.created', inProgress)
+    return true
+  }
+
+  #writeResponse(type: string, state: ResponseState, usage = 'null'): void {
+    const { facts, repeated } = this.#options
+    const head = JSON.stringify(responseHead({ ...facts, serviceTier: this.#serviceTier }, state))
+    const output = this.#itemTexts.join(',')
+    this.written(type, `"response":{${repeated},${head.slice(1, -1)},"output":[${output}],"usage":${usage}}`)
+  }
+
+  #takeFrames(): string {
+    const frames = this.#frames
+    this.#frames = ''
+    return frames
+  }
+}
+
+const inProgress: ResponseState = { status: 'in_progress' }
+const itemDone = 'response.output_item.done'
+/** The last field of that event. */
+const itemField = ',"item":'
