@@ -63,6 +63,8 @@ export const errorRows = {
   unknown_url: [404, 'invalid_request_error', 'client'],
   /** The URL exists, but not with this method. */
   method_not_allowed: [405, 'invalid_request_error', 'client'],
+  /** The URL does not support WebSocket. Use HTTP. */
+  upgrade_required: [426, 'invalid_request_error', 'client'],
   /** The request is not valid HTTP. */
   malformed_request: [400, 'invalid_request_error', 'client'],
   /** The request did not arrive in time. */

@@ -102,6 +102,11 @@ const attemptSchema = z.object({
  */
 export const requestRecordSchema = z.object({
   endpoint: z.enum(['chat', 'embeddings']),
+  /**
+   * The API that the client spoke, if it is not the endpoint's first one. A value of a later release is read as absent: a
+   * record that cannot be read would be a charge that is not posted.
+   */
+  apiFormat: z.enum(['responses']).optional().catch(undefined),
   modelAsked: text,
   modelRan: text.nullable().default(null),
   outcome: requestOutcome,
@@ -129,6 +134,7 @@ export type Attempt = z.infer<typeof attemptSchema>
 export function recordText(record: RequestRecord): string {
   return JSON.stringify({
     endpoint: record.endpoint,
+    apiFormat: record.apiFormat,
     modelAsked: record.modelAsked,
     modelRan: record.modelRan ?? undefined,
     outcome: record.outcome,

@@ -16,6 +16,7 @@ export const receipt = z.object({
   created_at: time,
   api_key_id: uuid,
   endpoint: z.enum(['chat', 'embeddings']),
+  api_format: z.enum(['chat_completions', 'responses', 'embeddings']),
   model_asked: z.string(),
   model_ran: z.string().nullable(),
   outcome: shownOutcome,
@@ -48,6 +49,9 @@ export const receipt = z.object({
 
 type Receipt = z.input<typeof receipt>
 
+/** The API of a record that names none. */
+const firstFormats = { chat: 'chat_completions', embeddings: 'embeddings' } as const
+
 /**
  * The receipt of a settled request: everything that explains its cost, with rubles as exact decimal strings.
  *
@@ -61,6 +65,7 @@ export function receiptOf({ id, createdAt, keyId, cost, record, price }: Settled
     created_at: createdAt.toISOString(),
     api_key_id: keyId,
     endpoint: record.endpoint,
+    api_format: record.apiFormat ?? firstFormats[record.endpoint],
     model_asked: record.modelAsked,
     model_ran: record.modelRan,
     outcome: outcomeToShow(record.outcome),
