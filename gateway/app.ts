@@ -9,6 +9,7 @@ import Fastify, {
 import type { Admission } from '#core/admission/admission'
 import type { Inspection } from '#core/admission/admission-reply'
 import type { Refusal } from '#core/errors/refusal'
+import type { KeyList } from '#core/process/key-list'
 import type { Log } from '#core/process/log'
 import { chatRoutes } from './chat/routes.ts'
 import type { HttpLimits } from './config.ts'
@@ -48,6 +49,7 @@ import { type GatewayMetrics, watchBodies, watchOpen } from './metrics/metrics.t
 import { modelRoutes } from './models/routes.ts'
 import type { ReceiptSource } from './receipts/receipt-source.ts'
 import { receiptRoutes } from './receipts/routes.ts'
+import { responsesRoutes } from './responses/routes.ts'
 import type { RouteTable } from './routing/route-table.ts'
 import type { PromptMeasurer } from './tokens/prompt-measurer.ts'
 import type { TokenDecoder } from './tokens/token-decoder.ts'
@@ -69,6 +71,7 @@ declare module 'fastify' {
 export type AppDeps = {
   readonly http: HttpLimits
   readonly keyPepper: string
+  readonly sealingKeys: KeyList<Uint8Array>
   readonly admission: Pick<Admission, 'inspect' | 'count'>
   readonly share: ConnectionShare
   /** The memory for bodies. */
@@ -127,7 +130,8 @@ export function buildApp(deps: AppDeps): FastifyInstance {
   /** Answers at once and reads no further. The rest of the body is discarded for a moment, then the connection closes. */
   const refuse: Refuse = (request, reply, refused) => {
     reply.hijack()
-    sendRefusal(reply.raw, refused.refusal, { requestId: request.id, ...limitsShown(refused) })
+    const facts = { requestId: request.id, ...limitsShown(refused) }
+    sendRefusal(reply.raw, refused.refusal, facts, request.routeOptions.config?.rejections)
     linger(request.raw)
     noteEnd(request, endOfRefusal(refused))
   }
@@ -135,7 +139,7 @@ export function buildApp(deps: AppDeps): FastifyInstance {
   decorateRequests(app)
   app.addHook('onRequest', (request, reply, done) => {
     request.startedAtMs = now()
-    answers.set(request.raw.socket, reply.raw)
+    answers.set(request.raw.socket, { raw: reply.raw, rejections: request.routeOptions.config.rejections })
     openCount += 1
     if (request.is404 && isPreflight(request.raw)) return answerPreflight(request, reply, noteEnd)
     const refusal = refuseProtocol(request.raw) ?? (request.is404 ? refuseAddress(request.raw) : undefined)
@@ -228,6 +232,7 @@ function addRoutes(
   deps: AppDeps & KeyedDeps & Pick<ExchangeDeps, 'countRefused'>,
 ): void {
   chatRoutes(app, deps)
+  responsesRoutes(app, deps)
   embeddingRoutes(app, deps)
   modelRoutes(app, deps)
   keyRoutes(app, deps)

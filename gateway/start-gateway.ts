@@ -74,6 +74,7 @@ export async function startGateway(
 ): Promise<Gateway> {
   const metrics = createMetrics()
   const now = () => performance.now()
+  const noting = { metrics, log, now }
   const noteOutage = createOutageNote(log)
   const catalog = await connectCatalog(config, noteOutage)
   const instanceId = config.instance ?? randomUUID()
@@ -101,6 +102,7 @@ export async function startGateway(
   const app = buildApp({
     http: config.http,
     keyPepper: config.keyPepper,
+    sealingKeys: config.catalogKeys.sealingKeys,
     admission,
     share,
     held,
@@ -109,10 +111,8 @@ export async function startGateway(
     decoder: tokens.decoder,
     measurer: tokens.measurer,
     receipts,
-    metrics,
-    log,
+    ...noting,
     writeRequestLine,
-    now,
   })
   app.server.maxConnections = connectionsMax
   const connections = trackConnections(app.server)

@@ -44,9 +44,9 @@ const siblingsOf: Readonly<Record<string, Readonly<Record<string, readonly strin
   },
   gateway: {
     wire: [],
-    formats: ['wire'],
     tokens: ['wire'],
     requests: ['wire'],
+    formats: ['wire', 'requests'],
     metrics: ['wire'],
     upstream: ['wire'],
     images: ['wire', 'upstream'],
@@ -56,6 +56,7 @@ const siblingsOf: Readonly<Record<string, Readonly<Record<string, readonly strin
     http: ['wire', 'metrics', 'routing'],
     exchange: ['wire', 'formats', 'tokens', 'requests', 'upstream', 'routing', 'charges', 'http', 'images'],
     chat: ['wire', 'formats', 'tokens', 'requests', 'upstream', 'routing', 'http', 'images', 'exchange'],
+    responses: ['wire', 'formats', 'requests', 'upstream', 'exchange', 'chat'],
     embeddings: ['wire', 'formats', 'tokens', 'requests', 'upstream', 'routing', 'http', 'exchange'],
     models: ['wire', 'routing', 'http'],
     key: ['http'],

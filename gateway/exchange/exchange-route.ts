@@ -18,7 +18,7 @@ import type { PromptMeasurer } from '../tokens/prompt-measurer.ts'
 import { internalError } from '../wire/errors.ts'
 import type { MeasurePrompt } from './candidates.ts'
 import type { Asked, CompleteExchange, Exchange } from './exchange.ts'
-import type { Prepared, Sent } from './prepare-exchange.ts'
+import type { OwnFormat, Prepared, Sent } from './prepare-exchange.ts'
 
 export type ExchangeDeps = {
   /** `undefined` until a catalog has been read. */
@@ -39,9 +39,9 @@ export type Prepare = (
   table: RouteTable | undefined,
   inspect: () => Promise<Inspection>,
   measurePrompt: MeasurePrompt,
-) => Promise<Prepared<Asked> | Refused>
+) => Promise<Prepared<Asked & OwnFormat> | (Refused & OwnFormat)>
 
-/** Where an operation is served, and in which API format. */
+/** Where an operation is served, and in which API format; a request whose body was read may have its own. */
 type Endpoint = { readonly path: string; readonly access: Access; readonly format: ApiFormat }
 
 /** A route for model calls, which cost money: read, admit, serve, settle. */
@@ -51,7 +51,7 @@ export function exchangeRoute(
   deps: ExchangeDeps,
   prepare: Prepare,
 ): void {
-  app.post(path, { config: { access } }, (request, reply) => {
+  app.post(path, { config: { access, rejections: format } }, (request, reply) => {
     reply.hijack()
     answerExchange({ request, raw: reply.raw, format }, deps, prepare)
       .then((end) => deps.noteEnd(request, end))
@@ -73,7 +73,7 @@ async function answerExchange(
     deps.log.error({ requestId: request.id, err: error }, 'request failed')
     if (raw.headersSent)
       raw.destroy() // a stream that has begun can only be cut
-    else sendRefusal(raw, internalError, { requestId: request.id }, format.writeError)
+    else sendRefusal(raw, internalError, { requestId: request.id }, format)
     return { ...endOfRefusal({ refusal: internalError }), outcome: 'crashed' }
   }
 }
@@ -93,10 +93,10 @@ async function exchange(
   const prepared = await prepare(sent, deps.routes(), inspect, measurePrompt)
   if ('refusal' in prepared) {
     const refused = isCounted(prepared, sent) ? await countRefused(prepared, caller, deps) : prepared
-    sendRefusal(raw, refused.refusal, { requestId, ...limitsShown(refused) }, format.writeError)
+    sendRefusal(raw, refused.refusal, { requestId, ...limitsShown(refused) }, prepared.format ?? format)
     return endOfRefusal(refused)
   }
-  const report = await deps.completeExchange({ ...prepared, requestId, startedAtMs, caller, format, raw })
+  const report = await deps.completeExchange({ format, ...prepared, requestId, startedAtMs, caller, raw })
   const isWorkForNothing = report.outcome === 'refused' && report.status < 500
   if (isWorkForNothing && sent.body.length > countedAboveBytes) await deps.countRefused(caller)
   return {

@@ -4,6 +4,7 @@ import type { ApiFormat } from '../formats/api-format.ts'
 import type { Caller } from '../http/authenticate.ts'
 import type { ExchangeReport } from '../http/request-end.ts'
 import type { ChatRequest } from '../requests/chat-request.ts'
+import type { DroppedField } from '../requests/dropped-field.ts'
 import type { EmbeddingInputs, EmbeddingRequest } from '../requests/embedding-request.ts'
 import type { Route } from '../routing/route-table.ts'
 import type { PromptContent } from '../tokens/prompt-content.ts'
@@ -38,6 +39,8 @@ type ExchangeFields = {
   readonly caller: Caller
   /** The API that the client speaks. */
   readonly format: ApiFormat
+  /** Fields of the client's request that have no place in a chat request; absent: none. */
+  readonly dropped?: readonly DroppedField[]
   /** Whether the answer comes whole or as it grows. */
   readonly mode: 'plain' | 'stream'
   /** How many answers are asked for; none where nothing is generated. */
@@ -59,7 +62,7 @@ type ExchangeFields = {
 
 /** A request as the client sent it, without nulls that mean "not set"; and what it is for. */
 export type Asked =
-  | { readonly endpoint: 'chat'; readonly request: ChatRequest }
+  | ({ readonly endpoint: 'chat'; readonly bindTo?: BindChat } & BoundChat)
   | {
       readonly endpoint: 'embeddings'
       readonly request: EmbeddingRequest
@@ -69,6 +72,21 @@ export type Asked =
       /** The same as texts, where some provider needs that and they came as tokens. */
       readonly texts: readonly string[] | null
     }
+
+/** A chat as one organization has it. */
+export type BoundChat = {
+  readonly request: ChatRequest
+  /** The mark of the provider that signed its last reasoning: only that one can continue it; absent: none did. */
+  readonly signedBy?: string
+}
+
+/**
+ * Decrypts what is encrypted for the organization, which admission reveals. Nothing that a client sent makes it fail. Absent
+ * from an exchange: nothing is encrypted.
+ */
+export type BindChat = (
+  organizationId: string,
+) => (BoundChat & { readonly format: ApiFormat }) | Promise<BoundChat & { readonly format: ApiFormat }>
 
 /** One valid request, on its way from the HTTP shell to `complete.ts`, which answers it. */
 export type Exchange = ExchangeFields & Asked

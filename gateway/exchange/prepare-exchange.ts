@@ -3,6 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { Inspection } from '#core/admission/admission-reply'
 import type { RouteDocument } from '#core/catalog/catalog-document'
 import type { Refusal } from '#core/errors/refusal'
+import type { ApiFormat } from '../formats/api-format.ts'
 import { keyFirst, type Refused } from '../http/key-first.ts'
 import { parseJsonBody } from '../requests/json-body.ts'
 import { promptTokensMax } from '../routing/prompt-bound.ts'
@@ -11,12 +12,17 @@ import type { MeasurablePrompt } from '../tokens/measurable-prompt.ts'
 import { findDropped } from '../upstream/chat-request.ts'
 import { modelNotFound, serviceUnavailable, unsupportedParameters, wrongModelType } from '../wire/errors.ts'
 import type { JsonObject } from '../wire/json-fields.ts'
+import { namesShown } from '../wire/openai-parameters.ts'
 import { candidatesOf, type MeasurePrompt, measuringOf } from './candidates.ts'
 import type { Exchange, RequestOptions } from './exchange.ts'
 import { parseRequestOptions } from './internal/request-options.ts'
 
+/** A format that is made for one request; absent: that of its endpoint. */
+export type OwnFormat = { readonly format?: ApiFormat }
+
 /** The fields that an operation reads from a body. */
-type AskedRequest = { readonly request: JsonObject & { readonly model: string } }
+type AskedRequest = OwnFormat &
+  Pick<Exchange, 'dropped'> & { readonly request: JsonObject & { readonly model: string } }
 
 /** The size of a request as its operation determines it, for its hold. */
 type Measured = Pick<Exchange, 'mode' | 'choices' | 'content' | 'estimatePrompt' | 'readPrompt'> & {
@@ -28,7 +34,8 @@ type Measured = Pick<Exchange, 'mode' | 'choices' | 'content' | 'estimatePrompt'
 export type Operation<Asked extends AskedRequest> = {
   /** Of the models that serve it. */
   readonly type: RouteDocument['type']
-  readonly parse: (body: JsonObject) => Asked | { readonly refusal: Refusal }
+  /** A promise for a large body. */
+  readonly parse: (body: JsonObject, bodyBytes: number) => Parsed<Asked> | Promise<Parsed<Asked>>
   /** A promise for a large body. May add to what is asked for. */
   readonly measure: (asked: Asked, textBytes: number) => Measuring<Asked> | Promise<Measuring<Asked>>
   /** Takes the prompt apart, for a request whose bound does not fit; `null`: part of it cannot be measured. */
@@ -38,6 +45,7 @@ export type Operation<Asked extends AskedRequest> = {
   ) => MeasurablePrompt | null | Promise<MeasurablePrompt | null>
 }
 
+type Parsed<Asked> = Asked | { readonly refusal: Refusal }
 type Measuring<Asked> = Measured & Partial<Asked>
 
 /** The input from a client. */
@@ -61,18 +69,36 @@ export async function prepareExchange<Asked extends AskedRequest>(
   table: RouteTable | undefined,
   inspect: () => Promise<Inspection>,
   measurePrompt: MeasurePrompt,
-): Promise<Prepared<Asked> | Refused> {
+): Promise<Prepared<Asked> | (Refused & OwnFormat)> {
   if (table === undefined) return { refusal: serviceUnavailable }
   const parsing = parseJsonBody(sent.body)
   const parsed = parsing instanceof Promise ? await parsing : parsing // a small body does not wait for others
   if ('refusal' in parsed) return keyFirst(await inspect(), parsed.refusal)
-  const read = readRequest(operation, sent.headers, parsed.body)
+  const reading = readRequest(operation, sent, parsed.body)
+  const read = reading instanceof Promise ? await reading : reading
   if ('refusal' in read) return keyFirst(await inspect(), read.refusal, read.model)
-  const { asked, options } = read
+  const prepared = await prepareRead(operation, { ...read, sent }, table, inspect, measurePrompt)
+  const { format } = read.asked
+  return 'refusal' in prepared && format !== undefined ? { ...prepared, format } : prepared
+}
+
+/** A request that was read. */
+type Read<Asked extends AskedRequest> = {
+  readonly asked: Asked
+  readonly options: RequestOptions
+}
+
+async function prepareRead<Asked extends AskedRequest>(
+  operation: Operation<Asked>,
+  { asked, options, sent }: Read<Asked> & { readonly sent: Sent },
+  table: RouteTable,
+  inspect: () => Promise<Inspection>,
+  measurePrompt: MeasurePrompt,
+): Promise<Prepared<Asked> | Refused> {
   const { request } = asked
   const found = await findRoutes({ request, options, type: operation.type }, table, inspect)
   if ('refusal' in found) return found
-  const unsupported = options.strictParameters ? findUnsupported(found.route, request) : []
+  const unsupported = options.strictParameters ? findUnsupported(found.route, asked) : []
   if (unsupported.length > 0)
     return keyFirst(await inspect(), unsupportedParameters(request.model, unsupported), request.model)
   const measuring = operation.measure(asked, textBytesOf(sent.body))
@@ -95,14 +121,26 @@ export async function prepareExchange<Asked extends AskedRequest>(
   }
 }
 
+type Reading<Asked extends AskedRequest> =
+  | Read<Asked>
+  | { readonly refusal: Refusal; readonly model?: string }
+
 function readRequest<Asked extends AskedRequest>(
   { parse }: Operation<Asked>,
+  { headers, body: { length } }: Sent,
+  body: JsonObject,
+): Reading<Asked> | Promise<Reading<Asked>> {
+  const parsing = parse(body, length)
+  return parsing instanceof Promise
+    ? parsing.then((asked) => withOptions(asked, headers, body))
+    : withOptions(parsing, headers, body)
+}
+
+function withOptions<Asked extends AskedRequest>(
+  asked: Parsed<Asked>,
   headers: IncomingHttpHeaders,
   body: JsonObject,
-):
-  | { readonly asked: Asked; readonly options: RequestOptions }
-  | { readonly refusal: Refusal; readonly model?: string } {
-  const asked = parse(body)
+): Reading<Asked> {
   if (isRefusal(asked)) return { ...asked, ...modelOf(body) }
   const wished = parseRequestOptions(headers)
   return 'refusal' in wished ? { ...wished, model: asked.request.model } : { asked, options: wished.options }
@@ -150,8 +188,9 @@ function textBytesOf(body: Buffer): number {
   return isUtf8(body) ? body.length : 3 * body.length
 }
 
-/** Parameters that every backend drops; none if one of its backends accepts the whole request. */
-function findUnsupported({ backends }: Route, request: JsonObject): readonly string[] {
+/** Fields that have no place in a chat, else parameters that every backend drops; none if one of its backends accepts all. */
+function findUnsupported({ backends }: Route, { request, dropped }: AskedRequest): readonly string[] {
+  if (dropped !== undefined && dropped.length > 0) return namesShown(dropped.map(({ path }) => path))
   const [first, ...others] = backends.map(({ dialect }) => findDropped(request, dialect))
   if (first === undefined || others.some((dropped) => dropped.length === 0)) return []
   return first

@@ -174,11 +174,17 @@ export function factsOf(run: Run, nowMs: number): AnswerFacts {
     requestId,
     limits: run.limits,
     attempts: run.attemptCount,
-    droppedParameters: run.dropped,
+    droppedParameters: droppedOf(run),
     overheadMs: overheadOf(run, nowMs),
     ...(run.outputLimit === null ? {} : { outputLimit: run.outputLimit }),
     ...(run.ran === undefined ? {} : { model: run.ran.document.model }),
   }
+}
+
+/** What no provider gets, and what the last one did not get, by the client's names. */
+function droppedOf({ exchange, dropped }: Run): readonly string[] {
+  const before = (exchange.dropped ?? []).map(({ name }) => name)
+  return [...new Set([...before, ...dropped.map(exchange.format.parameterOf)])]
 }
 
 /** Milliseconds of a run that no provider's call took. */
@@ -200,6 +206,7 @@ export function recordOf(run: Run, bill: Bill, ending: RecordedEnding, nowMs: nu
   const sinceStart = (atMs: number) => Math.max(0, Math.round(atMs - exchange.startedAtMs))
   return {
     endpoint: exchange.endpoint,
+    ...apiFormatOf(exchange),
     modelAsked: exchange.request.model,
     modelRan: run.ran?.document.model ?? null,
     ...ending,
@@ -208,17 +215,22 @@ export function recordOf(run: Run, bill: Bill, ending: RecordedEnding, nowMs: nu
     tokens: bill.tokens,
     usageSource: bill.usageSource,
     attempts: run.attempts.slice(-recordedAttemptsMax),
-    droppedParameters: [...run.dropped],
+    droppedParameters: [...droppedOf(run)],
     outputLimit: run.outputLimit,
     firstContentMs: run.firstContentAtMs === undefined ? null : sinceStart(run.firstContentAtMs),
     totalMs: sinceStart(nowMs),
   }
 }
 
+function apiFormatOf({ format: { name } }: Exchange): Pick<RequestRecord, 'apiFormat'> {
+  return name === 'chat_completions' ? {} : { apiFormat: name }
+}
+
 /** The record that is held before anything is known: a sweep posts it if a gateway dies at once. */
 export function recordBeforeStart(exchange: Exchange): RequestRecord {
   return {
     endpoint: exchange.endpoint,
+    ...apiFormatOf(exchange),
     modelAsked: exchange.request.model,
     modelRan: null,
     ...sweptEnding,

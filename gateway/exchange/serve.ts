@@ -155,7 +155,8 @@ async function attemptOnce(
 /** The backends of a route for this request; a strict caller gets only those that accept every parameter. */
 function optionOf({ exchange }: Run, route: Route, { gate, random }: ServeDeps): Option {
   const { request, options } = exchange
-  const ordered = orderBackends(route.backends, random, gate.inFlight)
+  const signedBy = exchange.endpoint === 'chat' ? exchange.signedBy : undefined
+  const ordered = orderBackends(route.backends, random, gate.inFlight, signedBy)
   if (!options.strictParameters) return { route, backends: ordered }
   return { route, backends: ordered.filter(({ dialect }) => findDropped(request, dialect).length === 0) }
 }

@@ -1,4 +1,5 @@
 import type { FastifyInstance, onRequestHookHandler } from 'fastify'
+import type { RejectionFormat } from './answer.ts'
 
 /** Who may call a route. `api_key`: any client with a well-formed key; Redis later decides what it may do. */
 export type Access = 'api_key'
@@ -6,6 +7,8 @@ export type Access = 'api_key'
 declare module 'fastify' {
   interface FastifyContextConfig {
     readonly access: Access
+    /** Of rejections that are decided before the route reads the request; absent: OpenAI's. */
+    readonly rejections?: RejectionFormat
   }
 }
 

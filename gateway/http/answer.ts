@@ -36,21 +36,61 @@ export function answerHeaders(facts: AnswerFacts): HeaderList {
   return list
 }
 
+/** How the API of a route writes rejections. */
+export type RejectionFormat = {
+  readonly writeError: (refusal: Refusal, requestId: string) => string
+  /** A whole stream, for clients that accept nothing else; absent: they get `writeError`, too. */
+  readonly writeErrorStream?: (refusal: Refusal, requestId: string) => string
+}
+
+const openAiRejections: RejectionFormat = { writeError: errorBody }
+
 /** Answers with an error, in OpenAI's format unless another is given, or writes nothing if an answer has begun. */
 export function sendRefusal(
   raw: ServerResponse,
   refusal: Refusal,
   facts: AnswerFacts,
-  writeError: (refusal: Refusal, requestId: string) => string = errorBody,
+  format: RejectionFormat = openAiRejections,
 ): void {
+  const { status, headers: own, type, body } = writeRejection(raw.req, refusal, facts.requestId, format)
   const headers = headersFor(raw, facts)
-  for (const [name, value] of Object.entries(refusal.headers)) headers.push(name, value)
-  sendJson(raw, refusal.status, writeError(refusal, facts.requestId), headers)
+  for (const [name, value] of Object.entries(own)) headers.push(name, value)
+  sendWhole(raw, status, { type, body }, headers)
+}
+
+type WrittenRejection = Body & {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+}
+
+/**
+ * A rejection as its client reads it: clients that accept streams only get one of status 200, where their API has that.
+ * They would repeat a request for nearly any other status. A wrong key is always 401.
+ */
+export function writeRejection(
+  request: IncomingMessage | undefined,
+  refusal: Refusal,
+  requestId: string,
+  { writeError, writeErrorStream }: RejectionFormat = openAiRejections,
+): WrittenRejection {
+  if (writeErrorStream !== undefined && refusal.status !== 401 && acceptsStream(request))
+    return {
+      status: 200,
+      headers: streamCaching,
+      type: streamType,
+      body: writeErrorStream(refusal, requestId),
+    }
+  const { status, headers } = refusal
+  return { status, headers, type: jsonType, body: writeError(refusal, requestId) }
+}
+
+function acceptsStream(request: IncomingMessage | undefined): boolean {
+  return request?.headers.accept?.includes('text/event-stream') === true
 }
 
 /** Answers 200 with a whole JSON body. */
 export function sendPlain(raw: ServerResponse, json: string, facts: AnswerFacts): void {
-  sendJson(raw, 200, json, headersFor(raw, facts))
+  sendWhole(raw, 200, { type: jsonType, body: json }, headersFor(raw, facts))
 }
 
 /** Forwards the complete response of another process of this system. */
@@ -65,16 +105,21 @@ export function sendForwarded(
 ): void {
   const headers = headersFor(raw, facts)
   for (const [name, value] of Object.entries(answer.headers)) headers.push(name, value)
-  sendJson(raw, answer.status, answer.json, headers)
+  sendWhole(raw, answer.status, { type: jsonType, body: answer.json }, headers)
 }
 
 /** Sends the headers of an event stream at once; the caller writes the events and ends it. */
 export function beginStream(raw: ServerResponse, facts: AnswerFacts): void {
   const headers = headersFor(raw, facts)
-  headers.push('content-type', 'text/event-stream; charset=utf-8', 'cache-control', 'no-cache')
+  headers.push('content-type', streamType)
+  for (const [name, value] of Object.entries(streamCaching)) headers.push(name, value)
   headers.push('x-accel-buffering', 'no') // nginx would collect events
   raw.writeHead(200, headers)
 }
+
+const jsonType = 'application/json'
+const streamType = 'text/event-stream; charset=utf-8'
+const streamCaching = { 'cache-control': 'no-cache' } as const
 
 /** Whether this is a CORS preflight. */
 export function isPreflight({ method, headers }: IncomingMessage): boolean {
@@ -106,11 +151,13 @@ function headersFor(raw: ServerResponse, facts: AnswerFacts): HeaderList {
 /** Pages of any origin read answers whole: a key is sent by the page itself, never by its browser, as cookies are. */
 export const anyOrigin = ['access-control-allow-origin', '*', 'access-control-expose-headers', '*'] as const
 
-function sendJson(raw: ServerResponse, status: number, json: string, headers: HeaderList): void {
+type Body = { readonly type: string; readonly body: string }
+
+function sendWhole(raw: ServerResponse, status: number, { type, body }: Body, headers: HeaderList): void {
   if (raw.headersSent || raw.destroyed) return
-  headers.push('content-type', 'application/json', 'content-length', String(Buffer.byteLength(json)))
+  headers.push('content-type', type, 'content-length', String(Buffer.byteLength(body)))
   raw.writeHead(status, headers)
-  raw.end(json) // as text, so that Node sends it in one piece with the headers
+  raw.end(body) // as text, so that Node sends it in one piece with the headers
 }
 
 function addLimits(list: HeaderList, { rpm, tpm }: RateLimits): void {

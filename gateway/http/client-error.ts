@@ -1,11 +1,17 @@
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
-import { errorBody, type Refusal } from '#core/errors/refusal'
+import type { Refusal } from '#core/errors/refusal'
 import { headersTooLarge, malformedRequest, methodNotAllowed, requestTimeout } from '../wire/errors.ts'
-import { answerHeaders, anyOrigin } from './answer.ts'
+import { answerHeaders, anyOrigin, type RejectionFormat, writeRejection } from './answer.ts'
 
 /** The last answer of each connection. */
-export type OpenAnswers = WeakMap<Socket, ServerResponse<IncomingMessage>>
+export type OpenAnswers = WeakMap<Socket, OpenAnswer>
+
+type OpenAnswer = {
+  readonly raw: ServerResponse<IncomingMessage>
+  /** Of its route. */
+  readonly rejections: RejectionFormat | undefined
+}
 
 /**
  * Answers requests that Node's parser or timeouts gave up on, in our shape, and closes the connection.
@@ -18,24 +24,31 @@ export function answerClientError(
   requestId: string,
   answers: OpenAnswers,
 ): Refusal | undefined {
-  if (error.code === 'ECONNRESET' || !socket.writable || isWithinAnswer(answers.get(socket))) {
+  const last = answers.get(socket)
+  if (error.code === 'ECONNRESET' || !socket.writable || isWithinAnswer(last?.raw)) {
     socket.destroy()
     return undefined
   }
-  return answerRaw(refusalOf(error.code), socket, requestId)
+  return answerRaw(refusalOf(error.code), socket, requestId, last)
 }
 
 /** Answers CONNECT, which Node gives to no request handler: without this, it would close the connection in silence. */
 export function answerTunnel(socket: Socket, requestId: string, answers: OpenAnswers): Refusal | undefined {
-  if (!isWithinAnswer(answers.get(socket)))
-    return answerRaw(methodNotAllowed('CONNECT', 'GET, POST'), socket, requestId)
+  const last = answers.get(socket)
+  if (!isWithinAnswer(last?.raw))
+    return answerRaw(methodNotAllowed('CONNECT', 'GET, POST'), socket, requestId, undefined)
   socket.destroy()
   return undefined
 }
 
-function answerRaw(refusal: Refusal, socket: Socket, requestId: string): Refusal {
+function answerRaw(
+  refusal: Refusal,
+  socket: Socket,
+  requestId: string,
+  last: OpenAnswer | undefined,
+): Refusal {
   socket.on('error', () => undefined) // the client may have left, and Node no longer listens
-  socket.end(answerText(refusal, requestId), () => socket.destroy())
+  socket.end(answerText(refusal, requestId, last), () => socket.destroy())
   return refusal
 }
 
@@ -50,19 +63,22 @@ function refusalOf(code: string | undefined): Refusal {
   return code === 'HPE_HEADER_OVERFLOW' ? headersTooLarge : malformedRequest
 }
 
-function answerText(refusal: Refusal, requestId: string): string {
-  const body = errorBody(refusal, requestId)
+/** In the format of the route whose request did not come whole; a request without a head has none. */
+function answerText(refusal: Refusal, requestId: string, last: OpenAnswer | undefined): string {
+  const begun = last?.raw.req.complete === false ? last : undefined
+  const written = writeRejection(begun?.raw.req, refusal, requestId, begun?.rejections)
+  const { status, type, body } = written
   const headers = [
     ...answerHeaders({ requestId }),
     ...anyOrigin, // what could not be read whole may come from a page
-    ...Object.entries(refusal.headers).flat(),
+    ...Object.entries(written.headers).flat(),
     'content-type',
-    'application/json',
+    type,
     'content-length',
     String(Buffer.byteLength(body)),
     'connection',
     'close',
   ]
   const lines = headers.map((text, at) => (at % 2 === 0 ? `${text}: ` : `${text}\r\n`))
-  return `HTTP/1.1 ${refusal.status} ${STATUS_CODES[refusal.status]}\r\n${lines.join('')}\r\n${body}`
+  return `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`
 }

@@ -1,10 +1,10 @@
 import type { IncomingMessage } from 'node:http'
 import type { Refusal } from '#core/errors/refusal'
-import { malformedRequest, methodNotAllowed, unknownUrl } from '../wire/errors.ts'
+import { malformedRequest, methodNotAllowed, unknownUrl, upgradeRefused } from '../wire/errors.ts'
 
 /** Every path of the public port, with the method it accepts. */
 const methods: readonly (readonly [path: RegExp, method: string])[] = [
-  [/^\/v1\/(?:chat\/completions|embeddings)$/, 'POST'],
+  [/^\/v1\/(?:chat\/completions|responses|embeddings)$/, 'POST'],
   [/^\/v1\/(?:models(?:\/.+)?|key|requests\/.+)$/, 'GET'],
 ]
 
@@ -15,9 +15,10 @@ const hints: readonly (readonly [path: RegExp, hint: string])[] = [
     "The path has two slashes in a row. The client's base URL must end with /v1, without a trailing slash.",
   ],
   [
-    /\/responses(?:\/|$)/,
-    'The Responses API is not supported. Use /v1/chat/completions (AI SDK: openai.chat(model); Agents SDK: set_default_openai_api("chat_completions"); LangChain: use_responses_api=False).',
+    /^\/v1\/responses\/resp_[^/]*$/,
+    'Responses are not stored. GET /v1/requests/resp_… returns the receipt of one.',
   ],
+  [/^\/v1\/responses\/./, 'Responses are not stored. POST /v1/responses creates one.'],
   [/^(?:\/v1)?\/completions$/, 'The legacy Completions API is not supported. Use /v1/chat/completions.'],
   [
     /^\/v1\/chat\/completions\/chatcmpl-/,
@@ -28,7 +29,10 @@ const hints: readonly (readonly [path: RegExp, hint: string])[] = [
     "The client's base URL must end with /v1; the client adds /chat/completions itself.",
   ],
   [/^\/v1\/v1\//, "The client's base URL must contain /v1 only once."],
-  [/^(?!\/v1\/).*\/(?:completions|embeddings|models)(?:\/|$)/, "The client's base URL must end with /v1."],
+  [
+    /^(?!\/v1\/).*\/(?:completions|responses|embeddings|models)(?:\/|$)/,
+    "The client's base URL must end with /v1.",
+  ],
 ]
 
 /** The error of a URL that has no route: its method, or the path itself. */
@@ -36,6 +40,7 @@ export function refuseAddress(request: IncomingMessage): Refusal {
   const { method = 'GET', url = '/' } = request
   const path = pathOf(url)
   const allowed = methodOf(path)
+  if (path === '/v1/responses' && /^websocket$/i.test(request.headers.upgrade ?? '')) return upgradeRefused
   return allowed === undefined || allowed === method
     ? unknownUrl(method, path, hintFor(path)) // the method is right: the path cannot be decoded
     : methodNotAllowed(method, allowed)

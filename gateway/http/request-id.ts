@@ -6,10 +6,11 @@ export function newRequestId(nowMs: number): string {
   return `${time.slice(0, 8)}-${time.slice(8)}-7${randomUUID().slice(15)}`
 }
 
-/** Of the ids of chats' answers (`formats/chat-format.ts`). */
-const completionPrefix = 'chatcmpl-'
+/** Of the ids of answers (`formats/chat-format.ts`, `formats/responses-format.ts`). */
+const answerPrefixes = ['chatcmpl-', 'resp_'] as const
 
 /** The request that an id belongs to, be it the request's own or that of its answer. */
 export function requestIdOf(id: string): string {
-  return id.startsWith(completionPrefix) ? id.slice(completionPrefix.length) : id
+  const prefix = answerPrefixes.find((known) => id.startsWith(known)) ?? ''
+  return id.slice(prefix.length)
 }

@@ -12,17 +12,31 @@ export type FailedAttempt = { readonly target: Target; readonly failure: Failure
 
 /**
  * The backends of a route in the order in which to try them: by priority; within one priority in a random order that
- * follows the weights, but for a first one that is busier than its weight allows: then the second one is first.
+ * follows the weights, but for a first one that is busier than its weight allows: then the second one is first. Those of
+ * the provider that signed the conversation come before all others.
  *
  * @param random uniform in [0, 1).
  * @param inFlight requests that a backend is working on.
+ * @param signedBy the mark of a provider.
  */
 export function orderBackends(
   backends: readonly Backend[],
   random: () => number,
   inFlight: (backend: Backend) => number,
+  signedBy?: string,
 ): readonly Backend[] {
   if (backends.length < 2) return backends
+  const order = orderByLoad(backends, random, inFlight)
+  if (signedBy === undefined) return order
+  const isSigner = ({ dialect }: Backend) => dialect.origin === signedBy
+  return [...order.filter(isSigner), ...order.filter((backend) => !isSigner(backend))]
+}
+
+function orderByLoad(
+  backends: readonly Backend[],
+  random: () => number,
+  inFlight: (backend: Backend) => number,
+): readonly Backend[] {
   // The smallest of exponential variables with these rates is each one with probability weight ÷ sum of weights.
   const order = backends
     .map((backend) => ({ backend, draw: -Math.log(1 - random()) / backend.weight }))

@@ -296,6 +296,16 @@ export function methodNotAllowed(method: string, allowed: string): Refusal {
   })
 }
 
+/**
+ * A WebSocket where there is none. Codex then uses HTTP at once; after 404 or 405 it asks six times more, and 400 ends its
+ * turn.
+ */
+export const upgradeRefused = refusal(
+  'upgrade_required',
+  'WebSocket is not supported for this URL. Send a POST request over HTTP.',
+  { headers: { upgrade: 'HTTP/1.1', connection: 'upgrade' } },
+)
+
 /** HTTP that cannot be read. */
 export const malformedRequest = refusal('malformed_request', 'The request is not valid HTTP.')
 

@@ -1,0 +1,44 @@
+import { hkdfSync } from 'node:crypto'
+import type { KeyList } from '#core/process/key-list'
+import { openSealed, seal } from '#core/process/seal'
+import type { SignedReasoning } from '../../formats/signed-reasoning.ts'
+import { fieldsOf, findExactJson, type JsonObject, objectsIn } from '../../wire/json-fields.ts'
+
+/** Encrypts what providers signed, so that a client can return it and nothing else. */
+export type ReasoningCipher = {
+  encrypt(signed: SignedReasoning, organizationId: string): string
+  /** `undefined`: another organization's, another installation's, or damaged. */
+  decrypt(encrypted: string, organizationId: string): SignedReasoning | undefined
+}
+
+const purpose = 'model-gateway: reasoning'
+
+/** @param sealingKeys the gateway's own, of 32 bytes: the cipher's keys are derived from them. */
+export function createReasoningCipher(sealingKeys: KeyList<Uint8Array>): ReasoningCipher {
+  const [first, ...others] = sealingKeys
+  const keys = [derive(first), ...others.map(derive)] as const
+  return {
+    encrypt: (signed, organizationId) => seal(JSON.stringify(signed), [purpose, organizationId], keys),
+    decrypt(encrypted, organizationId) {
+      const text = openSealed(encrypted, [purpose, organizationId], keys)
+      return text === undefined ? undefined : signedIn(text)
+    },
+  }
+}
+
+function derive(sealingKey: Uint8Array): Uint8Array {
+  return new Uint8Array(hkdfSync('sha256', sealingKey, '', purpose, 32))
+}
+
+/** It was written here, maybe by another release. */
+function signedIn(text: string): SignedReasoning | undefined {
+  const fields = fieldsOf(findExactJson(text))
+  if (typeof fields?.origin !== 'string') return undefined
+  const { origin, details, calls, content } = fields
+  return {
+    origin,
+    details: objectsIn(details),
+    calls: (fieldsOf(calls) ?? {}) as { readonly [callId: string]: JsonObject },
+    content: fieldsOf(content) ?? null,
+  }
+}
