@@ -130,8 +130,8 @@ export class ResponseOutput {
   #write(step: ContentStep | WaitingCall): void {
     switch (step.kind) {
       case 'text':
-        if (step.signed !== undefined) this.#signatures.addContent(step.signed.extra_content)
         if (step.text !== '') this.#addText(step.text)
+        if (step.signed !== undefined) this.#signatures.addContent(step.signed.extra_content)
         return
       case 'reasoning':
         this.#reasoning().addText(step.text)

@@ -1,0 +1,540 @@
+import { describe, expect, test } from 'vitest'
+import type { JsonObject } from '../wire/json-fields.ts'
+import { LongText } from '../wire/long-text.ts'
+import { parseChatRequest } from './chat-request.ts'
+import { encryptedDetail } from './encrypted-detail.ts'
+import { parseResponsesRequest } from './responses-request.ts'
+
+const model = 'a/b'
+
+function parse(body: object) {
+  const steps = parseResponsesRequest({ model, ...body })
+  for (let step = steps.next(); ; step = steps.next()) if (step.done === true) return step.value
+}
+
+/** A request that can be read; as a chat it is valid, too. */
+function read(body: object) {
+  const parsed = parse(body)
+  if ('refusal' in parsed) throw new Error(parsed.refusal.message)
+  expect(parseChatRequest(JSON.parse(JSON.stringify(parsed.request)))).not.toHaveProperty('refusal')
+  return parsed
+}
+
+const requestOf = (body: object) => read(body).request
+const messagesOf = (...input: readonly object[]) => requestOf({ input }).messages
+const droppedOf = (body: object) => read(body).dropped.map(({ name, path }) => [name, path])
+
+function refusalOf(body: object) {
+  const parsed = parse(body)
+  return 'refusal' in parsed ? [parsed.refusal.param, parsed.refusal.message] : undefined
+}
+
+const user = { role: 'user', content: 'Hi' }
+const call = (call_id: string, name = 'f') => ({ type: 'function_call', call_id, name, arguments: '{}' })
+const output = (call_id: string, given: unknown = 'done') => ({
+  type: 'function_call_output',
+  call_id,
+  output: given,
+})
+const chatCall = (id: string, name = 'f') => ({ id, type: 'function', function: { name, arguments: '{}' } })
+
+test('fields have the names of a chat, and nulls mean not set', () => {
+  const schema = { type: 'object' }
+  expect(
+    requestOf({
+      input: 'Hi',
+      instructions: 'Be brief.',
+      stream: true,
+      store: null,
+      temperature: 0.5,
+      top_p: null,
+      max_output_tokens: 9,
+      text: { format: { type: 'json_schema', name: 'n', schema, strict: true }, verbosity: 'low' },
+      reasoning: { effort: 'high', summary: 'auto' },
+      metadata: { a: 'b' },
+      service_tier: 'flex',
+      user: 'u',
+      safety_identifier: 's',
+      prompt_cache_key: 'k',
+      parallel_tool_calls: true,
+      tool_choice: 'auto',
+      include: ['reasoning.encrypted_content'],
+      client_metadata: { any: 'thing' },
+      stream_options: { include_obfuscation: false },
+      truncation: 'disabled',
+      background: false,
+      previous_response_id: null,
+    }),
+  ).toEqual({
+    model,
+    messages: [
+      { role: 'system', content: 'Be brief.' },
+      { role: 'user', content: 'Hi' },
+    ],
+    stream: true,
+    temperature: 0.5,
+    max_tokens: 9,
+    response_format: { type: 'json_schema', json_schema: { name: 'n', schema, strict: true } },
+    verbosity: 'low',
+    reasoning_effort: 'high',
+    service_tier: 'flex',
+    user: 'u',
+    safety_identifier: 's',
+    prompt_cache_key: 'k',
+  })
+  expect(requestOf({ input: 'Hi', stream: false, text: { format: { type: 'text' } } })).toEqual({
+    model,
+    messages: [user],
+  })
+  expect(requestOf({ input: 'Hi', text: { format: { type: 'json_object' } } })).toMatchObject({
+    response_format: { type: 'json_object' },
+  })
+})
+
+describe('items', () => {
+  test('need no id, type or status', () => {
+    expect(
+      messagesOf(
+        { role: 'developer', content: 'Be brief.' },
+        {
+          type: 'message',
+          id: 'msg_1',
+          status: 'completed',
+          role: 'user',
+          content: [{ type: 'input_text', text: 'Hi' }],
+        },
+        { role: 'assistant', content: [{ type: 'output_text', text: 'Yes', annotations: [] }] },
+        {
+          role: 'user',
+          content: [
+            { type: 'input_text', text: 'a' },
+            { type: 'input_text', text: 'b' },
+          ],
+        },
+      ),
+    ).toEqual([
+      { role: 'developer', content: 'Be brief.' },
+      user,
+      { role: 'assistant', content: 'Yes' },
+      {
+        role: 'user',
+        content: [
+          { type: 'text', text: 'a' },
+          { type: 'text', text: 'b' },
+        ],
+      },
+    ])
+  })
+
+  test('of one turn of the model are one message, and the results follow it', () => {
+    expect(
+      messagesOf(
+        user,
+        {
+          type: 'reasoning',
+          id: 'rs_1',
+          summary: [{ type: 'summary_text', text: 'Hm.' }],
+          encrypted_content: 'x',
+        },
+        { role: 'assistant', content: [{ type: 'output_text', text: 'I look.' }] },
+        call('1'),
+        call('2', 'g'),
+        { role: 'user', content: 'Hurry' },
+        output('2'),
+        output('1', [{ type: 'input_text', text: 'one' }]),
+        call('3'),
+        output('3'),
+      ),
+    ).toEqual([
+      user,
+      {
+        role: 'assistant',
+        content: 'I look.',
+        reasoning_content: 'Hm.',
+        reasoning_details: [{ type: encryptedDetail, data: 'x' }],
+        tool_calls: [chatCall('1'), chatCall('2', 'g')],
+      },
+      { role: 'tool', tool_call_id: '2', content: 'done' },
+      { role: 'tool', tool_call_id: '1', content: 'one' },
+      { role: 'user', content: 'Hurry' },
+      { role: 'assistant', content: null, tool_calls: [chatCall('3')] },
+      { role: 'tool', tool_call_id: '3', content: 'done' },
+    ])
+  })
+
+  test('of reasoning that led to nothing, or without content, are left out', () => {
+    const reasoning = { type: 'reasoning', id: 'rs_1', summary: [] }
+    expect(messagesOf(user, reasoning, user, { ...reasoning, encrypted_content: 'x' })).toEqual([user, user])
+    expect(messagesOf(user, reasoning, { role: 'assistant', content: 'Yes' })[1]).toEqual({
+      role: 'assistant',
+      content: 'Yes',
+    })
+  })
+
+  test('carry the text of reasoning in full rather than its summary', () => {
+    const summary = [{ type: 'summary_text', text: 'short' }]
+    const content = [{ type: 'reasoning_text', text: 'long' }]
+    expect(
+      messagesOf({ type: 'reasoning', summary, content }, { role: 'assistant', content: 'Yes' }),
+    ).toMatchObject([{ reasoning_content: 'long' }])
+  })
+
+  test('with images and files are parts of a chat; those of results follow in a message of the user', () => {
+    const image = { type: 'input_image', image_url: 'https://a/b.png', detail: 'original' }
+    const file = { type: 'input_file', filename: 'a.pdf', file_data: 'JVBER' }
+    const url = { type: 'image_url', image_url: { url: 'https://a/b.png', detail: 'high' } }
+    const pdf = { type: 'file', file: { filename: 'a.pdf', file_data: 'data:application/pdf;base64,JVBER' } }
+    expect(messagesOf({ role: 'user', content: [image, file] })).toEqual([
+      { role: 'user', content: [url, pdf] },
+    ])
+    expect(messagesOf(call('1'), call('2'), output('1', [image]), output('2'))).toEqual([
+      { role: 'assistant', content: null, tool_calls: [chatCall('1'), chatCall('2')] },
+      { role: 'tool', tool_call_id: '1', content: 'The output is attached.' },
+      { role: 'tool', tool_call_id: '2', content: 'done' },
+      { role: 'user', content: [url] },
+    ])
+  })
+
+  test('of long texts keep them as they are', () => {
+    const long = new LongText(['a'.repeat(9), 'b'.repeat(9)])
+    expect(messagesOf({ role: 'user', content: long })).toEqual([{ role: 'user', content: long }])
+  })
+
+  test('may repeat the id of a call that has its output', () => {
+    expect(messagesOf(call('1'), output('1'), call('1'), output('1'))).toHaveLength(4)
+  })
+
+  test('of unknown types, and references to reasoning, are dropped and reported', () => {
+    const input = [
+      user,
+      { type: 'web_search_call', id: 'ws_1' },
+      { type: 'local_shell_call', call_id: '1', action: {} },
+      { type: 'compaction', encrypted_content: 'x' },
+      { type: 'invented', any: 'thing' },
+      { type: 'item_reference', id: 'rs_1' },
+      { id: 'rs_2' },
+      { type: 'tool_search_call', arguments: {}, execution: 'server' },
+    ]
+    expect(droppedOf({ input })).toEqual([
+      ['input.web_search_call', 'input[1]'],
+      ['input.local_shell_call', 'input[2]'],
+      ['input.compaction', 'input[3]'],
+      ['input.invented', 'input[4]'],
+      ['input.item_reference', 'input[5]'],
+      ['input.item_reference', 'input[6]'],
+      ['input.tool_search_call', 'input[7]'],
+    ])
+    expect(requestOf({ input }).messages).toEqual([user])
+  })
+})
+
+test('parameters without a place in a chat are dropped and reported', () => {
+  const body = {
+    input: 'Hi',
+    truncation: 'auto',
+    include: ['reasoning.encrypted_content', 'file_search_call.results'],
+    max_tool_calls: 3,
+    top_logprobs: 2,
+    n: 4,
+    new_field: {},
+    moderation: null,
+  }
+  expect(droppedOf(body)).toEqual([
+    ['max_tool_calls', 'max_tool_calls'],
+    ['top_logprobs', 'top_logprobs'],
+    ['n', 'n'],
+    ['new_field', 'new_field'],
+    ['truncation', 'truncation'],
+    ['include', 'include[1]'],
+  ])
+  expect(Object.keys(requestOf(body))).toEqual(['model', 'messages'])
+})
+
+describe('tools', () => {
+  const functionTool = {
+    type: 'function',
+    name: 'f',
+    description: 'd',
+    parameters: { type: 'object' },
+    strict: false,
+  }
+  const named = (body: object) =>
+    (requestOf({ input: 'Hi', ...body }).tools as { function: JsonObject }[] | undefined)?.map(
+      (tool) => tool.function,
+    )
+
+  test('are functions', () => {
+    const { type, ...f } = functionTool
+    expect(
+      named({ tools: [functionTool, { ...functionTool, name: 'g', strict: null, description: null }] }),
+    ).toEqual([f, { name: 'g', parameters: f.parameters }])
+    expect(type).toBe('function')
+  })
+
+  test('with a free input are functions with one string, and so are their calls', () => {
+    const grammar = { type: 'grammar', syntax: 'lark', definition: 'start: "x"' }
+    const input = [
+      { type: 'custom_tool_call', call_id: '1', name: 'apply_patch', input: 'a\n"b"' },
+      { type: 'custom_tool_call_output', call_id: '1', output: 'ok' },
+    ]
+    const { messages, tools } = requestOf({
+      input,
+      tools: [{ type: 'custom', name: 'apply_patch', description: 'Patches.', format: grammar }],
+    })
+    expect(tools).toEqual([
+      {
+        type: 'function',
+        function: {
+          name: 'apply_patch',
+          description: 'Patches.\n\nThe field "input" must match this lark grammar:\nstart: "x"',
+          parameters: {
+            type: 'object',
+            properties: { input: { type: 'string' } },
+            required: ['input'],
+            additionalProperties: false,
+          },
+        },
+      },
+    ])
+    const called = { name: 'apply_patch', arguments: '{"input":"a\\n\\"b\\""}' }
+    expect(messages[0]).toMatchObject({ tool_calls: [{ id: '1', function: called }] })
+  })
+
+  test('of namespaces have flat names, which lead back to both', () => {
+    const long = 'x'.repeat(64)
+    const { request, asked } = read({
+      input: [{ ...call('1', 'get'), namespace: 'mcp__weather' }, output('1')],
+      tools: [
+        { type: 'namespace', name: 'mcp__weather', tools: [{ type: 'function', name: 'get' }] },
+        { type: 'namespace', name: long, tools: [{ type: 'custom', name: 'exec' }] },
+        { type: 'namespace', name: 'a', tools: [{ type: 'function', name: 'b__c' }] },
+        { type: 'namespace', name: 'a__b', tools: [{ type: 'function', name: 'c' }] },
+        { type: 'function', name: 'mcp__weather__get' },
+      ],
+    })
+    const names = (request.tools as { function: { name: string } }[]).map((tool) => tool.function.name)
+    expect(new Set(names).size).toBe(5)
+    for (const name of names) expect(name).toMatch(/^[\w-]{1,64}$/)
+    expect(names.map(asked.toolOf)).toEqual([
+      { kind: 'function', namespace: 'mcp__weather', name: 'get' },
+      { kind: 'custom', namespace: long, name: 'exec' },
+      { kind: 'function', namespace: 'a', name: 'b__c' },
+      { kind: 'function', namespace: 'a__b', name: 'c' },
+      { kind: 'function', name: 'mcp__weather__get' },
+    ])
+    expect(names[4], 'a function without a namespace keeps its name').toBe('mcp__weather__get')
+    expect(request.messages[0]).toMatchObject({ tool_calls: [{ function: { name: names[0] } }] })
+    expect(asked.toolOf('unknown')).toEqual({ kind: 'function', name: 'unknown' })
+  })
+
+  test('of an item are in the list, and those that a search found join it', () => {
+    const found = {
+      type: 'namespace',
+      name: 'mcp',
+      tools: [{ type: 'function', name: 'get', defer_loading: true }],
+    }
+    const { request, asked } = read({
+      input: [
+        {
+          type: 'additional_tools',
+          role: 'developer',
+          tools: [functionTool, { type: 'tool_search', execution: 'client' }],
+        },
+        user,
+        { type: 'tool_search_call', call_id: '1', execution: 'client', arguments: { query: 'q' } },
+        { type: 'tool_search_output', call_id: '1', tools: [found] },
+        { type: 'tool_search_call', call_id: '2', execution: 'client', arguments: { query: 'q' } },
+        { type: 'tool_search_output', call_id: '2', tools: [found] },
+      ],
+    })
+    const names = (request.tools as { function: { name: string } }[]).map((tool) => tool.function.name)
+    expect(names).toEqual(['f', 'tool_search', 'mcp__get'])
+    expect(asked.toolOf('tool_search')).toMatchObject({ kind: 'tool_search' })
+    expect(asked.repeated.tools).toEqual([])
+    expect(request.messages.slice(1, 3)).toEqual([
+      {
+        role: 'assistant',
+        content: null,
+        tool_calls: [
+          { id: '1', type: 'function', function: { name: 'tool_search', arguments: '{"query":"q"}' } },
+        ],
+      },
+      { role: 'tool', tool_call_id: '1', content: '{"tools":["mcp__get"]}' },
+    ])
+  })
+
+  test('that a provider would run are dropped and reported, with a choice of one', () => {
+    const tools = [{ type: 'web_search' }, functionTool, { type: 'local_shell' }, { type: 'tool_search' }]
+    const body = { input: 'Hi', tools, tool_choice: { type: 'web_search' } }
+    expect(droppedOf(body)).toEqual([
+      ['tools.web_search', 'tools[0]'],
+      ['tools.local_shell', 'tools[2]'],
+      ['tools.tool_search', 'tools[3]'],
+      ['tool_choice', 'tool_choice'],
+    ])
+    expect(requestOf(body)).not.toHaveProperty('tool_choice')
+    expect(read(body).asked.repeated.tools).toEqual([functionTool])
+    const none = {
+      input: 'Hi',
+      tools: [{ type: 'web_search' }],
+      tool_choice: 'auto',
+      parallel_tool_calls: true,
+    }
+    expect(Object.keys(requestOf(none))).toEqual(['model', 'messages'])
+  })
+
+  test('that must be called are named as functions', () => {
+    const tools = [functionTool, { type: 'custom', name: 'c' }, { type: 'function', name: 'g' }]
+    const choiceOf = (tool_choice: unknown) => {
+      const request = requestOf({ input: 'Hi', tools, tool_choice, parallel_tool_calls: false })
+      return [request.tool_choice, (request.tools as unknown[]).length, request.parallel_tool_calls]
+    }
+    expect(choiceOf('required')).toEqual(['required', 3, false])
+    expect(choiceOf({ type: 'function', name: 'f' })).toEqual([
+      { type: 'function', function: { name: 'f' } },
+      3,
+      false,
+    ])
+    expect(choiceOf({ type: 'custom', name: 'c' })).toEqual([
+      { type: 'function', function: { name: 'c' } },
+      3,
+      false,
+    ])
+    const allowed = { type: 'allowed_tools', mode: 'required', tools: [{ type: 'function', name: 'g' }] }
+    expect(choiceOf(allowed)).toEqual(['required', 1, false])
+  })
+})
+
+test.each<[body: object, param: string, problem: string]>([
+  [{}, 'input', 'is required'],
+  [{ input: 5 }, 'input', 'must be a string or an array'],
+  [{ input: [] }, 'input', 'must have at least 1 item'],
+  [{ input: ['Hi'] }, 'input[0]', 'must be an object'],
+  [{ input: [{ type: 'reasoning', summary: [] }] }, 'input', 'has nothing that the model can read'],
+  [{ input: 'Hi', model: 5 }, 'model', 'must be a non-empty string'],
+  [{ input: 'Hi', stream: 'yes' }, 'stream', 'must be true or false'],
+  [{ input: 'Hi', background: true }, 'background', 'must be false'],
+  [{ input: 'Hi', conversation: 'conv_1' }, 'conversation', 'is not supported'],
+  [{ input: 'Hi', prompt: { id: 'p' } }, 'prompt', 'is not supported'],
+  [
+    { input: 'Hi', previous_response_id: 'resp_1' },
+    'previous_response_id',
+    'providerOptions.openai.store: false',
+  ],
+  [{ input: 'Hi', text: { format: { type: 'xml' } } }, 'text.format.type', 'must be one of'],
+  [
+    { input: 'Hi', text: { format: { type: 'json_schema', name: 'n' } } },
+    'text.format.schema',
+    'is required',
+  ],
+  [
+    { input: [user, { type: 'item_reference', id: 'msg_1' }] },
+    'input[1]',
+    'providerOptions.openai.store: false',
+  ],
+  [{ input: [user, { type: 'compaction_trigger' }] }, 'input[1]', 'is not supported'],
+  [{ input: [{ role: 'robot', content: 'Hi' }] }, 'input[0].role', 'must be one of'],
+  [{ input: [{ role: 'user' }] }, 'input[0].content', 'is required'],
+  [
+    { input: [{ role: 'user', content: [{ type: 'input_text' }] }] },
+    'input[0].content[0].text',
+    'is required',
+  ],
+  [
+    { input: [{ role: 'user', content: [{ type: 'video' }] }] },
+    'input[0].content[0].type',
+    'must be input_text',
+  ],
+  [
+    { input: [{ role: 'user', content: [{ type: 'input_image', file_id: 'f' }] }] },
+    'input[0].content[0].file_id',
+    'is not supported',
+  ],
+  [
+    { input: [{ role: 'user', content: [{ type: 'input_file', file_url: 'https://a' }] }] },
+    'input[0].content[0].file_url',
+    'is not supported',
+  ],
+  [{ input: [call('1')] }, 'input[0]', 'must be followed by an output'],
+  [{ input: [call('1'), call('1')] }, 'input[1].call_id', 'must not be that of a call'],
+  [{ input: [user, output('1')] }, 'input[1].call_id', 'must be that of a call'],
+  [{ input: [{ ...call('1'), arguments: {} }] }, 'input[0].arguments', 'must be a string'],
+  [{ input: 'Hi', tools: [{ type: 'function' }] }, 'tools[0].name', 'is required'],
+  [
+    { input: 'Hi', tools: [{ type: 'namespace', name: 'n', tools: [{ type: 'custom' }] }] },
+    'tools[0].tools[0].name',
+    'is required',
+  ],
+  [
+    { input: [{ type: 'additional_tools', tools: [{ type: 'function' }] }] },
+    'input[0].tools[0].name',
+    'is required',
+  ],
+  [{ input: 'Hi', tool_choice: { type: 'function', name: 'f' } }, 'tool_choice.name', 'must name a tool'],
+  [
+    {
+      input: 'Hi',
+      tool_choice: { type: 'allowed_tools', mode: 'auto', tools: [{ type: 'function', name: 'f' }] },
+    },
+    'tool_choice.tools[0].name',
+    'must name a tool',
+  ],
+])('%j is rejected for %s', (body, param, problem) => {
+  const [shown, message] = refusalOf(body) ?? []
+  expect(shown).toBe(param)
+  expect(message).toContain(problem)
+})
+
+test('a field of the chat has the path that its client knows', () => {
+  const { asked } = read({
+    instructions: 'Be brief.',
+    input: [
+      { type: 'reasoning', summary: [] },
+      { role: 'user', content: [{ type: 'input_image', image_url: 'https://a' }] },
+      call('1'),
+      call('2'),
+      output('1'),
+      output('2'),
+    ],
+  })
+  const paths: readonly (readonly [string, string])[] = [
+    ['messages[0].content', 'instructions'],
+    ['messages[1].content[0].image_url.url', 'input[1].content[0].image_url'],
+    ['messages[1].content[0].file.file_data', 'input[1].content[0].file_data'],
+    ['messages[2].tool_calls[1].function.arguments', 'input[3].arguments'],
+    ['messages[2].tool_calls[0]', 'input[2]'],
+    ['messages[4].tool_call_id', 'input[5].call_id'],
+    ['messages[4].content', 'input[5].output'],
+    ['messages', 'input'],
+    ['messages[9]', 'input'],
+    ['max_tokens', 'max_output_tokens'],
+    ['response_format', 'text.format'],
+    ['reasoning_effort', 'reasoning.effort'],
+    ['model', 'model'],
+  ]
+  for (const [chat, own] of paths) expect(asked.pathOf(chat)).toBe(own)
+  expect(read({ input: 'Hi' }).asked.pathOf('messages[0].content')).toBe('input')
+})
+
+test('the response repeats the request, and stores nothing', () => {
+  const { repeated } = read({
+    input: 'Hi',
+    store: true,
+    temperature: 0,
+    metadata: { a: 'b' },
+    user: 'u',
+  }).asked
+  expect(repeated).toMatchObject({
+    store: false,
+    temperature: 0,
+    top_p: 1,
+    metadata: { a: 'b' },
+    user: 'u',
+    tools: [],
+  })
+})
+
+test('a conversation of 10,000 items is read', () => {
+  const input = Array.from({ length: 5_000 }, (_, at) => [call(`${at}`), output(`${at}`)]).flat()
+  expect(messagesOf(...input)).toHaveLength(10_000)
+})
