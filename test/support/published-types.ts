@@ -15,7 +15,7 @@ type Problem = string | undefined
  * Checks JSON against a type that the `openai` package publishes: every field that is required is there, every value has its
  * type, and no field is unknown.
  *
- * @param except fields that are more or less than the type has, each with the reason why.
+ * @param except ends of paths of fields that differ from the type, each with the reason why.
  */
 export function publishedType(name: string, except: Readonly<Record<string, string>> = {}) {
   const declared = responses.get(name)
@@ -49,6 +49,7 @@ function check(value: unknown, { node, scopes }: Declared, path: string, except:
       return unionProblem(value, node.types, path, inner)
     case 'TSIntersectionType': // a string with completions
       return inner(node.types[0] as Node)
+    case 'TSParenthesizedType':
     case 'TSTypeAliasDeclaration':
       return inner(node.typeAnnotation)
     case 'TSInterfaceDeclaration':
@@ -111,16 +112,22 @@ function objectProblem(value: unknown, declared: Declared, path: string, except:
     )
   if (wrongKind !== undefined) return wrongKind
   for (const [name, { optional }] of known)
-    if (!optional && !(name in value) && !(name in except)) return `${path}.${name} is missing`
+    if (!optional && !(name in value) && !isExcepted(`${path}.${name}`, except))
+      return `${path}.${name} is missing`
   for (const [name, inner] of fields) {
     const field = known.get(name)
-    if (name in except) continue
+    if (field === undefined && isExcepted(`${path}.${name}`, except)) continue
+    if (inner === null && field?.optional === true) continue // OpenAI itself sends null for such fields
     if (field === undefined && !isOpen) return `${path}.${name} is not published`
     const problem =
       field && check(inner, { node: field.type, scopes: field.scopes }, `${path}.${name}`, except)
     if (problem !== undefined) return problem
   }
   return undefined
+}
+
+function isExcepted(path: string, except: Except): boolean {
+  return Object.keys(except).some((end) => path.endsWith(end))
 }
 
 type Member = { readonly member: Node; readonly scopes: readonly Scope[] }
