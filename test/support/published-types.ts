@@ -101,7 +101,7 @@ function objectProblem(value: unknown, declared: Declared, path: string, except:
     const type = member.typeAnnotation?.typeAnnotation as Node
     known.set(nameOf(member.key as Node), { type, optional: member.optional, scopes })
   }
-  const kind = known.get('type')
+  const kind = 'type' in value ? known.get('type') : undefined
   const wrongKind =
     kind &&
     check(
