@@ -20,7 +20,8 @@ const plainest: RequestRecord = {
   totalMs: 0,
 }
 const fullest: RequestRecord = {
-  endpoint: 'embeddings',
+  endpoint: 'chat',
+  apiFormat: 'responses',
   modelAsked: 'demo/embed',
   modelRan: 'demo/embed-large',
   outcome: 'completed',
@@ -58,6 +59,12 @@ test('what is at its default does not travel', () => {
 test.each(['endpoint', 'modelAsked', 'outcome', 'status'])('a record without %s is none', (name) => {
   const { [name]: _, ...rest } = JSON.parse(recordText(fullest))
   expect(requestRecordSchema.safeParse(rest).success).toBe(false)
+})
+
+test('a record of a later release with another API is read without it: the charge is posted all the same', () => {
+  const { success, data } = requestRecordSchema.safeParse({ ...fullest, apiFormat: 'of tomorrow' })
+  expect(success).toBe(true)
+  expect(data).toEqual({ ...fullest, apiFormat: undefined })
 })
 
 test('text that Postgres cannot store is replaced, and endless text cut: the charge is posted all the same', () => {

@@ -74,7 +74,7 @@ export type Asked =
     }
 
 /** A chat as one organization has it. */
-export type BoundChat = {
+type BoundChat = {
   readonly request: ChatRequest
   /** The mark of the provider that signed its last reasoning: only that one can continue it; absent: none did. */
   readonly signedBy?: string

@@ -1,5 +1,7 @@
+import type { IncomingMessage } from 'node:http'
 import { expect, test } from 'vitest'
-import { type AnswerFacts, answerHeaders } from './answer.ts'
+import { refusal } from '#core/errors/refusal'
+import { type AnswerFacts, answerHeaders, writeRejection } from './answer.ts'
 
 function headersOf(facts: AnswerFacts): Record<string, string> {
   const list = answerHeaders(facts)
@@ -43,4 +45,25 @@ test('a header never carries what HTTP cannot: a parameter with any name is writ
     'x-gateway-overhead-ms': '1.3',
     'x-gateway-cost-rub': '0.0015',
   })
+})
+
+test('a rejection is a stream only where the API has that and the client accepts it, and never for a wrong key', () => {
+  const format = { writeError: () => 'error', writeErrorStream: () => 'stream' }
+  const written = (accept: string | undefined, code: 'invalid_value' | 'invalid_api_key', of = format) => {
+    const request = { headers: accept === undefined ? {} : { accept } } as IncomingMessage
+    const { status, type, body } = writeRejection(request, refusal(code, 'Why.'), 'r', of)
+    return [status, type, body]
+  }
+  const json = 'application/json'
+  expect(written('text/event-stream', 'invalid_value')).toEqual([
+    200,
+    'text/event-stream; charset=utf-8',
+    'stream',
+  ])
+  expect(written('text/event-stream', 'invalid_api_key')).toEqual([401, json, 'error'])
+  for (const accept of ['application/json', '*/*', undefined])
+    expect(written(accept, 'invalid_value')).toEqual([400, json, 'error'])
+  const { writeErrorStream, ...chat } = format
+  expect(writeErrorStream()).toBe('stream')
+  expect(written('text/event-stream', 'invalid_value', chat as typeof format)).toEqual([400, json, 'error'])
 })

@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest'
 import { chatFormat } from '../formats/chat-format.ts'
+import { createResponsesFormat } from '../formats/responses-format.ts'
+import { nothingAsked } from '../requests/responses-asked.ts'
 import { newRequestId, requestIdOf } from './request-id.ts'
 
 test('a request id is a UUIDv7 that carries its time', () => {
@@ -9,6 +11,7 @@ test('a request id is a UUIDv7 that carries its time', () => {
 })
 
 test('the id of an answer finds its request, and so does the request’s own', () => {
-  expect(requestIdOf(chatFormat.idOf('0195-1'))).toBe('0195-1')
+  const responsesFormat = createResponsesFormat(nothingAsked, { encrypt: () => undefined, nowS: () => 0 })
+  for (const { idOf } of [chatFormat, responsesFormat]) expect(requestIdOf(idOf('0195-1'))).toBe('0195-1')
   expect(requestIdOf('0195-1')).toBe('0195-1')
 })

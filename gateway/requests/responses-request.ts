@@ -44,7 +44,8 @@ export function* parseResponsesRequest(
   const finished = conversation.finish()
   if ('fault' in finished) return refuse(finished.fault)
   const { placed } = finished
-  if (placed.length === 0) return refuse({ path: '.input', problem: 'has nothing that the model can read' })
+  if (placed.length === 0)
+    return refuse({ path: '.input', problem: 'contains nothing for the model. Add a message' })
   const chosen = parametersOf(body, tools, dropped)
   if ('fault' in chosen) return refuse(chosen.fault)
   return {
@@ -71,17 +72,17 @@ function shown(name: string): string {
 /** Fields that refer to something that is stored, or ask for it. */
 function findStored(body: JsonObject): Fault | undefined {
   if (body.background === true)
-    return { path: '.background', problem: 'must be false: the gateway stores no responses' }
+    return { path: '.background', problem: 'must be false: the gateway does not store responses' }
   if (isText(body.previous_response_id))
     return {
       path: '.previous_response_id',
-      problem: `refers to a response, and the gateway stores none. Send the whole conversation in input (${storeSetting})`,
+      problem: `refers to a response that is not stored. Send the whole conversation in input (${storeSetting})`,
     }
   for (const name of ['conversation', 'prompt'])
     if (body[name] !== undefined && body[name] !== null)
       return {
         path: `.${name}`,
-        problem: 'is not supported: the gateway stores no conversations and no prompts',
+        problem: 'is not supported: the gateway does not store conversations or prompts',
       }
   return undefined
 }

@@ -50,6 +50,22 @@ describe('the order of backends', () => {
   })
 })
 
+test('the provider that signed a conversation comes first, whatever its priority, and the others keep their order', () => {
+  const signedBy = (origin: string, given: Backend): Backend => ({
+    ...given,
+    dialect: { ...given.dialect, origin },
+  })
+  const backends = [
+    signedBy('a', backend('first', 0, 1)),
+    signedBy('a', backend('second', 1, 1)),
+    signedBy('b', backend('signer', 2, 1)),
+  ]
+  const namesFor = (signer?: string) =>
+    orderBackends(backends, Math.random, () => 0, signer).map(({ name }) => name)
+  expect(namesFor('b')).toEqual(['signer', 'first', 'second'])
+  expect(namesFor('unknown')).toEqual(namesFor())
+})
+
 type Counts = Record<string, number>
 
 function firstOf(

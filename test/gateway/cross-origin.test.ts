@@ -54,7 +54,7 @@ describe('a page of another origin', () => {
       [{ path: '/v1/key', method: 'GET', key }, 200],
       [{ body: '{', key }, 400],
       [{ body: JSON.stringify(chat) }, 401],
-      [{ path: '/v1/responses', key }, 404],
+      [{ path: '/v1/responses/resp_1', key }, 404],
       [{ method: 'DELETE', key }, 405],
     ] as const) {
       const answer = await send({ ...sent, headers: { origin } })

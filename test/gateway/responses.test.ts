@@ -51,7 +51,7 @@ const everywhere = (['OpenAI', 'Anthropic'] as const).flatMap((kind) =>
 
 const clientOf = (key: string) => new OpenAI({ baseURL: gateway.baseUrl, apiKey: key, maxRetries: 0 })
 
-/** A new customer of a new model, whose backend says this. */
+/** A new customer of a new model, whose backend answers so. */
 async function serve(kind: BackendKind, way: Way, turns: readonly SpokenTurn[] = []): Promise<Served> {
   const id = `claude-haiku-4-5-${randomBytes(4).toString('hex')}`
   const upstream = kind === 'OpenAI' ? stack.upstream : anthropic

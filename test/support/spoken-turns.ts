@@ -9,7 +9,7 @@ import {
 } from './anthropic.ts'
 import { goodStream, plain, type Script, type Step, streamHeaders } from './upstream.ts'
 
-/** What a model says in one turn, whatever API its provider has. */
+/** An answer of a model, whatever API its provider has. */
 export type SpokenTurn =
   | {
       readonly thought?: string
@@ -23,7 +23,7 @@ export type SpokenTurn =
 
 export type BackendKind = 'OpenAI' | 'Anthropic'
 
-/** The script of a provider whose model says this. */
+/** The script of a provider whose model answers so. */
 export function speak(kind: BackendKind, way: 'whole' | 'streamed', turn: SpokenTurn): Script {
   if ('steps' in turn) return { headers: streamHeaders, steps: turn.steps }
   return kind === 'OpenAI' ? speakOpenAi(way, turn) : speakAnthropic(way, turn)

@@ -55,6 +55,7 @@ test('a receipt has everything that explains a cost, to the last nano-ruble', ()
     created_at: '2026-11-21T09:00:00.000Z',
     api_key_id: 'key',
     endpoint: 'chat',
+    api_format: 'chat_completions',
     model_asked: 'a/large',
     model_ran: 'a/small',
     outcome: 'completed',
@@ -80,6 +81,13 @@ test('a receipt has everything that explains a cost, to the last nano-ruble', ()
     cost_rub: '1.234567891',
     timings: { first_content_ms: 6, total_ms: 16 },
   })
+})
+
+test.each([
+  [{ endpoint: 'chat', apiFormat: 'responses' }, 'responses'],
+  [{ endpoint: 'embeddings' }, 'embeddings'],
+] as const)('of %j the API is %s', (fields, api_format) => {
+  expect(receiptOf({ ...settled, record: { ...settled.record, ...fields } })).toMatchObject({ api_format })
 })
 
 test('what was free or never ran has no price', () => {

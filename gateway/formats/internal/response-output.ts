@@ -217,7 +217,7 @@ export class ResponseOutput {
     this.#keep(place.index, item('completed', data))
   }
 
-  /** The place of an item that is not reasoning. What was signed before it comes first. */
+  /** The place of an item that is not reasoning. Signatures that came before it are in an item before it. */
   #nextPlace(prefix: string): ItemPlace {
     this.#close('completed')
     this.#writeSignatures()

@@ -14,7 +14,7 @@ const hashLength = 8
 const wrapperBytes = { function: 0, custom: 256, tool_search: 512 } as const
 
 /**
- * The tools of a request, from wherever in it they come, as functions with names of their own.
+ * The tools of a request, from wherever in it they come, as functions with different names.
  *
  * Functions outside of namespaces keep their names. A tool that comes twice is one tool.
  */
@@ -58,7 +58,10 @@ export class AskedTools {
         return this.#list('custom', checkCustomTool, given, path, namespace)
       case 'namespace': {
         if (namespace !== undefined)
-          return { path: `${path}.type`, problem: 'must not be namespace in a namespace' }
+          return {
+            path: `${path}.type`,
+            problem: 'must be function or custom: a namespace contains no other namespace',
+          }
         const fault = faultAt(path, checkNamespace(given))
         return fault ?? this.add(itemsOf(given.tools), `${path}.tools`, String(given.name))
       }
@@ -163,7 +166,7 @@ function joined(namespace: string, name: string): string {
   return namespace.endsWith('__') ? namespace + name : `${namespace}__${name}`
 }
 
-/** The end of a name is the part that tells tools of one namespace apart. */
+/** Keeps the end of a name: there the tools of one namespace differ. */
 function hashedName({ name, namespace = '' }: AskedTool, round: number): string {
   const hash = createHash('sha256')
     .update(JSON.stringify([round, namespace, name]))

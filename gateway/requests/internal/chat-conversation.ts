@@ -10,7 +10,7 @@ type Placed = { readonly message: ChatMessage; readonly path: string; readonly c
 
 type Result = { readonly message: ChatMessage; readonly path: string; readonly media: readonly JsonObject[] }
 
-/** The items of one answer of the model, and what its calls returned. */
+/** The items of one answer of the model, and the results of its calls. */
 type AssistantTurn = {
   readonly path: string
   readonly parts: JsonObject[]
@@ -24,8 +24,8 @@ type AssistantTurn = {
 type Turn = Placed | AssistantTurn
 
 /**
- * Puts items together to the messages of a chat: what a model said, thought and called in one turn is one message, and the
- * results of its calls follow it, wherever they come.
+ * Puts items together to the messages of a chat: the words, thoughts and calls of one turn are one message. The results of
+ * its calls follow it, wherever they come.
  */
 export class ChatConversation {
   readonly #turns: Turn[] = []
@@ -49,7 +49,10 @@ export class ChatConversation {
     path: string,
   ): Fault | undefined {
     if (this.#openCalls.has(id))
-      return { path: `${path}.call_id`, problem: 'must not be that of a call that still has no output' }
+      return {
+        path: `${path}.call_id`,
+        problem: 'is that of an earlier call that has no output yet: each call needs its own',
+      }
     const turn = this.#assistant(path)
     turn.calls.push({ id, type: 'function', function: called })
     turn.callPaths.push(path)
@@ -61,7 +64,7 @@ export class ChatConversation {
   addOutput(id: string, parts: readonly JsonObject[], path: string): Fault | undefined {
     const call = this.#openCalls.get(id)
     if (call === undefined)
-      return { path: `${path}.call_id`, problem: 'must be that of a call before it that has no output yet' }
+      return { path: `${path}.call_id`, problem: 'must be that of an earlier call that has no output yet' }
     this.#openCalls.delete(id)
     const media = parts.filter((part) => !isWords(part))
     const words = parts.filter(isWords)
@@ -78,7 +81,12 @@ export class ChatConversation {
   finish(): { readonly placed: readonly Placed[] } | { readonly fault: Fault } {
     const [unanswered] = this.#openCalls.values()
     if (unanswered !== undefined)
-      return { fault: { path: unanswered.path, problem: 'must be followed by an output with its call_id' } }
+      return {
+        fault: {
+          path: unanswered.path,
+          problem: 'has no output: add an item with its output and the same call_id',
+        },
+      }
     return { placed: this.#turns.flatMap((turn) => ('message' in turn ? turn : placedOf(turn))) }
   }
 

@@ -9,7 +9,7 @@ import { convertContent } from './response-content.ts'
 import { kindOfItem } from './responses-checks.ts'
 
 /** How clients of the AI SDK send whole items. */
-export const storeSetting = 'AI SDK: providerOptions.openai.store: false'
+export const storeSetting = 'AI SDK: set providerOptions.openai.store: false'
 
 const searchTool: AskedTool = { kind: 'tool_search', name: 'tool_search' }
 
@@ -58,7 +58,7 @@ export class ItemReader {
       case 'item_reference':
         return this.#readReference(item, path)
       case 'compaction_trigger':
-        return { path, problem: 'is not supported for this model: ask for a summary in a message' }
+        return { path, problem: 'is not supported for this model. Ask for a summary in a message' }
       default:
         return this.#drop(kind, path)
     }
@@ -94,7 +94,7 @@ export class ItemReader {
     return this.#conversation.addOutput(String(id), converted.parts, path)
   }
 
-  /** The model reads the names of what was found; the tools themselves are in the list. */
+  /** The model reads the names of the tools that were found; the tools themselves are in the list. */
   #readFoundTools({ call_id: id, tools }: JsonObject, path: string): Fault | undefined {
     const text = JSON.stringify({ tools: this.#tools.namesIn(itemsOf(tools)) })
     this.addedBytes += text.length
@@ -106,7 +106,7 @@ export class ItemReader {
     if (String(id).startsWith('rs_')) return this.#drop('item_reference', path)
     return {
       path,
-      problem: `refers to an item, and the gateway stores none. Send the whole item (${storeSetting})`,
+      problem: `refers to an item that is not stored. Send the whole item (${storeSetting})`,
     }
   }
 }

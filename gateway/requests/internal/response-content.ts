@@ -48,7 +48,7 @@ function convertPart(part: JsonObject, path: string): JsonObject | Fault {
   }
 }
 
-const notUploaded = 'is not supported: the gateway stores no files'
+const notUploaded = 'is not supported: the gateway does not store files'
 
 function convertImage({ image_url: url, detail, file_id: id }: JsonObject, path: string): JsonObject | Fault {
   if (isGiven(id)) return { path: `${path}.file_id`, problem: `${notUploaded}. Send image_url` }
@@ -64,7 +64,7 @@ function convertFile(part: JsonObject, path: string): JsonObject | Fault {
     ['file_url', url],
   ] as const)
     if (isGiven(value))
-      return { path: `${path}.${name}`, problem: `${notUploaded} and fetches none. Send file_data` }
+      return { path: `${path}.${name}`, problem: `${notUploaded} or fetch them. Send file_data` }
   if (!isText(data)) return { path: `${path}.file_data`, problem: 'is required' }
   return { type: 'file', file: { file_data: dataUrlOf(data), ...(isGiven(filename) ? { filename } : {}) } }
 }

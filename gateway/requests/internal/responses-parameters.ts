@@ -41,7 +41,7 @@ const known: ReadonlySet<string> = new Set([
   'client_metadata',
 ])
 
-/** The parameters of the chat, without messages. What has no place there is added to `dropped`. */
+/** The parameters of the chat, without messages. Those without a place there are added to `dropped`. */
 export function parametersOf(
   body: JsonObject,
   tools: AskedTools,
