@@ -50,7 +50,7 @@ export const nativeProviders: readonly NativeProvider[] = [
 ]
 
 const answerSchema = answerSchemaOf('CreateChatCompletionResponse')
-const naming = { requestId: 'ours', model: 'a/model', createdS: 1_800_000_000, secrets: [] }
+const naming = { requestId: 'ours', origin: 'mark', model: 'a/model', createdS: 1_800_000_000, secrets: [] }
 const hi = { role: 'user', content: 'Hi' }
 const fetchImage: FetchImage = async () => ({ mediaType: 'image/png', base64: png })
 
@@ -124,7 +124,7 @@ export function readWholeAnswer({ readAnswer }: ChatReading, answer: Fields): Re
   const reading = normaliseAnswer(readAnswer(JSON.stringify(answer)), naming)
   if (reading.kind !== 'answer') throw new Error(reading.failure.result)
   const zero = openAiUsageOf({ input: 0, cachedInput: 0, cacheWrite: 0, output: 0, reasoning: 0 })
-  const shown = chatFormat.answerOf(reading.answer, zero)
+  const shown = chatFormat.answerOf(reading.answer, zero, '0')
   expect(answerSchema.safeParse(shown).error).toBeUndefined()
   return { choices: readWhole(JSON.parse(JSON.stringify(reading.answer.choices))), usage: reading.usage }
 }
