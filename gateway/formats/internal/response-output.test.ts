@@ -61,7 +61,12 @@ test('reasoning, words and calls are items, one after the other', () => {
     finish,
   ])
   expect(items).toEqual([
-    { id: 'rs_1_0', type: 'reasoning', summary: [{ type: 'summary_text', text: 'Hm.' }] },
+    {
+      id: 'rs_1_0',
+      type: 'reasoning',
+      summary: [{ type: 'summary_text', text: 'Hm.' }],
+      encrypted_content: 'encrypted 1',
+    },
     {
       id: 'msg_1_1',
       type: 'message',
@@ -158,8 +163,8 @@ test('hidden reasoning is an item without a summary', () => {
   expect(items[0]).toEqual({ id: 'rs_1_0', type: 'reasoning', summary: [], encrypted_content: 'encrypted 1' })
 })
 
-test('reasoning that comes only in details is shown', () => {
-  const { items } = write([
+test('reasoning that comes only in details is shown, and without a signature has the mark of its provider', () => {
+  const { items, signed } = write([
     details({ type: 'reasoning.summary', index: 0, summary: 'Hm.' }),
     text('Hi'),
     finish,
@@ -168,7 +173,9 @@ test('reasoning that comes only in details is shown', () => {
     id: 'rs_1_0',
     type: 'reasoning',
     summary: [{ type: 'summary_text', text: 'Hm.' }],
+    encrypted_content: 'encrypted 1',
   })
+  expect(signed).toEqual([{ origin: 'mark', details: [], calls: {}, content: null }])
 })
 
 test('the signature of a call is in an item before it, that of a text after it', () => {

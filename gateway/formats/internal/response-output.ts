@@ -24,6 +24,10 @@ export type OutputOptions = {
 type WaitingCall = { readonly kind: 'waiting'; readonly call: CallStart; readonly text: GrowingText }
 type Waiting = WaitingCall | Exclude<ContentStep, { readonly kind: 'call' }>
 
+function unsigned(origin: string): SignedReasoning {
+  return { origin, details: [], calls: {}, content: null }
+}
+
 /**
  * The items of a response, made of its steps. One item ends before the next begins: calls that a provider writes in turns
  * wait for each other.
@@ -230,15 +234,14 @@ export class ResponseOutput {
   }
 
   #writeSignatures(): void {
-    const encrypted = this.#encrypted()
+    const encrypted = this.#encrypt(this.#signatures.take(this.#options.origin))
     if (encrypted === undefined) return
     const reasoning = new OpenReasoning(this.#place('rs'))
     reasoning.addEncrypted(encrypted)
     this.#keep(this.#items.length, reasoning.item())
   }
 
-  #encrypted(): string | undefined {
-    const signed = this.#signatures.take(this.#options.origin)
+  #encrypt(signed: SignedReasoning | undefined): string | undefined {
     return signed && this.#options.encrypt(signed)
   }
 
@@ -250,7 +253,9 @@ export class ResponseOutput {
     if (open instanceof OpenReasoning) {
       const text = this.#signatures.unshownText()
       if (text !== '' && !open.hasText()) open.addText(text)
-      open.addEncrypted(this.#encrypted())
+      // Some clients return only items that have encrypted content: of text that nothing signs it is only the mark.
+      const { origin } = this.#options
+      open.addEncrypted(this.#encrypt(this.#signatures.take(origin) ?? unsigned(origin)))
     }
     open.close()
     this.#keep(this.#items.length, open.item(status))
