@@ -101,7 +101,7 @@ function followStream(
   }
 
   function follow(step: StreamStep): void {
-    if (isOver || step.kind === 'nothing') return
+    if (isOver || step.kind === 'nothing' || step.kind === 'ping') return
     if (step.kind === 'failed') fail(step.failure)
     else pass(step)
   }

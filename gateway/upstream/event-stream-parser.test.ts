@@ -6,9 +6,16 @@ import {
   eventLinesMax,
 } from './event-stream-parser.ts'
 
+function parserOf(onData: (data: string) => unknown, onBareJson: (text: string) => unknown = () => {}) {
+  return createEventStreamParser({
+    onData: (data) => (onData(data) === 'silence' ? 'silence' : 'something'),
+    onBareJson: (text) => void onBareJson(text),
+  })
+}
+
 function eventsOf(pieces: readonly Buffer[]): string[] {
   const events: string[] = []
-  const parser = createEventStreamParser((data) => events.push(data))
+  const parser = parserOf((data) => events.push(data))
   for (const piece of pieces) parser.push(piece)
   parser.end()
   return events
@@ -66,14 +73,14 @@ test.each<[string, string, string]>([
   ['an event without data', 'event: ping\ndata:\n\n', 'silence'],
 ])('of clocks, %s (%j) is heard as %s', (_what, text, heard) => {
   for (const before of ['', ': hi\n\n', 'data: a\n\n']) {
-    const parser = createEventStreamParser(() => {})
+    const parser = parserOf(() => {})
     parser.push(Buffer.from(before))
     expect(parser.push(Buffer.from(text))).toBe(heard)
   }
 })
 
 test('a comment that comes in single bytes is silence, also within an event that has begun', () => {
-  const parser = createEventStreamParser(() => {})
+  const parser = parserOf(() => {})
   expect(parser.push(Buffer.from('data: a\n'))).toBe('something')
   for (const byte of Buffer.from(': data: b\n: c\n')) expect(parser.push(Buffer.of(byte))).toBe('silence')
 })
@@ -82,7 +89,7 @@ test('an event as large as a picture of 4K passes, in the reads that it comes in
   const read = Buffer.alloc(64 * 1024, 'a')
   const reads = 384
   const lengths: number[] = []
-  const parser = createEventStreamParser((data) => lengths.push(data.length))
+  const parser = parserOf((data) => lengths.push(data.length))
   parser.push(Buffer.from('data: '))
   for (let sent = 0; sent < reads; sent += 1) parser.push(read)
   parser.push(Buffer.from('\n\n'))
@@ -91,13 +98,13 @@ test('an event as large as a picture of 4K passes, in the reads that it comes in
 
 test('an event beyond the bound is refused, in one line or in many, before it is kept', () => {
   const mebibyte = Buffer.alloc(1024 * 1024, 'a')
-  const oneLine = createEventStreamParser(() => {})
+  const oneLine = parserOf(() => {})
   oneLine.push(Buffer.from('data: '))
   expect(() => {
     for (let sent = 0; sent <= eventLengthMax; sent += mebibyte.length) oneLine.push(mebibyte)
   }).toThrow(EventTooLong)
 
-  const manyLines = createEventStreamParser(() => {})
+  const manyLines = parserOf(() => {})
   expect(() => {
     for (let sent = 0; sent <= eventLengthMax; sent += mebibyte.length)
       manyLines.push(Buffer.concat([Buffer.from('data: '), mebibyte, Buffer.from('\n')]))
@@ -112,7 +119,7 @@ test.each([
   'too many %s are refused, however little they say; those before another event do not count',
   (_what, line) => {
     let events = 0
-    const parser = createEventStreamParser(() => {
+    const parser = parserOf(() => {
       events += 1
     })
     const almostAll = Buffer.from(line.repeat(eventLinesMax - 2))
@@ -127,7 +134,7 @@ test.each([
 )
 
 test('an event that the caller took itself ends the count of lines, too', () => {
-  const parser = createEventStreamParser(() => undefined)
+  const parser = parserOf(() => undefined)
   for (let taken = 0; taken < eventLinesMax; taken += 1) {
     parser.push(Buffer.from(': wait\n\n'))
     parser.passOver()
@@ -140,7 +147,7 @@ test('many short lines take time in their number, also with one carriage return 
   const msOf = (text: string) => {
     const bytes = Buffer.from(text)
     const before = process.threadCpuUsage()
-    createEventStreamParser(() => undefined).push(bytes)
+    parserOf(() => undefined).push(bytes)
     return process.threadCpuUsage(before).user / 1000
   }
   msOf(lines) // warm
@@ -149,7 +156,7 @@ test('many short lines take time in their number, also with one carriage return 
 
 test('what arrives before the end of an event is handed over at once', () => {
   const events: string[] = []
-  const parser = createEventStreamParser((data) => events.push(data))
+  const parser = parserOf((data) => events.push(data))
   parser.push(Buffer.from('data: a\n\nda'))
   expect(events).toEqual(['a'])
   parser.push(Buffer.from('ta: b\r\n\r'))
@@ -157,7 +164,7 @@ test('what arrives before the end of an event is handed over at once', () => {
 })
 
 test('only where everything so far was whole events does the next byte begin one', () => {
-  const parser = createEventStreamParser(() => {})
+  const parser = parserOf(() => {})
   const after = (bytes: string | Buffer) => {
     parser.push(Buffer.from(bytes))
     return parser.isBetweenEvents()
@@ -171,4 +178,49 @@ test('only where everything so far was whole events does the next byte begin one
   expect(after('\r')).toBe(false) // a line feed may belong to it
   expect(after('data: b\n\n')).toBe(true)
   expect(after(Buffer.of(0xd1))).toBe(false)
+})
+
+describe('JSON without the frame of an event', () => {
+  const error = '{\n  "error": {\n    "code": 429\n  }\n}\n'
+
+  test.each([
+    ['behind an event', `data: a\n\n${error}`],
+    ['as all there is', error],
+    ['before an event', `${error}\ndata: a\n\n`],
+    ['in one line', `data: a\n\n${JSON.stringify(JSON.parse(error))}`],
+    ['in a list', `data: a\n\n[${error}]`],
+  ])('is found %s, however the bytes are cut', (_name, body) => {
+    for (const size of [1, 2, 7, body.length]) {
+      const found: unknown[] = []
+      const parser = parserOf(
+        () => {},
+        (text) => found.push([JSON.parse(text)].flat()[0]),
+      )
+      const bytes = Buffer.from(body)
+      for (let at = 0; at < bytes.length; at += size) parser.push(bytes.subarray(at, at + size))
+      parser.end()
+      expect(found, `${size} at a time`).toEqual([JSON.parse(error)])
+    }
+  })
+
+  test('is kept up to a bound', () => {
+    const found: string[] = []
+    const parser = parserOf(
+      () => {},
+      (text) => found.push(text),
+    )
+    parser.push(Buffer.from('{\n'))
+    for (let n = 0; n < 10_000; n += 1) parser.push(Buffer.from(`"${n}": "a line of some length",\n`))
+    parser.end()
+    expect(found[0]?.length).toBeLessThan(66_000)
+  })
+})
+
+test('a read of events without content is silence, unless others are in it', () => {
+  const parser = parserOf((data) => (data === 'ping' ? 'silence' : undefined))
+  const push = (text: string) => parser.push(Buffer.from(text))
+  expect(push('event: ping\ndata: ping\n\n')).toBe('silence')
+  expect(push('data: ping\n\n')).toBe('silence')
+  expect(push('data: ping\n\ndata: a\n\ndata: ping\n\n')).toBe('something')
+  expect(push('data: ping\n\ndata: b\n')).toBe('something')
 })

@@ -34,19 +34,30 @@ export type EventStreamParser = {
   end(): void
 }
 
+/** Longest JSON that is kept of lines that belong to no event, in UTF-16 units: an error is some 1 KB. */
+const bareLengthMax = 64 * 1024
+
+/** What the parser has found. */
+export type EventStreamHandler = {
+  /** The data of one event, as soon as its blank line arrived. `silence`: it has no content. */
+  readonly onData: (data: string) => Heard
+  /** A JSON text without the frame of an event: the errors of some providers. */
+  readonly onBareJson: (text: string) => void
+}
+
 /**
- * Calls `onData` with the data of each server-sent event, as soon as its blank line arrived.
+ * Finds the server-sent events in a provider's bytes.
  *
  * Comments, event names, ids and events without data are left out. Time and memory are linear in the
  * bytes, however they are cut: only new text is searched, and a line is put together once.
  */
-export function createEventStreamParser(onData: (data: string) => void): EventStreamParser {
-  return new Parser(onData)
+export function createEventStreamParser(handler: EventStreamHandler): EventStreamParser {
+  return new Parser(handler)
 }
 
 /** A class, because each closure would be one more object to fetch from memory for each chunk of a slow stream. */
 class Parser implements EventStreamParser {
-  readonly #onData: (data: string) => void
+  readonly #handler: EventStreamHandler
   /** Set only after bytes that ended, or may have ended, within a character. */
   #decoder: StringDecoder | undefined
   #isAtStart = true
@@ -56,7 +67,9 @@ class Parser implements EventStreamParser {
   #restOfLine: GatheredPieces<string> | undefined
   /** The line under way may be a data line. */
   #mayBeData = false
+  /** Of the events so far in this read, and whether data of a further one is behind them. */
   #heard: Heard = 'silence'
+  #hasNewData = false
   /** The first line of data of the event under way, which is mostly the only one, and the others. */
   #data: string | undefined
   #restOfData: GatheredPieces<string> | undefined
@@ -64,9 +77,11 @@ class Parser implements EventStreamParser {
   #lineLength = 0
   #dataLength = 0
   #lines = 0
+  /** The lines so far of a JSON text that is no event; mostly there is none. */
+  #bareJson: string | undefined
 
-  constructor(onData: (data: string) => void) {
-    this.#onData = onData
+  constructor(handler: EventStreamHandler) {
+    this.#handler = handler
   }
 
   push(bytes: Buffer): Heard {
@@ -74,12 +89,12 @@ class Parser implements EventStreamParser {
     const text = this.#decode(bytes)
     if (isBetweenEvents && isOneEvent(text)) {
       this.#lines = 0
-      this.#onData(text.slice(6, -2))
-      return 'something'
+      return this.#handler.onData(text.slice(6, -2))
     }
     this.#heard = 'silence'
+    this.#hasNewData = false
     this.#take(text)
-    return this.#heard
+    return this.#hasNewData ? 'something' : this.#heard
   }
 
   isBetweenEvents(): boolean {
@@ -167,10 +182,22 @@ class Parser implements EventStreamParser {
     if (whole === '') this.#dispatch()
     else if (whole === 'data') this.#addData('')
     else if (whole.startsWith('data:')) this.#addData(whole.slice(whole[5] === ' ' ? 6 : 5))
+    else if (this.#bareJson !== undefined || isOpening(whole)) this.#addBare(whole)
+  }
+
+  #addBare(line: string): void {
+    const known = this.#bareJson ?? ''
+    if (known.length + line.length <= bareLengthMax) this.#bareJson = `${known}${line}\n`
+  }
+
+  #endBare(): void {
+    const text = this.#bareJson
+    this.#bareJson = undefined
+    if (text !== undefined) this.#handler.onBareJson(text)
   }
 
   #addData(value: string): void {
-    if (value !== '') this.#heard = 'something'
+    if (value !== '') this.#hasNewData = true
     this.#dataLength += value.length + 1
     this.#refuseTooLong()
     if (this.#data === undefined) this.#data = value
@@ -185,9 +212,12 @@ class Parser implements EventStreamParser {
     this.#data = undefined
     this.#restOfData = undefined
     this.#dataLength = 0
-    if (!complete) return
-    this.#lines = 0
-    this.#onData(complete)
+    this.#hasNewData = false
+    if (complete) {
+      this.#lines = 0
+      if (this.#handler.onData(complete) === 'something') this.#heard = 'something'
+    }
+    if (this.#bareJson !== undefined) this.#endBare()
   }
 }
 
@@ -206,6 +236,11 @@ function isOneEvent(text: string): boolean {
     text.startsWith('data: ') &&
     !text.includes('\r')
   )
+}
+
+/** Whether a line may begin a JSON object or list. No field of an event has such a name. */
+function isOpening(line: string): boolean {
+  return line[0] === '{' || line[0] === '['
 }
 
 /** The smaller of two positions; -1 means none. */

@@ -119,6 +119,8 @@ export type EventReader = {
 /** The meaning of one event of a provider's stream. */
 export type ProviderEvent =
   | { readonly kind: 'nothing' }
+  /** Nothing but a sign that the connection lives: it does not keep a provider from being late. */
+  | { readonly kind: 'ping' }
   /** `usage` counts the response so far; `undefined`: the event has none. */
   | { readonly kind: 'chunk'; readonly chunk: JsonObject; readonly usage: unknown }
   /** The provider marked the response as whole. */

@@ -15,7 +15,14 @@ export function createStepReader(
   normaliser: StreamNormaliser,
   onStep: (step: StreamStep) => void,
 ): StepReader {
-  const parser = createEventStreamParser((data) => onStep(normaliser.accept(data)))
+  const parser = createEventStreamParser({
+    onData(data) {
+      const step = normaliser.accept(data)
+      onStep(step)
+      return step.kind === 'ping' ? 'silence' : 'something'
+    },
+    onBareJson: (text) => onStep(normaliser.acceptBareJson(text)),
+  })
   return {
     push(bytes) {
       const step = parser.isBetweenEvents() ? normaliser.acceptBytes(bytes) : undefined

@@ -6,10 +6,11 @@ import {
   failureOfBadAnswer,
   failureOfErrorBody,
   failureOfFault,
+  isErrorBody,
 } from '../../upstream/failure.ts'
 import type { EventReader } from '../../upstream/provider-adapter.ts'
 import { type SecretSearch, searchFor } from '../../upstream/secret-search.ts'
-import { fieldsOf, type JsonObject } from '../../wire/json-fields.ts'
+import { fieldsOf, findJson, type JsonObject } from '../../wire/json-fields.ts'
 import type { OpenAiUsage } from '../../wire/openai-usage.ts'
 import { extrasOf, findModeration } from './answer-fields.ts'
 import {
@@ -54,11 +55,13 @@ export type StreamOptions = {
  * The effect of one event of a provider for the client. `text` is ready to be written, whole frames.
  *
  * There is no text before the first content (or the end of an empty response). While every step so far was
- * `nothing`, the attempt can be discarded and made elsewhere. After `ended` and `failed` come only
+ * `nothing` or `ping`, the attempt can be discarded and made elsewhere. After `ended` and `failed` come only
  * `nothing`s.
  */
 export type StreamStep =
   | { readonly kind: 'nothing' }
+  /** Nothing, and no sign that an answer is under way. */
+  | { readonly kind: 'ping' }
   | { readonly kind: 'frames'; readonly text: string }
   | { readonly kind: 'ended'; readonly text: string }
   | { readonly kind: 'failed'; readonly failure: Failure }
@@ -71,6 +74,8 @@ export type StreamNormaliser = {
   accept(data: string): StreamStep
   /** Takes the bytes of one whole event, frame and all, that differs from an earlier one in its text; else `undefined`. */
   acceptBytes(event: Buffer): StreamStep | undefined
+  /** Takes JSON that came between events: Google sends errors so. */
+  acceptBareJson(text: string): StreamStep
   /** The body ended well. Without `[DONE]` the answer is whole only when every choice had its finish reason. */
   end(): StreamStep
   /** The answer went on beyond its limit, and what came last was not written: frames that end every choice for its length. */
@@ -121,6 +126,7 @@ type State = {
 }
 
 const nothing: StreamStep = { kind: 'nothing' }
+const ping: StreamStep = { kind: 'ping' }
 
 /**
  * Turns any provider's stream into the one that strict clients expect.
@@ -152,6 +158,7 @@ export function createStreamNormaliser(options: StreamOptions): StreamNormaliser
     accept: (data) =>
       state.isOver ? nothing : (acceptSameAgain(state, data) ?? conclude(state, acceptEvent(state, data))),
     acceptBytes: (event) => acceptSameBytes(state, event),
+    acceptBareJson: (text) => (state.isOver ? nothing : conclude(state, errorIn(text))),
     end: () => (state.isOver ? nothing : conclude(state, endOfBody(state))),
     endAtLimit: () => endAtLimit(state),
     heldFrames: () => heldFrames(state),
@@ -173,6 +180,8 @@ function acceptEvent(state: State, data: string): StreamStep {
   switch (event.kind) {
     case 'nothing':
       return nothing
+    case 'ping':
+      return ping
     case 'end':
       return endByProvider(state)
     case 'failed':
@@ -180,6 +189,11 @@ function acceptEvent(state: State, data: string): StreamStep {
     case 'chunk':
       return acceptChunk(state, data, event)
   }
+}
+
+function errorIn(text: string): StreamStep {
+  const body = findJson(text)
+  return isErrorBody(body) ? failed(failureOfErrorBody(body, 'error_event')) : nothing
 }
 
 type Chunk = Extract<ReturnType<EventReader['read']>, { readonly kind: 'chunk' }>

@@ -5,6 +5,7 @@ import { type AnthropicReading, finishOf, hiddenDetail, refusalOf, thoughtDetail
 import { usageOf, withReport } from './usage.ts'
 
 const nothing: ProviderEvent = { kind: 'nothing' }
+const ping: ProviderEvent = { kind: 'ping' }
 const end: ProviderEvent = { kind: 'end' }
 const malformed: ProviderEvent = { kind: 'failed', failure: failureOfBadAnswer('malformed_chunk') }
 
@@ -45,6 +46,8 @@ class MessageReader {
         return this.#finish(fieldsOf(event.delta) ?? {}, event.usage)
       case 'message_stop':
         return end
+      case 'ping':
+        return ping
       default:
         return isErrorBody(body)
           ? { kind: 'failed', failure: failureOfErrorBody(body, 'error_event') }
