@@ -2,16 +2,23 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Script, Step } from '../support/upstream.ts'
 
-/** One fault of a provider, in each mode: what it does, and what has to come of it. */
+/** The APIs of providers that have an adapter. */
+export const apis = ['OpenAI', 'Anthropic', 'Gemini'] as const
+export type Api = (typeof apis)[number]
+
+/** One fault of a provider, in each mode that has it: what it does, and what has to come of it. */
 export type Fault = {
   readonly name: string
+  /** Those whose providers have it; all, where there is no list. */
+  readonly apis?: readonly Api[]
   /** Where the provider is, if not at the scripted server. */
   readonly provider?: 'gone' | 'silent' | 'untrusted' | 'refused'
-  readonly plain: Cell
-  readonly stream: Cell
+  readonly plain?: Cell
+  readonly stream?: Cell
 }
 
-type Cell = { readonly script?: WrittenScript } & Outcome
+/** What a provider does in one mode, and the outcome. */
+export type Cell = { readonly script?: WrittenScript } & Outcome
 
 export type Outcome =
   /** The client has received nothing yet: a fallback answers instead, or the client gets this error. */
@@ -33,17 +40,42 @@ export type Outcome =
 
 export type WrittenScript = Omit<Script, 'steps'> & { readonly steps?: readonly WrittenStep[] }
 export type WrittenStep =
-  | Exclude<Step, { trickle: string } | { until: unknown }>
-  | { readonly json: unknown }
-  | { readonly say: string }
+  /** These bytes, whatever the API. */
+  Exclude<Step, { trickle: string } | { until: unknown }> | { readonly json: unknown } | SpokenStep
+
+/** What `fault-apis.ts` writes as a provider of each API does. */
+export type SpokenStep =
+  /** The first event of a stream, without content. */
   | { readonly role: true }
-  | { readonly finish: string }
-  | { readonly usage: true }
+  | { readonly say: string }
+  | End
   | { readonly done: true }
   /** One every 300 ms, for longer than any time-out of these tests. */
-  | { readonly comments: 'forever' }
-  | { readonly plain: string; readonly fields?: object }
+  | { readonly signsOfLife: 'forever' }
+  /** Events, parts and fields of types that are not invented yet. */
+  | { readonly unknown: true }
+  /** An error of `as`, else of the script's status: OpenAI's fields. `words`: as others put it. */
+  | {
+      readonly error: ErrorFields
+      readonly as?: number
+      readonly words?: Readonly<Partial<Record<Api, string>>>
+    }
+  /** A whole response; null: without content. */
+  | ({ readonly plain: string | null; readonly fields?: object } & Lacks)
+  /** Half of one: up to the end of this text. */
+  | { readonly half: string }
+  /** A whole response whose content has a wrong type. */
+  | { readonly malformed: true }
   | { readonly trickle: 'plain' | 'stream' }
+
+export type End = { readonly finish?: 'stop'; readonly usage?: true | 'impossible' }
+/** Parts of a whole response that are missing, or wrong. */
+export type Lacks = { readonly finish?: null; readonly usage?: null | 'impossible' }
+export type ErrorFields = {
+  readonly message: string
+  readonly type?: string
+  readonly code?: string | number | null
+}
 
 const folder = join(import.meta.dirname, 'cases', 'faults')
 /** Every case in `cases/faults`. */

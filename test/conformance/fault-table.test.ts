@@ -14,11 +14,14 @@ function withoutPadding(table: string): string {
 }
 
 function tableOf(rows: readonly Fault[]): string {
-  const lines = rows.flatMap(({ name, plain, stream }) => {
-    const [inPlain, inStream] = [said(plain), said(stream)]
-    return inPlain === inStream
-      ? [`| ${name} | both | ${inPlain} |`]
-      : [`| ${name} | plain | ${inPlain} |`, `| | stream | ${inStream} |`]
+  const lines = rows.flatMap(({ name, apis, plain, stream }) => {
+    const modes = Object.entries({ plain, stream }).flatMap(([mode, outcome]) =>
+      outcome === undefined ? [] : [{ mode, is: said(outcome) }],
+    )
+    const [first, second] = modes
+    const merged = first?.is === second?.is ? [{ mode: 'both', is: first?.is }] : modes
+    const title = apis === undefined ? name : `${name} (${apis.join(', ')})`
+    return merged.map(({ mode, is }, at) => `| ${at === 0 ? title : ''} | ${mode} | ${is} |`)
   })
   return [
     '| fault | | attempts | without fallback | with a fallback |',

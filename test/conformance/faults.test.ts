@@ -2,18 +2,32 @@ import { createServer } from 'node:net'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { findRub } from '#core/ledger/money'
 import type { RequestRecord } from '#core/ledger/request-record'
+import { anthropicApi } from '../support/anthropic.ts'
 import { makeCertificate } from '../support/certificate.ts'
 import type { Customer } from '../support/customer.ts'
+import { startGemini } from '../support/gemini.ts'
+import { gemini25Flash } from '../support/gemini-models.ts'
 import type { Process } from '../support/processes.ts'
 import { post, stackOfThisFile, untilListed } from '../support/stack.ts'
-import { goodStream, plain, type Script, type Step, startUpstream, streamed } from '../support/upstream.ts'
+import { startUpstream, type Upstream } from '../support/upstream.ts'
 import { answerSchemaOf } from './answer-schema.ts'
-import { type Fault, faults, type Outcome, type WrittenScript, type WrittenStep } from './fault-cases.ts'
+import { speeches } from './fault-apis.ts'
+import { type Api, apis, type Cell as Expected, type Fault, faults, type Outcome } from './fault-cases.ts'
+import { type Bytes, scriptOf } from './fault-scripts.ts'
 
 type Mode = 'plain' | 'stream'
-type Others = 'alone' | 'fallback'
-/** How the provider's bytes arrive. */
-type Bytes = 'whole' | 'single'
+/** Another model that may answer: none, or one of this API. */
+type Others = 'alone' | Api
+
+/** One fault of a provider of one API, in one mode and with one fallback. */
+type Cell = {
+  readonly fault: Fault
+  readonly expected: Expected
+  readonly api: Api
+  readonly mode: Mode
+  readonly others: Others
+  readonly arriving: Bytes
+}
 
 /** What came of one cell. */
 type Played = {
@@ -26,15 +40,31 @@ type Played = {
   readonly received: number
 }
 
-const modes = ['plain', 'stream'] as const
-const cells = faults.flatMap((fault) =>
-  modes.flatMap((mode) => {
-    const bytes: readonly Bytes[] = fault[mode].script?.steps === undefined ? ['whole'] : ['whole', 'single']
-    return bytes.flatMap((arriving) =>
-      (['alone', 'fallback'] as const).map((others) => ({ fault, mode, others, arriving })),
-    )
-  }),
+const cells = faults.flatMap((fault, at) =>
+  (fault.apis ?? apis).flatMap((api) =>
+    (['plain', 'stream'] as const).flatMap((mode) => cellsOf({ fault, api, mode }, at)),
+  ),
 )
+
+/** Without a fallback, with one of the same API and with one of another, which changes from fault to fault. */
+function cellsOf(cell: Pick<Cell, 'fault' | 'api' | 'mode'>, at: number): readonly Cell[] {
+  const expected = cell.fault[cell.mode]
+  if (expected === undefined) return []
+  const foreign = apis.filter((api) => api !== cell.api)
+  const whole = ['alone', cell.api, foreign[at % foreign.length] ?? cell.api] as const
+  return [
+    ...whole.map((others) => ({ ...cell, expected, others, arriving: 'whole' as const })),
+    ...inSingle(cell, expected).map((others) => ({ ...cell, expected, others, arriving: 'single' as const })),
+  ]
+}
+
+/** Single bytes prove nothing of an API where nothing is parsed before its own events, or the provider is silent. */
+function inSingle({ api, mode }: Pick<Cell, 'api' | 'mode'>, { script }: Expected): readonly Others[] {
+  if (script?.steps === undefined) return []
+  if (api === 'OpenAI') return ['alone', api]
+  const waits = script.steps.some((step) => 'stall' in step || 'signsOfLife' in step)
+  return mode === 'plain' || waits ? [] : ['alone']
+}
 
 /**
  * Nano-rubles per token. The fallback costs twice as much, so that a bill shows which route served the
@@ -44,46 +74,48 @@ const inputNano = 10_000n
 const outputNano = 30_000n
 /** The usage that the scripted provider reports for a successful response. */
 const usageTokens = { input: 10n, output: 5n }
+const fallbackPrice = { inputNano: inputNano * 2n, outputNano: outputNano * 2n, contextLength: 9_000 }
 /** Attempts of each faulty model; a stalled plain one leaves half of the deadline for its fallback, and none for itself. */
 const timeouts = { requestMs: 8_000, firstByteMs: 1_000, streamIdleMs: 1_000 }
-/** Requests at once. */
-const atOnce = 12
+/** Requests, and models that are created, at once. */
+const atOnce = 24
 
 const stack = await stackOfThisFile()
 const certificate = makeCertificate()
 const untrusted = await startUpstream({ certificate })
+const gone = await startUpstream()
+await gone.stop()
 const silent = createServer().listen(0, '127.0.0.1')
+/** The name of a cell's model at its provider. */
+const placeOf = (cell: Cell) => `${speeches[cell.api].model}-fault-${cells.indexOf(cell)}`
+const fallbackPlaceOf = (api: Api) => `${speeches[api].model}-fallback`
+const upstreams: Readonly<Record<Api, Upstream>> = {
+  OpenAI: stack.upstream,
+  Anthropic: await startUpstream({ api: anthropicApi }),
+  Gemini: await startGemini({
+    models: [...cells.map(placeOf), fallbackPlaceOf('Gemini')].map((id) => ({ ...gemini25Flash, id })),
+  }),
+}
 afterAll(async () => {
   silent.close()
-  await untrusted.stop()
+  await Promise.all([untrusted, upstreams.Anthropic, upstreams.Gemini].map((server) => server.stop()))
 })
 
 let gateway: Process
 let customer: Customer
-const played = new Map<(typeof cells)[number], Played>()
+const played = new Map<Cell, Played>()
 const records = new Map<string, { readonly cost: bigint; readonly record: RequestRecord }>()
 let costs: ReadonlyMap<string, bigint>
 
 beforeAll(async () => {
-  customer = await stack.createCustomer()
+  customer = await stack.createCustomer({ rpm: 100_000 })
   await stack.startWorker()
   gateway = await stack.startGateway({ UPSTREAM_CONNECT_TIMEOUT_MS: '1000' })
-  const providers = new Map<Fault, string>()
-  for (const fault of faults) providers.set(fault, await createProvider(fault.provider))
-  const ready = await Promise.all(
-    cells.map(async (cell) => ({ cell, ...(await createModels(providers.get(cell.fault) ?? '', cell)) })),
-  )
-  await untilListed(
-    gateway,
-    customer.key,
-    ready.flatMap(({ model, fallback }) => [model, fallback]),
-  )
-  const waiting = [...ready]
-  const work = async () => {
-    for (let next = waiting.pop(); next !== undefined; next = waiting.pop())
-      played.set(next.cell, await playHeard(next.cell.mode, next))
-  }
-  await Promise.all(Array.from({ length: atOnce }, work))
+  const fallbacks = await createFallbacks()
+  const ready = await createPlaces(fallbacks)
+  await untilListed(gateway, customer.key, [...Object.values(fallbacks), ...ready.map(({ model }) => model)])
+  // Those that wait for time-outs are first in the list.
+  await forEach(ready, async (place) => void played.set(place.cell, await playHeard(place)))
   await vi.waitFor(
     async () => {
       const books = await stack.readBooks(customer.organizationId)
@@ -93,96 +125,99 @@ beforeAll(async () => {
     },
     { timeout: 20_000 },
   )
-}, 120_000)
+}, 180_000)
+
+/** Does the work for all of them in their order, for several at once. */
+async function forEach<Item>(items: readonly Item[], work: (item: Item) => Promise<void>): Promise<void> {
+  const waiting = items.toReversed()
+  const worker = async () => {
+    for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) await work(next)
+  }
+  await Promise.all(Array.from({ length: atOnce }, worker))
+}
 
 /** On a busy machine Redis may answer too late: such a request called no provider and leaves no record. */
-async function playHeard(...request: Parameters<typeof play>): Promise<Played> {
+async function playHeard(place: Place): Promise<Played> {
   for (let tries = 1; ; tries++) {
-    const answer = await play(...request)
+    const answer = await play(place)
     if (tries === 5 || !answer.text.includes('"service_unavailable"')) return answer
   }
 }
 
-async function createProvider(place: Fault['provider']): Promise<string> {
-  switch (place) {
-    case 'gone': {
-      const gone = await startUpstream()
-      await gone.stop()
-      return stack.createProvider({ baseUrl: gone.url })
-    }
-    case 'silent': {
-      const address = silent.address()
-      const port = typeof address === 'object' ? address?.port : 0
-      return stack.createProvider({ baseUrl: `https://127.0.0.1:${port}/v1` })
-    }
-    case 'untrusted':
-      return stack.createProvider({ baseUrl: untrusted.url })
-    case 'refused':
-      return stack.createProvider({ network: { http: true, privateAddresses: false } })
-    case undefined:
-      return stack.createProvider()
+async function createFallbacks(): Promise<Readonly<Record<Api, string>>> {
+  const create = async (api: Api) => {
+    const provider = await createProvider(api, undefined)
+    const place = fallbackPlaceOf(api)
+    const speech = speeches[api]
+    upstreams[api].answer(place, ({ body, path }) =>
+      body.stream === true || path.includes(':stream')
+        ? speech.streamed('from the ', 'fallback')
+        : speech.plain('from the fallback', {}, {}),
+    )
+    const backends = [{ name: 'main', provider, model: place, priority: 0, weight: 1 }]
+    return stack.createModel({ ...fallbackPrice, backends })
+  }
+  return {
+    OpenAI: await create('OpenAI'),
+    Anthropic: await create('Anthropic'),
+    Gemini: await create('Gemini'),
   }
 }
 
-async function createModels(provider: string, { fault, mode, others, arriving }: (typeof cells)[number]) {
-  const price = { inputNano: inputNano * 2n, outputNano: outputNano * 2n, contextLength: 9_000 }
-  const fallback = await stack.createModel(price)
-  stack.upstream.answer(fallback, ({ body }) =>
-    body.stream === true ? streamed(['from the ', 'fallback']) : plain('from the fallback'),
-  )
-  const place = `${provider}-${mode}-${others}-${arriving}`
-  const { script } = fault[mode]
-  if (script !== undefined) stack.upstream.answer(place, scriptOf(script, arriving))
-  const model = await stack.createModel({
-    inputNano,
-    outputNano,
-    contextLength: 1_000,
-    attempts: 2,
-    timeouts,
-    fallbacks: others === 'fallback' ? [fallback] : [],
-    backends: [{ name: 'main', provider, model: place, priority: 0, weight: 1 }],
+type Place = {
+  readonly cell: Cell
+  readonly model: string
+  readonly fallback: string
+  readonly place: string
+}
+
+/** Each fault has its own provider in each API: its failures close none of another one's backends. */
+async function createPlaces(fallbacks: Readonly<Record<Api, string>>): Promise<readonly Place[]> {
+  const providers = new Map<string, string>()
+  const nameOf = ({ fault, api }: Cell) => `${api}: ${fault.name}`
+  for (const cell of cells)
+    if (!providers.has(nameOf(cell)))
+      providers.set(nameOf(cell), await createProvider(cell.api, cell.fault.provider))
+  const places: Place[] = []
+  await forEach(cells, async (cell) => {
+    const { api, others, arriving, expected } = cell
+    const place = placeOf(cell)
+    if (expected.script !== undefined) upstreams[api].answer(place, scriptOf(api, expected.script, arriving))
+    const model = await stack.createModel({
+      inputNano,
+      outputNano,
+      contextLength: 1_000,
+      attempts: 2,
+      timeouts,
+      fallbacks: others === 'alone' ? [] : [fallbacks[others]],
+      backends: [
+        { name: 'main', provider: providers.get(nameOf(cell)) ?? '', model: place, priority: 0, weight: 1 },
+      ],
+    })
+    places.push({ cell, model, fallback: others === 'alone' ? '' : fallbacks[others], place })
   })
-  return { model, fallback, place }
+  return places
 }
 
-function scriptOf({ steps, ...rest }: WrittenScript, arriving: Bytes): Script {
-  if (steps === undefined) return rest
-  const written = steps.flatMap(stepsOf)
-  return { ...rest, steps: arriving === 'whole' ? written : written.map(inSingleBytes) }
+function createProvider(api: Api, place: Fault['provider']): Promise<string> {
+  const { headers } = speeches[api]
+  const network = { http: true, privateAddresses: place !== 'refused' }
+  return stack.createProvider({ api, headers, network, baseUrl: addressOf(api, place) })
 }
 
-function stepsOf(step: WrittenStep): readonly Step[] {
-  if ('json' in step) return [{ send: JSON.stringify(step.json) }]
-  if ('say' in step) return [goodStream.say(step.say)]
-  if ('role' in step) return [goodStream.role]
-  if ('finish' in step) return [goodStream.finish(step.finish)]
-  if ('usage' in step) return [goodStream.usage()]
-  if ('done' in step) return [goodStream.done]
-  if ('comments' in step) return comments
-  if ('plain' in step) return plain(step.plain, step.fields).steps ?? []
-  if (!('trickle' in step)) return [step]
-  const whole = step.trickle === 'plain' ? plain('Hello') : streamed(['Hel', 'lo'])
-  return (whole.steps ?? []).map(inSingleBytes)
+function addressOf(api: Api, place: Fault['provider']): string {
+  if (place === 'gone') return gone.url
+  if (place === 'untrusted') return untrusted.url
+  if (place !== 'silent') return upstreams[api].url
+  const address = silent.address()
+  return `https://127.0.0.1:${typeof address === 'object' ? address?.port : 0}/v1`
 }
 
-const comments = Array.from({ length: 30 }, () => [{ send: ': PROCESSING\n\n' }, { waitMs: 300 }]).flat()
-
-function inSingleBytes(step: Step): Step {
-  if ('send' in step) return { trickle: String(step.send) }
-  if (!('event' in step)) return step
-  return { trickle: `data: ${typeof step.event === 'string' ? step.event : JSON.stringify(step.event)}\n\n` }
-}
-
-async function play(
-  mode: Mode,
-  { model, fallback, place }: { model: string; fallback: string; place: string },
-): Promise<Played> {
+async function play({ cell: { api, mode }, model, fallback, place }: Place): Promise<Played> {
   const messages = [{ role: 'user', content: 'Say hello' }]
   const usage = mode === 'stream' ? { stream: true, stream_options: { include_usage: true } } : {}
   const response = await post(gateway, customer.key, { model, messages, ...usage })
   const text = await response.text()
-  // Redis did not answer within 100 ms on a machine that is busy with other tests: nothing was tried.
-  if (text.includes('service_unavailable')) return play(mode, { model, fallback, place })
   return {
     model,
     fallback,
@@ -190,24 +225,24 @@ async function play(
     headers: response.headers,
     text,
     requestId: response.headers.get('x-gateway-request-id') ?? '',
-    received: stack.upstream.requestsFor(place).length,
+    received: upstreams[api].requestsFor(place).length,
   }
 }
 
 const titled = cells.map((cell) => {
   const slowly = cell.arriving === 'single' ? ', in single bytes' : ''
-  return { title: `${cell.fault.name} (${cell.mode}${slowly}, ${cell.others})`, cell }
+  const others = cell.others === 'alone' ? 'alone' : `fallback ${cell.others}`
+  return { title: `${cell.api}: ${cell.fault.name} (${cell.mode}${slowly}, ${others})`, cell }
 })
 
 test.each(titled)('$title', ({ cell }) => {
-  const { fault, mode, others } = cell
-  const outcome = fault[mode]
+  const { fault, mode, others, expected: outcome } = cell
   const answer = played.get(cell) ?? expect.fail('not played')
   const { record, cost } = records.get(answer.requestId) ?? expect.fail('no record')
   expect(answer.text).not.toMatch(/127\.0\.0\.1|sk-upstream|localhost/)
   if ('cut' in outcome) expectCut(answer, outcome)
   else if ('answer' in outcome) expectAnswer(mode, answer, answer.model, outcome.answer)
-  else if (others === 'fallback' && outcome.fallback !== 'same')
+  else if (others !== 'alone' && outcome.fallback !== 'same')
     expectAnswer(mode, answer, answer.fallback, 'from the fallback')
   else expectRefusal(answer, outcome)
 
@@ -298,7 +333,7 @@ function attemptsOf(outcome: Outcome, others: Others): readonly string[] {
   if ('answer' in outcome) return ['answered']
   if ('cut' in outcome) return [outcome.result]
   const failed = new Array<string>(triesOf(outcome, others)).fill(outcome.result)
-  return others === 'fallback' && outcome.fallback !== 'same' ? [...failed, 'answered'] : failed
+  return others !== 'alone' && outcome.fallback !== 'same' ? [...failed, 'answered'] : failed
 }
 
 function triesOf(outcome: Outcome, others: Others): number {
@@ -308,7 +343,7 @@ function triesOf(outcome: Outcome, others: Others): number {
 
 function outcomeOf(outcome: Outcome, others: Others): RequestRecord['outcome'] {
   if ('cut' in outcome) return 'upstream_cut'
-  if ('answer' in outcome || (others === 'fallback' && outcome.fallback !== 'same')) return 'completed'
+  if ('answer' in outcome || (others !== 'alone' && outcome.fallback !== 'same')) return 'completed'
   return outcome.refusal.startsWith('400') ? 'refused_upstream' : 'failed'
 }
 
@@ -324,7 +359,7 @@ type Charge = keyof typeof usageSources
 function chargeOf(outcome: Outcome, others: Others): Charge {
   if ('cut' in outcome) return 'estimate'
   if ('answer' in outcome) return outcome.charged
-  return others === 'fallback' && outcome.fallback !== 'same' ? 'fallback' : 'nothing'
+  return others !== 'alone' && outcome.fallback !== 'same' ? 'fallback' : 'nothing'
 }
 
 function costOf(charge: Charge, { tokens }: RequestRecord): bigint {
