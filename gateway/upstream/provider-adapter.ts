@@ -112,6 +112,8 @@ export type EventReader = {
   read(data: string): ProviderEvent
   /** The name of the text in an event that has only a text: events that differ only in it are not read. */
   readonly textKey: string
+  /** The name of the object with its counts, where each event has those so far: they are read once, at the end. */
+  readonly countsKey: string
   /** How the bytes of such an event begin. */
   readonly eventHead: string
 }

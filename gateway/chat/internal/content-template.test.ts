@@ -1,5 +1,12 @@
-import { expect, test } from 'vitest'
-import { eventTemplateOf, findTemplate, textIn, textInEvent } from './content-template.ts'
+import { describe, expect, test } from 'vitest'
+import {
+  eventTemplateOf,
+  findCountedTemplate,
+  findTemplate,
+  textIn,
+  textInCounted,
+  textInEvent,
+} from './content-template.ts'
 
 const chunk = (content: string, rest = '"finish_reason":null') =>
   `{"id":"x","choices":[{"index":0,"delta":{"content": "${content}"},${rest}}]}`
@@ -58,4 +65,43 @@ test('bytes that are no UTF-8 read as they do everywhere else', () => {
   const template = eventTemplateOf(findTemplate(chunk('Hi'), 'Hi') ?? expect.fail('no template'))
   const broken = Buffer.from(event(chunk('aXb')).toString('latin1').replace('X', '\xff'), 'latin1')
   expect(textInEvent(broken, template)).toBe('a\ufffdb')
+})
+
+describe('chunks with the counts so far', () => {
+  const counted = (text: string, counts: string) =>
+    `{"parts":[{"text":"${text}"}],"counts":{${counts}},"id":"1"}`
+  const learn = (counts: string) => findCountedTemplate(counted('Hi', counts), 'Hi', 'text', 'counts')
+  const counts = '"all":10,"of":[{"kind":"TEXT","all":7}],"sum":3'
+  const template = learn(counts) ?? expect.fail('no template')
+
+  test('give the same text, whatever the numbers', () => {
+    for (const text of ['there', ' ', '7', 'я\u2028😀', ',{}:'])
+      expect(textInCounted(counted(text, counts.replace('10', '12345').replace('3', '0')), template)).toBe(
+        text,
+      )
+  })
+
+  test.each([
+    ['another count', counted('there', `${counts},"more":1`)],
+    ['a count less', counted('there', '"all":10,"of":[{"kind":"TEXT","all":7}]')],
+    ['another word in the counts', counted('there', counts.replace('TEXT', 'IMAGE'))],
+    ['another number elsewhere', counted('there', counts).replace('"id":"1"', '"id":"2"')],
+    ['a text that JSON writes in another way', counted('a\\n', counts)],
+    ['no text', counted('', counts)],
+    ['more behind it', `${counted('there', counts)} `],
+    ['a digit behind it', `${counted('there', counts)}7`],
+    ['less than that', counted('there', counts).slice(0, -1)],
+  ])('have to be parsed with %s', (_what, data) => {
+    expect(textInCounted(data, template)).toBeUndefined()
+  })
+
+  test('have no template if it is ambiguous where the counts are', () => {
+    expect(learn('"counts":{"all":1}')).toBeUndefined()
+    expect(findCountedTemplate(counted('Hi', ''), 'Hi', 'text', 'usage')).toBeUndefined()
+    expect(findCountedTemplate('{"counts":{"all":1},"text":"Hi"}', 'Hi', 'text', 'counts')).toBeUndefined()
+  })
+
+  test('match without a number, too', () => {
+    expect(textInCounted(counted('there', '"a":"b"'), learn('"a":"b"') ?? expect.fail())).toBe('there')
+  })
 })

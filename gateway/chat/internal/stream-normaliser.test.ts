@@ -23,6 +23,26 @@ function chunk(delta: object, finishReason: string | null = null, index = 0): st
   return JSON.stringify({ choices: [{ index, delta, finish_reason: finishReason }] })
 }
 
+test('of counts in every chunk the last ones are the usage, wherever the stream ends', () => {
+  const counted = (content: string, count: number) =>
+    JSON.stringify({
+      choices: [{ index: 0, delta: { content }, finish_reason: null }],
+      usage: { prompt_tokens: 10, completion_tokens: count },
+    })
+  const normaliser = start()
+  const texts = ['a', 'b', 'c\n', 'd', 'e'].map((text, at) => {
+    const step = normaliser.accept(counted(text, at + 1))
+    expect(normaliser.usage(), text).toEqual({ prompt_tokens: 10, completion_tokens: at + 1 })
+    return 'text' in step ? step.text : ''
+  })
+  expect(texts.join('').match(/"content":"[^"]+"/g)).toHaveLength(5)
+  normaliser.accept(counted('f', 6))
+  normaliser.accept(counted('g', 7))
+  expect(normaliser.usage()).toEqual({ prompt_tokens: 10, completion_tokens: 7 })
+  normaliser.accept(chunk({ content: 'h' }))
+  expect(normaliser.usage(), 'of the last words nothing is known').toBeUndefined()
+})
+
 test('a content chunk is this, to the byte', () => {
   const normaliser = start('shown')
   const head =

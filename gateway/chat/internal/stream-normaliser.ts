@@ -24,10 +24,13 @@ import {
 } from './choice-stream.ts'
 import {
   type ContentTemplate,
+  type CountedTemplate,
   type EventTemplate,
   eventTemplateOf,
+  findCountedTemplate,
   findTemplate,
   textIn,
+  textInCounted,
   textInEvent,
 } from './content-template.ts'
 
@@ -116,14 +119,20 @@ type State = {
   template:
     | {
         readonly choice: ChoiceStream
-        readonly theirs: ContentTemplate
-        readonly theirEvent: EventTemplate
+        readonly theirs: Theirs
         readonly writeOurs: (text: string) => string
       }
     | undefined
+  /** The last event whose counts were not read, because it matched the template. */
+  uncounted: string | undefined
   finished: Finished
   isOver: boolean
 }
+
+/** `event`: of chunks without counts, as bytes. */
+type Theirs =
+  | { readonly chunk: ContentTemplate; readonly event: EventTemplate }
+  | { readonly counted: CountedTemplate }
 
 const nothing: StreamStep = { kind: 'nothing' }
 const ping: StreamStep = { kind: 'ping' }
@@ -150,6 +159,7 @@ export function createStreamNormaliser(options: StreamOptions): StreamNormaliser
     moderation: undefined,
     usage: undefined,
     template: undefined,
+    uncounted: undefined,
     finished: 'no',
     isOver: false,
   }
@@ -164,7 +174,10 @@ export function createStreamNormaliser(options: StreamOptions): StreamNormaliser
     heldFrames: () => heldFrames(state),
     finishFrames: (charged, costRub) => state.writer.end(charged, costRub, state.moderation),
     finished: () => state.finished,
-    usage: () => (state.usage?.atLength === lengthOf(delivered) ? state.usage.given : undefined),
+    usage() {
+      readCounts(state)
+      return state.usage?.atLength === lengthOf(delivered) ? state.usage.given : undefined
+    },
   }
 }
 
@@ -176,6 +189,7 @@ function conclude(state: State, step: StreamStep): StreamStep {
 }
 
 function acceptEvent(state: State, data: string): StreamStep {
+  readCounts(state)
   const event = state.options.reader.read(data)
   switch (event.kind) {
     case 'nothing':
@@ -189,6 +203,19 @@ function acceptEvent(state: State, data: string): StreamStep {
     case 'chunk':
       return acceptChunk(state, data, event)
   }
+}
+
+/** Reads the counts that were passed over; nothing was delivered since. */
+function readCounts(state: State): void {
+  const { uncounted } = state
+  if (uncounted === undefined) return
+  state.uncounted = undefined
+  const event = state.options.reader.read(uncounted)
+  if (event.kind === 'chunk') noteUsage(state, event.usage)
+}
+
+function noteUsage(state: State, usage: unknown): void {
+  state.usage = { given: usage, atLength: lengthOf(state.delivered) }
 }
 
 function errorIn(text: string): StreamStep {
@@ -212,8 +239,9 @@ function acceptChunk(state: State, data: string, { chunk, usage }: Chunk): Strea
     text += writeSteps(state, steps)
     onlyText = given.length === 1 ? textOf(steps) : undefined
   }
-  if (usage !== undefined) state.usage = { given: usage, atLength: lengthOf(state.delivered) }
-  else if (onlyText !== undefined) learnTemplate(state, data, given[0], onlyText)
+  if (usage !== undefined) noteUsage(state, usage)
+  if (onlyText !== undefined)
+    learnTemplate(state, { data, isCounted: usage !== undefined }, given[0], onlyText)
   return text === '' ? nothing : { kind: 'frames', text }
 }
 
@@ -238,26 +266,49 @@ function textOf({ steps: [first, second] }: ChoiceSteps): string | undefined {
 }
 
 /** Remembers what is around the text of a chunk from which nothing but that text was written. */
-function learnTemplate(state: State, data: string, item: unknown, written: string): void {
+function learnTemplate(
+  state: State,
+  chunk: { readonly data: string; readonly isCounted: boolean },
+  item: unknown,
+  written: string,
+): void {
   const index = Number(fieldsOf(item)?.index ?? 0)
-  const { textKey, eventHead } = state.options.reader
   const content = fieldsOf(fieldsOf(item)?.delta)?.content
   if (content !== written) return
-  const theirs = findTemplate(data, written, textKey)
+  const theirs = theirsOf(state.options.reader, chunk, written)
   const writeOurs = state.writer.textFrame(index)
   const choice = state.choices[index]
   if (choice !== undefined && theirs !== undefined && writeOurs !== undefined)
-    state.template = { choice, theirs, theirEvent: eventTemplateOf(theirs, eventHead), writeOurs }
+    state.template = { choice, theirs, writeOurs }
+}
+
+function theirsOf(
+  { textKey, countsKey, eventHead }: EventReader,
+  { data, isCounted }: { readonly data: string; readonly isCounted: boolean },
+  written: string,
+): Theirs | undefined {
+  if (isCounted) {
+    const counted = findCountedTemplate(data, written, textKey, countsKey)
+    return counted && { counted }
+  }
+  const chunk = findTemplate(data, written, textKey)
+  return chunk && { chunk, event: eventTemplateOf(chunk, eventHead) }
 }
 
 function acceptSameAgain(state: State, data: string): StreamStep | undefined {
   const { template } = state
-  return template && sayInTemplate(state, template, textIn(data, template.theirs))
+  if (template === undefined) return undefined
+  const { theirs } = template
+  if ('chunk' in theirs) return sayInTemplate(state, template, textIn(data, theirs.chunk))
+  const step = sayInTemplate(state, template, textInCounted(data, theirs.counted))
+  if (step !== undefined) state.uncounted = data
+  return step
 }
 
 function acceptSameBytes(state: State, event: Buffer): StreamStep | undefined {
   const { template } = state
-  return template && sayInTemplate(state, template, textInEvent(event, template.theirEvent))
+  if (template === undefined || !('event' in template.theirs)) return undefined
+  return sayInTemplate(state, template, textInEvent(event, template.theirs.event))
 }
 
 function sayInTemplate(

@@ -14,6 +14,7 @@ export function createEventReader(reading: AnthropicReading): EventReader {
   const reader = new MessageReader(reading)
   return {
     textKey: 'text',
+    countsKey: 'usage',
     eventHead: 'event: content_block_delta\ndata: ',
     read: (data) => reader.read(data),
   }

@@ -23,7 +23,12 @@ type Reading = {
 /** Each event is a response that goes on where the last one ended; none marks the end. */
 export function createEventReader(context: AnswerContext): EventReader {
   const reading: Reading = { context, callCounts: new Map(), counts: undefined, hasContent: false }
-  return { textKey: 'text', eventHead: 'data: ', read: (data) => readEvent(reading, data) }
+  return {
+    textKey: 'text',
+    countsKey: 'usageMetadata',
+    eventHead: 'data: ',
+    read: (data) => readEvent(reading, data),
+  }
 }
 
 function readEvent(reading: Reading, data: string): ProviderEvent {

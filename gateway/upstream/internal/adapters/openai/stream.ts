@@ -6,6 +6,7 @@ import { findUsage } from './usage.ts'
 /** Each event is a chunk; `[DONE]` is the end. */
 export const eventReader: EventReader = {
   textKey: 'content',
+  countsKey: 'usage',
   eventHead: 'data: ',
   read(data) {
     if (data.startsWith('[DONE]')) return end
