@@ -21,7 +21,7 @@ const endsAfterMs = 12_000
 /** First with clients, which also warms the gateway up; then each client leaves at its first byte. */
 export async function measureAbandoned(system: BenchSystem, streams: number): Promise<AbandonedMemory> {
   const [gateway] = system.contestants
-  const body = bodyOf('bench/slow', 'stream')
+  const body = bodyOf(`${gateway.models}slow`, 'stream')
   const rssMiBBefore = readRssMiB(gateway.pid)
   const rssMiBRead = await most(gateway, loadStreams(gateway, body, { count: streams, everyMs: 10 }))
   await system.settled()

@@ -56,8 +56,7 @@ const turnLength = 50
  * from second to second, it does to all of them. Answers the latencies of each.
  */
 export async function loadInTurns(
-  targets: readonly Target[],
-  body: string,
+  targets: readonly (Target & { readonly body: string })[],
   count: number,
 ): Promise<readonly Latencies[]> {
   const asked = targets.map((target) => ({
@@ -69,7 +68,7 @@ export async function loadInTurns(
     for (const { target, pool, latencies } of asked)
       for (let n = 0; n < turnLength; n++) {
         const sentAtMs = performance.now()
-        const status = await ask(pool, target, body)
+        const status = await ask(pool, target, target.body)
         if (status === 200) latencies.push(performance.now() - sentAtMs)
       }
   for (const { target, pool, latencies } of asked) {

@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { measureAbandoned } from './abandoned.ts'
+import { measureHistories } from './histories.ts'
 import { measureHotScripts } from './hot-scripts.ts'
 import {
   fullSizes,
@@ -18,12 +19,14 @@ import {
 } from './measure.ts'
 import { measurePrompts } from './prompts.ts'
 import { printReport, summarise } from './report.ts'
-import { type Contestant, startBenchSystem } from './system.ts'
+import { adapters, type Contestant, startBenchSystem } from './system.ts'
 
 /**
  * `npm run bench`: ours against two bare proxies, interleaved, everything on.
  *
- * `--prompts` measures a PDF of 20 MB and 100 images instead, `--abandoned N` the memory of N abandoned streams (200);
+ * `--adapter anthropic` (or `gemini`) compares the gateway before a provider with that API with another one before OpenAI's.
+ *
+ * `--histories` measures conversations of 900 KB instead, in each provider's API, and `--prompts` a PDF of 20 MB and 100 images instead, `--abandoned N` the memory of N abandoned streams (200);
  * with `--only`, in addition.
  *
  * `--repeats N` (5), `--soak` adds 200,000 requests for memory, `--json FILE` keeps every number.
@@ -41,24 +44,29 @@ const { values } = parseArgs({
     only: { type: 'string' },
     'node-options': { type: 'string', default: '' },
     before: { type: 'string' },
+    adapter: { type: 'string' },
+    histories: { type: 'boolean', default: false },
   },
 })
 const repeats = Number(values.repeats ?? 5)
 const sizes = values.quick ? quickSizes : fullSizes
-const isForOthers = values.prompts || values.abandoned !== undefined
+const isForOthers = values.prompts || values.histories || values.abandoned !== undefined
 const only: readonly Load[] = loads.filter((load) => values.only?.split(',').includes(load) ?? !isForOthers)
 const say = (line: string) => process.stderr.write(`${line}\n`)
 const print = (measured: object) => process.stdout.write(`${JSON.stringify(measured, null, 2)}\n`)
 
-if (values.prompts) {
-  print(await measurePrompts())
-  if (only.length === 0 && values.abandoned === undefined) process.exit()
-}
+if (values.histories) print(await measureHistories())
+if (values.prompts) print(await measurePrompts())
+if (only.length === 0 && values.abandoned === undefined) process.exit()
 
-const system = await startBenchSystem({ nodeOptions: values['node-options'], before: values.before })
+const adapter = adapters.find((name) => name === values.adapter)
+if (values.adapter !== undefined && adapter === undefined)
+  throw new Error(`--adapter must be one of ${adapters.join(', ')}`)
+const { before, 'node-options': nodeOptions } = values
+const system = await startBenchSystem({ nodeOptions, before, adapter })
 try {
   await waitUntilServing()
-  const contestants = system.contestants.slice(0, values.quick ? 2 : 3)
+  const contestants = system.contestants.slice(0, values.quick || adapter !== undefined ? 2 : 3)
   const rounds: Round[] = []
   await system.measureIdleRedis()
   // Load by load, each warmed up by itself: V8 throws code away that was not used for half a minute.
@@ -108,8 +116,11 @@ try {
 }
 
 async function waitUntilServing(): Promise<void> {
-  const [{ origin, headers }] = system.contestants
-  const body = JSON.stringify({ model: 'bench/plain', messages: [{ role: 'user', content: 'ready?' }] })
+  for (const contestant of system.contestants.slice(0, 2)) await waitUntilServed(contestant)
+}
+
+async function waitUntilServed({ origin, headers, models }: Contestant): Promise<void> {
+  const body = JSON.stringify({ model: `${models}plain`, messages: [{ role: 'user', content: 'ready?' }] })
   for (let tries = 0; ; tries++) {
     const answer = await fetch(`${origin}/v1/chat/completions`, { method: 'POST', headers, body })
     if (answer.status === 200) return

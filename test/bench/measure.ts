@@ -85,12 +85,12 @@ export async function measureRound(
   }
 }
 
-const plainBody = bodyOf('bench/plain', 'plain')
+const plainBodyOf = ({ models }: Contestant) => bodyOf(`${models}plain`, 'plain')
 
 async function measurePlain(system: BenchSystem, contestant: Contestant, count: number) {
   const redisBeforeMs = readCpuMs(system.redisPid)
   const { answer, cpuMs } = await withCpu(contestant, () =>
-    loadPlain(contestant, plainBody, { count, connections: 64 }),
+    loadPlain(contestant, plainBodyOf(contestant), { count, connections: 64 }),
   )
   const redisMs = readCpuMs(system.redisPid) - redisBeforeMs - system.redisIdleShare * answer.seconds * 1000
   return {
@@ -116,7 +116,8 @@ export function measureInTurns(load: 'alone' | 'awake') {
     { alone }: Sizes,
   ): Promise<readonly Round[]> => {
     await system.settled()
-    const measure = () => loadInTurns(contestants, plainBody, alone)
+    const targets = contestants.map((contestant) => ({ ...contestant, body: plainBodyOf(contestant) }))
+    const measure = () => loadInTurns(targets, alone)
     const all = await (load === 'awake' ? keepAwake(measure) : measure())
     return contestants.map(({ name, pid }, n) => ({
       name,
@@ -151,7 +152,7 @@ export async function measurePlainTogether(
   return await atTheSameTime(system, contestants, async (contestant) => {
     const count = contestant === contestants[0] ? plain : Number.POSITIVE_INFINITY
     const { answer, cpuMs } = await withCpu(contestant, () =>
-      loadPlain(contestant, plainBody, { count, connections: 32, isOver: () => isOver }),
+      loadPlain(contestant, plainBodyOf(contestant), { count, connections: 32, isOver: () => isOver }),
     )
     isOver = true
     return { plainTogether: { cpuMsPerRequest: cpuMs / (answer.latencies.length + answer.refused) } }
@@ -184,14 +185,13 @@ async function measureBurst(contestant: Contestant) {
 async function measureFast(contestant: Contestant) {
   const { cpuMs } = await withCpu(contestant, async () => {
     for (let opened = 0; opened < fastStreams; opened += 10)
-      await loadStreams(contestant, bodyOf('bench/fast', 'stream'), { count: 10, everyMs: 0 })
+      await loadStreams(contestant, bodyOf(`${contestant.models}fast`, 'stream'), { count: 10, everyMs: 0 })
   })
   return { cpuMsPer1000Chunks: cpuMs / ((fastStreams * fastTokens) / 1000) }
 }
 
-/** The bare proxies pass the model on as it is; the provider knows the slow one by this name. */
-function slowBodyOf({ name }: Contestant): string {
-  return bodyOf(name.startsWith('gateway') ? 'bench/slow' : 'bench-slow', 'stream')
+function slowBodyOf({ models }: Contestant): string {
+  return bodyOf(`${models}slow`, 'stream')
 }
 
 async function withCpu<Answer>(
@@ -213,7 +213,7 @@ export async function measureScripts(system: BenchSystem): Promise<number> {
   const count = 2000
   return await system.withoutWorker(async () => {
     const beforeUs = await system.readScriptUs()
-    await loadPlain(gateway, plainBody, { count, connections: 64 })
+    await loadPlain(gateway, plainBodyOf(gateway), { count, connections: 64 })
     return ((await system.readScriptUs()) - beforeUs) / count
   })
 }
@@ -227,10 +227,10 @@ export type Soak = {
 /** Memory after 20,000 requests and after 200,000. */
 export async function measureSoak(contestant: Contestant, say: (line: string) => void): Promise<Soak> {
   say('soak: 20,000 requests')
-  await loadPlain(contestant, plainBody, { count: 20_000, connections: 64 })
+  await loadPlain(contestant, plainBodyOf(contestant), { count: 20_000, connections: 64 })
   const rssMiBAfter20k = readRssMiB(contestant.pid)
   say('soak: 180,000 more')
-  await loadPlain(contestant, plainBody, { count: 180_000, connections: 64 })
+  await loadPlain(contestant, plainBodyOf(contestant), { count: 180_000, connections: 64 })
   const rssMiBAfter200k = readRssMiB(contestant.pid)
   return { rssMiBAfter20k, rssMiBAfter200k, growth: rssMiBAfter200k / rssMiBAfter20k }
 }

@@ -11,8 +11,12 @@ import { startProcess } from '../support/processes.ts'
 import { readCpuMs, readScriptUs } from './accounting.ts'
 import type { Target } from './load.ts'
 
-/** One proxy under measurement. */
-export type Contestant = Target & { readonly name: string; readonly pid: number }
+/** One proxy under measurement. `models`: how the names of its models begin. */
+export type Contestant = Target & { readonly name: string; readonly pid: number; readonly models: string }
+
+/** Providers' APIs other than OpenAI's. */
+export const adapters = ['anthropic', 'gemini'] as const
+export type Adapter = (typeof adapters)[number]
 
 export type BenchSystem = {
   /** Ours first. */
@@ -38,15 +42,25 @@ const secrets = {
   ROUTES_SIGNING_KEY: 'the key that signs routes in the benchmark',
 }
 
+const gatewaySettings = {
+  GATEWAY_PORT: '0',
+  GATEWAY_ADMIN_PORT: '0',
+  GATEWAY_HOST: '127.0.0.1',
+  UPSTREAM_ALLOWED_CIDRS: '127.0.0.0/8',
+}
+
 const idleMs = 3000
 
 /** Starts everything: provider, two bare proxies, and our gateway with Redis, Postgres and worker, nothing switched off. */
 export async function startBenchSystem({
   nodeOptions,
   before,
+  adapter,
 }: {
   /** Another checkout, whose gateway is then the second contestant. */
   readonly before: string | undefined
+  /** The API of the gateway's provider; OpenAI's is then the second contestant, through another gateway. */
+  readonly adapter: Adapter | undefined
   /** Of the gateway: for a profile of it, or a setting of V8 to be tried. */
   readonly nodeOptions: string
 }): Promise<BenchSystem> {
@@ -61,34 +75,30 @@ export async function startBenchSystem({
   const key = await fillCatalog(pool, upstream.baseUrl)
   const common = { ...secrets, REDIS_URL: redis.url, LOG_LEVEL: 'info' }
   const worker = await startWorker(common, postgres.url)
-  const settings = {
-    ...common,
-    GATEWAY_PORT: '0',
-    GATEWAY_ADMIN_PORT: '0',
-    GATEWAY_HOST: '127.0.0.1',
-    UPSTREAM_ALLOWED_CIDRS: '127.0.0.0/8',
-    NODE_OPTIONS: nodeOptions,
-  }
+  const settings = { ...common, ...gatewaySettings, NODE_OPTIONS: nodeOptions }
   const gateway = await startProcess('gateway/main.ts', settings)
-  const other = before === undefined ? undefined : await startProcess(`${before}/gateway/main.ts`, settings)
+  const other = await startOther(settings, before, adapter)
   const { fastify, http, askingRedis } = await startBareProxies(origin, redis.url)
   const commands = new Redis(redis.url)
   const redisPid = redis.pid() ?? 0
   let redisIdleShare = 0
   const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
-  const contestant = (name: string, { baseUrl, pid }: typeof gateway) => ({
+  const contestant = (name: string, { baseUrl, pid }: typeof gateway, models: string) => ({
     name,
     pid,
     headers,
     origin: originOf(baseUrl),
+    models,
   })
   return {
     contestants: [
-      contestant('gateway', gateway),
-      other === undefined ? contestant('bare fastify', fastify) : contestant('gateway before', other),
-      contestant('bare node:http', http),
+      contestant('gateway', gateway, `${adapter ?? 'bench'}/`),
+      other === undefined
+        ? contestant('bare fastify', fastify, 'bench-')
+        : contestant(other.name, other.process, 'bench/'),
+      contestant('bare node:http', http, 'bench-'),
     ],
-    askingRedis: contestant('fastify and Redis', askingRedis),
+    askingRedis: contestant('fastify and Redis', askingRedis, 'bench-'),
     redisPid,
     get redisIdleShare() {
       return redisIdleShare
@@ -112,13 +122,24 @@ export async function startBenchSystem({
     },
     async stop() {
       commands.disconnect()
-      await Promise.all([gateway.stop(), other?.stop()]) // in order, so that a profile is written
+      await Promise.all([gateway.stop(), other?.process.stop()]) // in order, so that a profile is written
       await Promise.all([fastify, http, askingRedis, worker, upstream].map((process) => process.kill()))
       await pool.end()
       await redis[Symbol.asyncDispose]()
       await postgres[Symbol.asyncDispose]()
     },
   }
+}
+
+async function startOther(
+  settings: Readonly<Record<string, string>>,
+  before: string | undefined,
+  adapter: Adapter | undefined,
+) {
+  if (before !== undefined)
+    return { name: 'gateway before', process: await startProcess(`${before}/gateway/main.ts`, settings) }
+  if (adapter === undefined) return undefined
+  return { name: 'gateway to OpenAI', process: await startProcess('gateway/main.ts', settings) }
 }
 
 function startWorker(env: Readonly<Record<string, string>>, databaseUrl: string) {
@@ -149,14 +170,23 @@ function originOf(baseUrl: string): string {
   return new URL(baseUrl).origin
 }
 
+/** For each API of a provider: how the names of its models begin here and there, and its address. */
+const providers = [
+  { name: 'bench', api: 'OpenAI', path: '/v1', backend: 'bench-' },
+  { name: 'anthropic', api: 'Anthropic', path: '/v1', backend: 'claude-opus-5-bench-' },
+  { name: 'gemini', api: 'Gemini', path: '/v1beta', backend: 'gemini-3-pro-bench-' },
+] as const
+
 async function fillCatalog(pool: ReturnType<typeof createPool>, upstreamUrl: string): Promise<string> {
-  await createProvider(pool, { name: 'bench', baseUrl: upstreamUrl })
-  for (const name of ['plain', 'slow', 'fast'])
-    await createModel(pool, `bench/${name}`, 'bench', {
-      maxOutputTokens: null,
-      backends: [{ name: 'main', provider: 'bench', model: `bench-${name}`, priority: 0, weight: 1 }],
-      timeouts: { requestMs: 60_000, firstByteMs: 10_000, streamIdleMs: 10_000 },
-    })
+  for (const { name, api, path, backend } of providers) {
+    await createProvider(pool, { name, api, baseUrl: `${originOf(upstreamUrl)}${path}` })
+    for (const load of ['plain', 'slow', 'fast'])
+      await createModel(pool, `${name}/${load}`, name, {
+        maxOutputTokens: null,
+        backends: [{ name: 'main', provider: name, model: `${backend}${load}`, priority: 0, weight: 1 }],
+        timeouts: { requestMs: 60_000, firstByteMs: 10_000, streamIdleMs: 10_000 },
+      })
+  }
   const limits = { rpm: 100_000_000, tpm: 2_000_000_000 }
   const { key } = await createCustomer(pool, { balanceNano: 10n ** 18n, ...limits })
   return key

@@ -3,28 +3,92 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 /** The provider of the benchmark: as little work as possible, so that the time measured is spent before it. */
 const text = 'x'.repeat(640)
 const usage = { prompt_tokens: 180, completion_tokens: 160, total_tokens: 340 }
-const plainAnswer = JSON.stringify({
-  id: 'chatcmpl-bench',
-  object: 'chat.completion',
-  created: 1,
-  model: 'bench',
-  choices: [
-    {
-      index: 0,
-      message: { role: 'assistant', content: text, refusal: null },
-      logprobs: null,
-      finish_reason: 'stop',
-    },
-  ],
-  usage,
-})
+const openAiHead = { id: 'chatcmpl-bench', created: 1, model: 'bench' }
 
-const chunk = (delta: object, finish: string | null) =>
-  `data: ${JSON.stringify({ id: 'chatcmpl-bench', object: 'chat.completion.chunk', created: 1, model: 'bench', choices: [{ index: 0, delta, finish_reason: finish }] })}\n\n`
-const first = chunk({ role: 'assistant', content: '' }, null)
-const token = chunk({ content: ' token' }, null)
-const tokenChunk = `${token.length.toString(16)}\r\n${token}\r\n`
-const last = `${chunk({}, 'stop')}data: ${JSON.stringify({ id: 'chatcmpl-bench', object: 'chat.completion.chunk', created: 1, model: 'bench', choices: [], usage })}\n\ndata: [DONE]\n\n`
+/** What a provider of one API answers; a stream has a first part, one event for each token, and a last part. */
+type Answers = {
+  readonly plain: string
+  readonly first: string
+  /** Of the n-th token. */
+  readonly token: (n: number) => string
+  readonly last: string
+}
+
+const openAi: Answers = openAiAnswers()
+function openAiAnswers(): Answers {
+  const head = { ...openAiHead, object: 'chat.completion.chunk' }
+  const chunk = (delta: object, finish: string | null) =>
+    event({ ...head, choices: [{ index: 0, delta, finish_reason: finish }] })
+  const message = { role: 'assistant', content: text, refusal: null }
+  const choices = [{ index: 0, message, logprobs: null, finish_reason: 'stop' }]
+  const token = chunk({ content: ' token' }, null)
+  return {
+    plain: JSON.stringify({ ...openAiHead, object: 'chat.completion', choices, usage }),
+    first: chunk({ role: 'assistant', content: '' }, null),
+    token: () => token,
+    last: `${chunk({}, 'stop')}${event({ ...head, choices: [], usage })}data: [DONE]\n\n`,
+  }
+}
+
+const anthropic: Answers = anthropicAnswers()
+function anthropicAnswers(): Answers {
+  const usage = {
+    input_tokens: 180,
+    cache_creation_input_tokens: 0,
+    cache_read_input_tokens: 0,
+    output_tokens: 160,
+    service_tier: 'standard',
+  }
+  const head = { id: 'msg_bench', type: 'message', role: 'assistant', model: 'bench', stop_sequence: null }
+  const named = (type: string, fields: object = {}) => `event: ${type}\n${event({ type, ...fields })}`
+  const message = { ...head, content: [], stop_reason: null, usage: { ...usage, output_tokens: 1 } }
+  const delta = { type: 'text_delta', text: ' token' }
+  const token = named('content_block_delta', { index: 0, delta })
+  const block = { type: 'text', text: '' }
+  return {
+    plain: JSON.stringify({ ...head, content: [{ type: 'text', text }], stop_reason: 'end_turn', usage }),
+    first: `${named('message_start', { message })}${named('content_block_start', { index: 0, content_block: block })}${named('ping')}`,
+    token: () => token,
+    last: `${named('content_block_stop', { index: 0 })}${named('message_delta', {
+      delta: { stop_reason: 'end_turn', stop_sequence: null },
+      usage,
+    })}${named('message_stop')}`,
+  }
+}
+
+const gemini: Answers = geminiAnswers()
+function geminiAnswers(): Answers {
+  const head = { modelVersion: 'bench', responseId: 'bench' }
+  const counts = (candidatesTokenCount: number) => ({
+    promptTokenCount: 180,
+    candidatesTokenCount,
+    totalTokenCount: 180 + candidatesTokenCount,
+    promptTokensDetails: [{ modality: 'TEXT', tokenCount: 180 }],
+  })
+  const answer = (said: string, count: number, finish: object) => ({
+    candidates: [{ content: { parts: [{ text: said }], role: 'model' }, ...finish, index: 0 }],
+    usageMetadata: counts(count),
+    ...head,
+  })
+  const chunk = (said: string, count: number, finish: object = {}) =>
+    `data: ${JSON.stringify(answer(said, count, finish))}\r\n\r\n`
+  const tokens = Array.from({ length: 2000 }, (_, n) => chunk(' token', n + 1))
+  return {
+    plain: JSON.stringify(answer(text, 160, { finishReason: 'STOP' })),
+    first: '',
+    token: (n) => tokens[n] ?? chunk(' token', n + 1),
+    last: chunk('', 160, { finishReason: 'STOP' }),
+  }
+}
+
+function event(data: object): string {
+  return `data: ${JSON.stringify(data)}\n\n`
+}
+
+function answersOf(url: string): Answers {
+  if (url.includes('/models/')) return gemini
+  return url.endsWith('/messages') ? anthropic : openAi
+}
 
 /** Tokens of the two kinds of stream: one every 20 ms, for 10 s as a long answer has it, and as fast as they are read. */
 export const slowTokens = 500
@@ -34,20 +98,24 @@ const slowTokenMs = 20
 async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
   let body = ''
   for await (const bytes of request) body += bytes
-  if (body.includes('"stream":true'))
-    return body.includes('bench-slow') ? streamSlowly(response) : streamFast(response)
+  const { url = '' } = request
+  const answers = answersOf(url)
+  if (body.includes('"stream":true') || url.includes(':stream'))
+    return `${url} ${body}`.includes('bench-slow')
+      ? streamSlowly(response, answers)
+      : streamFast(response, answers)
   response.writeHead(200, {
     'content-type': 'application/json',
-    'content-length': Buffer.byteLength(plainAnswer),
+    'content-length': Buffer.byteLength(answers.plain),
   })
-  response.end(plainAnswer)
+  response.end(answers.plain)
 }
 
-async function streamFast(response: ServerResponse): Promise<void> {
+async function streamFast(response: ServerResponse, { first, token, last }: Answers): Promise<void> {
   response.writeHead(200, { 'content-type': 'text/event-stream' })
-  response.write(first)
+  if (first !== '') response.write(first)
   for (let n = 0; n < fastTokens; n++)
-    if (!response.write(token)) await new Promise((resolve) => response.once('drain', resolve))
+    if (!response.write(token(n))) await new Promise((resolve) => response.once('drain', resolve))
   response.end(last)
 }
 
@@ -72,16 +140,17 @@ function startClock(): void {
   }, 1)
 }
 
-function streamSlowly(response: ServerResponse): void {
+function streamSlowly(response: ServerResponse, { first, token, last }: Answers): void {
   response.writeHead(200, { 'content-type': 'text/event-stream' })
-  response.write(first)
-  response.write(token)
+  if (first !== '') response.write(first)
+  response.write(token(0))
   openCount += 1
   if (openCount === 1) startClock()
   const mine = due[saidThroughMs % slowTokenMs]
   let left = slowTokens - 1
   const say = () => {
-    response.socket?.write(tokenChunk, 'latin1') // past `ServerResponse`, which would take twice as long
+    const event = token(slowTokens - left)
+    response.socket?.write(`${event.length.toString(16)}\r\n${event}\r\n`, 'latin1') // past `ServerResponse`, which would take twice as long
     left -= 1
     if (left > 0) return
     mine?.delete(say)

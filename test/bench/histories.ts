@@ -1,0 +1,162 @@
+import type { ProviderDocument } from '#core/catalog/catalog-document'
+import { parseChatRequest } from '#gateway/requests/chat-request'
+import { parseJsonBody } from '#gateway/requests/json-body'
+import { adaptChatRequest } from '#gateway/upstream/chat-request'
+import { createDialect } from '#gateway/upstream/dialect'
+import { isFailure } from '#gateway/upstream/provider-adapter'
+import { writeJson } from '#gateway/wire/json-writer'
+import { quantile } from './load.ts'
+
+/** How long a large conversation keeps the event loop, in ms. Medians of the rounds. */
+export type HistoryTimes = {
+  readonly api: ProviderDocument['api']
+  readonly content: string
+  readonly bodyKiB: number
+  readonly sentKiB: number
+  /** Of the translation only, which is done at once or in steps. */
+  readonly translationMs: number
+  /** The longest turn from the body's bytes to those that are sent. */
+  readonly longestTurnMs: number
+  readonly longestOfAllMs: number
+}
+
+const messageCount = 200
+const historyBytes = 900 * 1024
+const rounds = 40
+const warmUpRounds = 20
+
+const models = {
+  OpenAI: 'gpt-5.2',
+  Anthropic: 'claude-opus-5',
+  Gemini: 'gemini-3-pro-preview',
+} as const
+type Api = keyof typeof models
+
+/** Conversations of 900 KB in 200 messages for each API. */
+export async function measureHistories(): Promise<readonly HistoryTimes[]> {
+  const times: HistoryTimes[] = []
+  for (const [content, messages] of Object.entries(histories()))
+    for (const api of Object.keys(models) as Api[]) times.push(await timesOf(api, content, messages))
+  return times
+}
+
+async function timesOf(api: Api, content: string, messages: readonly object[]): Promise<HistoryTimes> {
+  const body = Buffer.from(JSON.stringify({ model: 'bench/model', messages, max_tokens: 200 }))
+  const all: Awaited<ReturnType<typeof measureOnce>>[] = []
+  for (let n = 0; n < warmUpRounds + rounds; n++) all.push(await measureOnce(api, body))
+  const measured = all.slice(warmUpRounds)
+  const longest = measured.map(({ longestTurnMs }) => longestTurnMs)
+  return {
+    api,
+    content,
+    bodyKiB: Math.round(body.length / 1024),
+    sentKiB: Math.round((measured[0]?.sentBytes ?? 0) / 1024),
+    translationMs: quantile(
+      measured.map(({ translationMs }) => translationMs),
+      0.5,
+    ),
+    longestTurnMs: quantile(longest, 0.5),
+    longestOfAllMs: quantile(longest, 1),
+  }
+}
+
+async function measureOnce(api: Api, bytes: Buffer) {
+  const turns = watchTurns()
+  const parsed = await parseJsonBody(bytes)
+  if ('refusal' in parsed) throw new Error(parsed.refusal.message)
+  const asked = parseChatRequest(parsed.body)
+  if ('refusal' in asked) throw new Error(asked.refusal.message)
+  const beganAtMs = performance.now()
+  const { call } = adaptChatRequest({
+    body: asked.request,
+    mode: 'stream',
+    dialect: dialects[api],
+    outputLimit: null,
+    unmarked: 'kept',
+    fetchImage: () => Promise.reject(new Error('no image is fetched')),
+  })
+  const made = await call
+  const translationMs = performance.now() - beganAtMs
+  if (isFailure(made)) throw new Error(`${made.message} ${made.param}`)
+  const written = await writeJson(made.json, bytes.length)
+  const longestTurnMs = turns.stop()
+  const sentBytes = [written].flat().reduce((sum, { length }) => sum + length, 0)
+  return { translationMs, longestTurnMs, sentBytes }
+}
+
+/** The longest time between two turns of the event loop, until it is stopped. */
+function watchTurns(): { readonly stop: () => number } {
+  let lastAtMs = performance.now()
+  let longestMs = 0
+  const look = () => {
+    const nowMs = performance.now()
+    longestMs = Math.max(longestMs, nowMs - lastAtMs)
+    lastAtMs = nowMs
+  }
+  const turn = () => {
+    look()
+    immediate = setImmediate(turn)
+  }
+  let immediate = setImmediate(turn)
+  return {
+    stop() {
+      clearImmediate(immediate)
+      look()
+      return longestMs
+    },
+  }
+}
+
+const dialects = Object.fromEntries(
+  Object.entries(models).map(([api, model]) => {
+    const provider = { api: api as Api, baseUrl: 'https://api.example/v1', name: 'bench' }
+    const parameters = { drop: [], rename: {}, defaults: {} }
+    return [
+      api,
+      createDialect(provider, model, {
+        model: 'bench/model',
+        type: 'chat',
+        parameters,
+        maxOutputTokens: null,
+      }),
+    ]
+  }),
+) as Record<Api, ReturnType<typeof createDialect>>
+
+/** Words with what JSON escapes, so that writing is not copying. */
+const sentence = 'The gateway said: "let it stream"\n'
+
+function histories(): Readonly<Record<string, readonly object[]>> {
+  const each = Math.floor(historyBytes / messageCount)
+  const text = sentence.repeat(Math.ceil(each / sentence.length)).slice(0, each)
+  const args = JSON.stringify({ path: 'a/file.ts', lines: Array.from({ length: 300 }, (_, n) => n), text })
+  const texts = Array.from({ length: messageCount }, (_, n) => ({
+    role: n % 2 === 0 ? 'user' : 'assistant',
+    content: text,
+  }))
+  const user = { role: 'user', content: 'Do it' }
+  const calls = Array.from({ length: messageCount / 2 }, (_, n) => [
+    {
+      role: 'assistant',
+      content: null,
+      tool_calls: [{ id: `call_${n}`, type: 'function', function: { name: 'write', arguments: args } }],
+    },
+    { role: 'tool', tool_call_id: `call_${n}`, content: args.slice(0, each) },
+  ]).flat()
+  const png = Buffer.alloc(each, 'iVBORw0KGgo').toString('base64')
+  const images = Array.from({ length: messageCount }, (_, n) =>
+    n % 2 === 0
+      ? {
+          role: 'user',
+          content: [
+            {
+              type: 'image_url',
+              image_url: { url: `data:image/png;base64,${pngHead}${png.slice(0, each)}` },
+            },
+          ],
+        }
+      : { role: 'assistant', content: text },
+  )
+  return { texts, calls: [user, ...calls], images: [...images, user] }
+}
+const pngHead = Buffer.from('89504e470d0a1a0a0000000d', 'hex').toString('base64')
