@@ -33,6 +33,7 @@ export function writeChatRequest(
     dialect: target.backend.dialect,
     outputLimit,
     unmarked: isFirst ? 'kept' : 'removed',
+    bodyBytes,
     fetchImage: imageSourceOf(deps, run, timeMs),
   })
   noteDropped(deps, run, target, dropped)

@@ -2,10 +2,10 @@ import { isUtf8 } from 'node:buffer'
 import type { Refusal } from '#core/errors/refusal'
 import { invalidJson, invalidValue } from '../wire/errors.ts'
 import { fieldsOf, type JsonObject } from '../wire/json-fields.ts'
+import { type JsonFound, JsonSteps } from '../wire/json-steps.ts'
 import { endOfString, isDigit, jsonDepthMax } from '../wire/json-text.ts'
 import { LongText } from '../wire/long-text.ts'
 import { atOnceBytesMax, nextTurn, stepMs } from '../wire/turns.ts'
-import { type JsonFound, JsonSteps } from './internal/json-steps.ts'
 
 /** Most strings (names included), arrays, objects and long numbers in a body: 18,000 messages of several parts each. */
 const partsMax = 200_000

@@ -19,9 +19,11 @@ function dialectOf(parameters: Partial<typeof untouched>, maxOutputTokens: numbe
 }
 
 /** The adapted request, which OpenAI's adapter can always write. */
-function writeChat(request: Omit<Parameters<typeof adaptChatRequest>[0], 'unmarked' | 'fetchImage'>) {
+function writeChat(
+  request: Omit<Parameters<typeof adaptChatRequest>[0], 'unmarked' | 'bodyBytes' | 'fetchImage'>,
+) {
   const fetchImage = () => expect.fail('it has no image')
-  const { call, ...written } = adaptChatRequest({ ...request, unmarked: 'kept', fetchImage })
+  const { call, ...written } = adaptChatRequest({ ...request, unmarked: 'kept', bodyBytes: 0, fetchImage })
   if (call instanceof Promise || isFailure(call)) throw new Error('it was not written at once')
   return { ...written, json: call.json }
 }

@@ -44,16 +44,18 @@ export function adaptChatRequest(request: {
   readonly outputLimit: number | null
   /** Signatures that clients return without a mark (`signature-origin.ts`). */
   readonly unmarked: SignatureOrigin['unmarked']
+  readonly bodyBytes: number
   readonly fetchImage: FetchImage
 }): ProviderRequest {
-  const { mode, dialect, outputLimit, unmarked, fetchImage } = request
+  const { mode, dialect, outputLimit, unmarked, bodyBytes, fetchImage } = request
   const messages = withoutForeignSignatures(request.body.messages, { own: dialect.origin, unmarked })
   const isSame = outputLimit === null && messages === request.body.messages
   const limit = outputLimit === null ? {} : outputLimitField(outputLimit)
   const body = isSame ? request.body : { ...request.body, ...limit, messages }
   const { fields, dropped } = adapt(body, dialect)
   const outputTokensMax = requireLimit(fields, dialect)
-  return { call: dialect.adapter.chat({ fields, mode, dialect, fetchImage }), dropped, outputTokensMax }
+  const call = dialect.adapter.chat({ fields, mode, dialect, bodyBytes, fetchImage })
+  return { call, dropped, outputTokensMax }
 }
 
 /**

@@ -84,6 +84,8 @@ export type AdaptedChat = {
   readonly fields: Map<string, unknown>
   readonly mode: 'plain' | 'stream'
   readonly dialect: Dialect
+  /** Of the request: one that came in a large body is translated in turns. */
+  readonly bodyBytes: number
   /** For a provider that takes the bytes of images and no addresses. */
   readonly fetchImage: FetchImage
 }

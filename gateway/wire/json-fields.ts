@@ -53,12 +53,17 @@ export function findJson(text: string): unknown {
 /** Numbers that a double may not hold: only these have 16 digits, or an exponent behind a digit. */
 const maybeLong = /\d{16}|\d[eE]/
 
+/** Whether a double may not hold one of the numbers in a JSON text. */
+export function mayBeLong(text: string): boolean {
+  return maybeLong.test(text)
+}
+
 /**
  * The same, but a number beyond 2^53 is a `JSON.rawJSON`: `JSON.stringify` writes it as it was. Takes longer only where
  * there may be one.
  */
 export function findExactJson(text: string): unknown {
-  if (!maybeLong.test(text)) return findJson(text)
+  if (!mayBeLong(text)) return findJson(text)
   try {
     return JSON.parse(text[0] === '\uFEFF' ? text.slice(1) : text, (_name, value, { source }) =>
       typeof value === 'number' && source !== undefined && !isExact(value) ? JSON.rawJSON(source) : value,

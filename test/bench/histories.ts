@@ -73,6 +73,7 @@ async function measureOnce(api: Api, bytes: Buffer) {
     dialect: dialects[api],
     outputLimit: null,
     unmarked: 'kept',
+    bodyBytes: bytes.length,
     fetchImage: () => Promise.reject(new Error('no image is fetched')),
   })
   const made = await call
@@ -135,14 +136,7 @@ function histories(): Readonly<Record<string, readonly object[]>> {
     content: text,
   }))
   const user = { role: 'user', content: 'Do it' }
-  const calls = Array.from({ length: messageCount / 2 }, (_, n) => [
-    {
-      role: 'assistant',
-      content: null,
-      tool_calls: [{ id: `call_${n}`, type: 'function', function: { name: 'write', arguments: args } }],
-    },
-    { role: 'tool', tool_call_id: `call_${n}`, content: args.slice(0, each) },
-  ]).flat()
+  const numbers = JSON.stringify({ vector: Array.from({ length: each / 20 }, (_, n) => (n + 1) / 7) })
   const png = Buffer.alloc(each, 'iVBORw0KGgo').toString('base64')
   const images = Array.from({ length: messageCount }, (_, n) =>
     n % 2 === 0
@@ -157,6 +151,24 @@ function histories(): Readonly<Record<string, readonly object[]>> {
         }
       : { role: 'assistant', content: text },
   )
-  return { texts, calls: [user, ...calls], images: [...images, user] }
+  return {
+    texts,
+    calls: [user, ...callsWith(args)],
+    'calls with numbers': [user, ...callsWith(numbers)],
+    images: [...images, user],
+  }
 }
+
+/** Half of the messages are calls with these arguments, which are their results, too. */
+function callsWith(args: string): readonly object[] {
+  return Array.from({ length: messageCount / 2 }, (_, n) => [
+    {
+      role: 'assistant',
+      content: null,
+      tool_calls: [{ id: `call_${n}`, type: 'function', function: { name: 'write', arguments: args } }],
+    },
+    { role: 'tool', tool_call_id: `call_${n}`, content: args },
+  ]).flat()
+}
+
 const pngHead = Buffer.from('89504e470d0a1a0a0000000d', 'hex').toString('base64')

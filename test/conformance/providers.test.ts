@@ -131,7 +131,7 @@ const fetchImage = () => expect.fail('it has no image')
 /** How the adapter reads the responses to a chat. */
 function readingOf(dialect: Dialect): ChatReading {
   const fields = new Map<string, unknown>([['messages', [{ role: 'user', content: 'Hi' }]]])
-  const call = dialect.adapter.chat({ fields, mode: 'plain', dialect, fetchImage })
+  const call = dialect.adapter.chat({ fields, mode: 'plain', dialect, bodyBytes: 0, fetchImage })
   if (call instanceof Promise || isFailure(call)) throw new Error('it was not written at once')
   return call
 }
@@ -200,7 +200,8 @@ function writeChat(request: Asked, dialect: Dialect) {
   const before = JSON.stringify(body)
   expect(parseChatRequest(body), 'a caller may send it').not.toHaveProperty('refusal')
   const mode = request.stream === true ? 'stream' : 'plain'
-  const written = adaptChatRequest({ body, mode, dialect, outputLimit: null, unmarked: 'kept', fetchImage })
+  const own = { unmarked: 'kept', bodyBytes: 0, fetchImage } as const
+  const written = adaptChatRequest({ body, mode, dialect, outputLimit: null, ...own })
   expect(findDropped(body, dialect), 'a strict request knows it before it is sent').toEqual(written.dropped)
   const { call } = written
   if (call instanceof Promise || isFailure(call)) throw new Error('it was not written at once')

@@ -403,6 +403,17 @@ describe('odd requests are answered, or rejected with the field, and never charg
       'messages[1].tool_calls[0].function.arguments',
     ],
     [
+      'arguments that are nested too deep',
+      {
+        messages: [
+          ...messages,
+          called(call('a', 'f', `{"a":${'['.repeat(50_000)}${']'.repeat(50_000)}}`)),
+          result('a'),
+        ],
+      },
+      'messages[1].tool_calls[0].function.arguments',
+    ],
+    [
       'an assistant message last',
       { messages: [...messages, { role: 'assistant', content: 'Hel \n' }] },
       null,

@@ -1,5 +1,7 @@
 import { fieldsOf, itemsOf } from '../../../../wire/json-fields.ts'
-import type { ProviderAdapter } from '../../../provider-adapter.ts'
+import { workThrough } from '../../../../wire/turns.ts'
+import type { Failure } from '../../../failure.ts'
+import type { AdaptedChat, ChatCall, ProviderAdapter } from '../../../provider-adapter.ts'
 import { behind } from '../../addresses.ts'
 import { embeddings } from '../openai/embeddings.ts'
 import { readAnswer } from './answer.ts'
@@ -19,16 +21,18 @@ export const anthropicAdapter: ProviderAdapter = {
   modelsUrlOf: (baseUrl) => behind(baseUrl, '/models'),
   isModelList: (body) => itemsOf(fieldsOf(body)?.data).length > 0,
   streamType: 'text/event-stream',
-  chat(request) {
-    const written = writeRequest(request)
-    if ('recovery' in written) return written
-    const { json, toolNames } = written
-    const reading = { nameOf: toolNames.original, origin: request.dialect.origin }
-    return {
-      json,
-      createEventReader: () => createEventReader(reading),
-      readAnswer: (text) => readAnswer(text, reading),
-    }
-  },
+  chat: (request) => workThrough(writeChat(request), request.bodyBytes),
   embeddings,
+}
+
+function* writeChat(request: AdaptedChat): Generator<undefined, ChatCall | Failure> {
+  const written = yield* writeRequest(request)
+  if ('recovery' in written) return written
+  const { json, toolNames } = written
+  const reading = { nameOf: toolNames.original, origin: request.dialect.origin }
+  return {
+    json,
+    createEventReader: () => createEventReader(reading),
+    readAnswer: (text) => readAnswer(text, reading),
+  }
 }

@@ -1,6 +1,7 @@
-import { fieldsOf, findExactJson, itemsOf, type JsonObject } from '../../../../wire/json-fields.ts'
+import { fieldsOf, itemsOf, type JsonObject } from '../../../../wire/json-fields.ts'
 import { type Failure, failureOfRequest } from '../../../failure.ts'
 import { isFailure } from '../../../provider-adapter.ts'
+import { readArguments } from '../../call-arguments.ts'
 import type { ToolNames } from '../../tool-names.ts'
 import { type Block, cacheMarkOf, writeContent } from './content.ts'
 
@@ -21,12 +22,12 @@ const silentUser: Turn = { role: 'user', content: [{ type: 'text', text: 'Contin
 
 /**
  * A conversation in the API's form: instructions in front are its `system`, later ones are part of the user's turn.
- * Neighbours of one role become one turn, in which the results of calls come first.
+ * Neighbours of one role become one turn, in which the results of calls come first. Each message is a step.
  */
-export function writeConversation(
+export function* writeConversation(
   messages: readonly unknown[],
   deps: ConversationDeps,
-): Conversation | Failure {
+): Generator<undefined, Conversation | Failure> {
   const system: Block[] = []
   const turns: Turn[] = []
   let open: OpenCalls = new Map()
@@ -36,11 +37,14 @@ export function writeConversation(
     const isAssistant = message.role === 'assistant'
     const unanswered = isAssistant ? findUnanswered(open) : undefined
     if (unanswered !== undefined) return unanswered
-    const blocks = isAssistant ? writeAssistant(message, path, deps) : writeUser(message, path, open, deps)
+    const blocks = isAssistant
+      ? yield* writeAssistant(message, path, deps)
+      : writeUser(message, path, open, deps)
     if (isFailure(blocks)) return blocks
     if (isAssistant) open = callsOf(message, path)
     if (turns.length === 0 && isInstruction(message)) system.push(...blocks)
     else if (blocks.length > 0) addTo(turns, isAssistant ? 'assistant' : 'user', blocks)
+    yield
   }
   const unanswered = findUnanswered(open)
   if (unanswered !== undefined && turns.at(-1)?.role === 'user') return unanswered
@@ -92,11 +96,11 @@ function writeUser(
   ]
 }
 
-function writeAssistant(
+function* writeAssistant(
   message: JsonObject,
   path: string,
   deps: ConversationDeps,
-): readonly Block[] | Failure {
+): Generator<undefined, readonly Block[] | Failure> {
   if (message.function_call !== undefined)
     return failureOfRequest(`${path}.function_call`, 'must be in tool_calls for this model')
   const said = writeContent(message.content ?? message.refusal ?? [], path)
@@ -105,11 +109,10 @@ function writeAssistant(
   for (const [at, given] of itemsOf(message.tool_calls).entries()) {
     const call = fieldsOf(given) ?? {}
     const { name, arguments: written } = fieldsOf(call.function) ?? {}
-    const input = written === '' || written === undefined ? {} : fieldsOf(findExactJson(String(written)))
     const place = `${path}.tool_calls[${at}]`
     if (typeof name !== 'string') return failureOfRequest(`${place}.type`, 'must be function for this model')
-    if (input === undefined)
-      return failureOfRequest(`${place}.function.arguments`, 'must be a JSON object for this model')
+    const input = yield* readArguments(written)
+    if (typeof input === 'string') return failureOfRequest(`${place}.function.arguments`, input)
     const id = deps.callIds.sent(String(call.id))
     blocks.push({ type: 'tool_use', id, name: deps.toolNames.sent(name), input, ...cacheMarkOf(call) })
   }

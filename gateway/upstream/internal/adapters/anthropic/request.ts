@@ -12,7 +12,11 @@ const allowed = { pattern: /[\w-]/, lengthMax: 128 }
 type Written = { readonly json: JsonObject; readonly toolNames: ToolNames }
 
 /** The body of a message; a failure names the field that the API cannot express. */
-export function writeRequest({ fields, mode, dialect }: AdaptedChat): Written | Failure {
+export function* writeRequest({
+  fields,
+  mode,
+  dialect,
+}: AdaptedChat): Generator<undefined, Written | Failure> {
   const take = (name: string) => {
     const value = fields.get(name)
     fields.delete(name)
@@ -21,7 +25,7 @@ export function writeRequest({ fields, mode, dialect }: AdaptedChat): Written | 
   const messages = itemsOf(take('messages'))
   const tools = itemsOf(take('tools'))
   const toolNames = createToolNames(namesIn(messages, tools), allowed)
-  const conversation = writeConversation(messages, {
+  const conversation = yield* writeConversation(messages, {
     toolNames,
     callIds: createToolNames(idsIn(messages), allowed),
   })

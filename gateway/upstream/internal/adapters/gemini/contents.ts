@@ -22,13 +22,13 @@ const lostSignature = 'skip_thought_signature_validator'
 
 /**
  * The conversation: leading system messages as instruction, those in its middle as a user's. Each content has all that came
- * from one side until the other side's turn.
+ * from one side until the other side's turn. Each message is a step.
  */
-export function writeConversation(
+export function* writeConversation(
   messages: unknown,
   { signsCalls }: { readonly signsCalls: boolean },
   writing: Writing,
-): Conversation {
+): Generator<undefined, Conversation> {
   const list = itemsOf(messages).map((message) => fieldsOf(message) ?? {})
   const firstOther = list.findIndex((message) => !isSystem(message))
   const leadingCount = firstOther === -1 ? list.length : firstOther
@@ -36,8 +36,10 @@ export function writeConversation(
     .slice(0, leadingCount)
     .flatMap((message, at) => writeTexts(message.content, `messages[${at}].content`, writing))
   const reading: Reading = { writing, turns: [], open: undefined }
-  for (const [at, message] of list.entries())
-    if (at >= leadingCount) addMessage(reading, message, `messages[${at}]`)
+  for (const [at, message] of list.entries()) {
+    if (at >= leadingCount) yield* addMessage(reading, message, `messages[${at}]`)
+    yield
+  }
   const isOpenEnd = reading.open?.calls.every(({ result }) => result === undefined) === true
   if (!isOpenEnd) closeCalls(reading)
   return inOrder(system, reading, signsCalls)
@@ -58,21 +60,21 @@ function inOrder(system: readonly Part[], { turns, writing }: Reading, signsCall
   return system.length === 0 ? { contents } : { systemInstruction: { parts: system }, contents }
 }
 
-function addMessage(reading: Reading, message: JsonObject, param: string): void {
+function* addMessage(reading: Reading, message: JsonObject, param: string): Generator<undefined, void> {
   const { writing } = reading
   const { role, content } = message
   if (role === 'tool') {
-    takeResult(reading.open, message, param, writing)
+    yield* takeResult(reading.open, message, param, writing)
     return
   }
   closeCalls(reading)
   if (role === 'user') add(reading, 'user', writeUserParts(content, `${param}.content`, writing))
   else if (isSystem(message)) add(reading, 'user', writeTexts(content, `${param}.content`, writing))
-  else if (role === 'assistant') addAnswer(reading, message, param)
+  else if (role === 'assistant') yield* addAnswer(reading, message, param)
   else reject(writing, `${param}.role`, 'must not be "function" for this model: use tool_calls and "tool"')
 }
 
-function addAnswer(reading: Reading, message: JsonObject, param: string): void {
+function* addAnswer(reading: Reading, message: JsonObject, param: string): Generator<undefined, void> {
   const { writing } = reading
   const { content, refusal, tool_calls, function_call } = message
   if (function_call !== undefined)
@@ -80,7 +82,7 @@ function addAnswer(reading: Reading, message: JsonObject, param: string): void {
   const said = writeTexts(content, `${param}.content`, writing)
   const texts = said.length === 0 && isText(refusal) ? writeTexts(refusal, param, writing) : said
   const signature = signatureIn(message)
-  const { parts, open } = writeCalls(tool_calls, `${param}.tool_calls`, writing)
+  const { parts, open } = yield* writeCalls(tool_calls, `${param}.tool_calls`, writing)
   add(reading, 'model', [...signed(texts, signature), ...parts])
   if (parts.length > 0) reading.open = open
 }

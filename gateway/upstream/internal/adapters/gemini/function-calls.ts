@@ -1,11 +1,9 @@
-import { fieldsOf, findExactJson, itemsOf, type JsonObject } from '../../../../wire/json-fields.ts'
-import { isTooDeep } from '../../../../wire/json-text.ts'
+import { fieldsOf, itemsOf, type JsonObject } from '../../../../wire/json-fields.ts'
+import { findObjectInSteps } from '../../../../wire/json-in-steps.ts'
 import { isText, joinTexts, stringLengthMax, type Text } from '../../../../wire/long-text.ts'
+import { readArguments } from '../../call-arguments.ts'
 import { type Part, writeTexts } from './content-parts.ts'
 import { reject, type Writing } from './writing.ts'
-
-/** Longest arguments of a call that are parsed, in UTF-16 units: longer ones would keep the event loop for 10 ms. */
-const argumentsLengthMax = 1024 * 1024
 
 /** The calls of one assistant message, and their results so far. */
 export type OpenCalls = {
@@ -14,11 +12,11 @@ export type OpenCalls = {
 }
 
 /** An assistant's calls as parts, and what their results must match. */
-export function writeCalls(
+export function* writeCalls(
   toolCalls: unknown,
   param: string,
   writing: Writing,
-): { readonly parts: readonly Part[]; readonly open: OpenCalls } {
+): Generator<undefined, { readonly parts: readonly Part[]; readonly open: OpenCalls }> {
   const parts: Part[] = []
   const calls: OpenCalls['calls'][number][] = []
   for (const [index, item] of itemsOf(toolCalls).entries()) {
@@ -27,21 +25,12 @@ export function writeCalls(
     const at = `${param}[${index}].function`
     if (typeof called?.name !== 'string') reject(writing, at, 'is required: this model has no other tools')
     const name = writing.names.sent(String(called?.name))
-    const functionCall = { name, args: parseArguments(called?.arguments, `${at}.arguments`, writing) }
-    parts.push({ functionCall, ...signatureIn(call) })
+    const args = yield* readArguments(called?.arguments)
+    if (typeof args === 'string') reject(writing, `${at}.arguments`, args)
+    parts.push({ functionCall: { name, args }, ...signatureIn(call) })
     calls.push({ id: call.id, name, result: undefined })
   }
   return { parts, open: { param, calls } }
-}
-
-function parseArguments(given: unknown, param: string, writing: Writing): JsonObject {
-  if (!isText(given) || given.length === 0) return {}
-  const isLong = given.length > argumentsLengthMax
-  const text = isLong ? '' : String(given)
-  const parsed = isTooDeep(text) ? undefined : fieldsOf(findExactJson(text))
-  if (isLong) reject(writing, param, `must have at most ${argumentsLengthMax} characters`)
-  else if (parsed === undefined) reject(writing, param, 'must be the text of a JSON object')
-  return parsed ?? {}
 }
 
 /** The signature of a call or of a message as it is sent back. Those of other providers were removed before. */
@@ -51,12 +40,12 @@ export function signatureIn({ extra_content }: JsonObject): JsonObject {
 }
 
 /** Adds the result in a tool's message to the call that it names. */
-export function takeResult(
+export function* takeResult(
   open: OpenCalls | undefined,
   message: JsonObject,
   param: string,
   writing: Writing,
-): void {
+): Generator<undefined, void> {
   const ofId = open?.calls.filter(({ id }) => id === message.tool_call_id) ?? []
   const call = ofId.find(({ result }) => result === undefined)
   if (ofId.length === 0)
@@ -64,16 +53,15 @@ export function takeResult(
   else if (call === undefined) reject(writing, `${param}.tool_call_id`, 'must name a call without a result')
   else {
     const texts = writeTexts(message.content, `${param}.content`, writing).map(({ text }) => text)
-    const response = responseOf(joinTexts(texts.filter(isText)))
+    const response = yield* responseOf(joinTexts(texts.filter(isText)))
     call.result = { functionResponse: { name: call.name, response } }
   }
 }
 
 /** A result must be an object: any other text becomes one. */
-function responseOf(text: Text): JsonObject {
+function* responseOf(text: Text): Generator<undefined, JsonObject> {
   const mayBeObject = typeof text === 'string' && text.length <= stringLengthMax && /^\s*\{/.test(text)
-  const object = mayBeObject && !isTooDeep(text) ? fieldsOf(findExactJson(text)) : undefined
-  return object ?? { result: text }
+  return (mayBeObject ? yield* findObjectInSteps(text) : undefined) ?? { result: text }
 }
 
 /** The results in the order of their calls; none while all are missing. */

@@ -1,4 +1,5 @@
 import type { JsonObject } from '../../../../wire/json-fields.ts'
+import { workThrough } from '../../../../wire/turns.ts'
 import type { Failure } from '../../../failure.ts'
 import { type AdaptedChat, type ChatCall, isFailure } from '../../../provider-adapter.ts'
 import type { GeminiModel } from '../../quirks.ts'
@@ -23,33 +24,38 @@ const anyModel: GeminiModel = {
  * A chat as `GenerateContentRequest`, and how its response is read. Images by URL are fetched: the API would take some
  * addresses itself, but of no provider of images can the gateway know that they are let in.
  */
-export function writeChat({
-  fields,
-  dialect,
-  fetchImage,
-}: AdaptedChat): ChatCall | Failure | Promise<ChatCall | Failure> {
-  const functions = functionNamesOf(fields.get('tools'))
+export function writeChat(request: AdaptedChat): ChatCall | Failure | Promise<ChatCall | Failure> {
+  const functions = functionNamesOf(request.fields.get('tools'))
   const writing = createWriting(functions)
-  const model = dialect.quirks.gemini ?? anyModel
-  const json = writeRequest(fields, functions, model, writing)
+  const writtenJson = workThrough(writeRequest(request, functions, writing), request.bodyBytes)
+  return writtenJson instanceof Promise
+    ? writtenJson.then((json) => callOf(json, writing, request))
+    : callOf(writtenJson, writing, request)
+}
+
+function callOf(
+  json: JsonObject,
+  writing: Writing,
+  { dialect, fetchImage }: AdaptedChat,
+): ChatCall | Failure | Promise<ChatCall | Failure> {
+  if (writing.failure !== undefined) return writing.failure
   const context = { names: writing.names, own: dialect.origin }
   const call: ChatCall = {
     json,
     createEventReader: () => createEventReader(context),
     readAnswer: (text) => readAnswer(text, context),
   }
-  if (writing.failure !== undefined) return writing.failure
   return writing.missingImages.length === 0 ? call : withImages(call, writing, fetchImage)
 }
 
-function writeRequest(
-  fields: AdaptedChat['fields'],
+function* writeRequest(
+  { fields, dialect }: AdaptedChat,
   functions: readonly string[],
-  model: GeminiModel,
   writing: Writing,
-): JsonObject {
+): Generator<undefined, JsonObject> {
+  const model = dialect.quirks.gemini ?? anyModel
   const native = nativeFieldsOf(fields)
-  const conversation = writeConversation(fields.get('messages'), model, writing)
+  const conversation = yield* writeConversation(fields.get('messages'), model, writing)
   const functionDeclarations = writeDeclarations(fields.get('tools'), writing)
   const isCalling = functionDeclarations.length > 0
   // Without functions the API rejects rules for them.

@@ -35,7 +35,15 @@ export async function writtenFor(
   const dialect = geminiDialect(settings)
   const body = { messages: [{ role: 'user', content: 'Hi' }], ...request }
   const before = JSON.stringify(body)
-  const adapted = { body, mode: 'plain', dialect, outputLimit: null, unmarked, fetchImage } as const
+  const adapted = {
+    body,
+    mode: 'plain',
+    dialect,
+    outputLimit: null,
+    unmarked,
+    bodyBytes: 0,
+    fetchImage,
+  } as const
   const { call, dropped } = adaptChatRequest(adapted)
   expect(findDropped(body, dialect)).toEqual(dropped)
   const written = await call

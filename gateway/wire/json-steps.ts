@@ -1,5 +1,5 @@
-import { isDigit } from '../../wire/json-text.ts'
-import { LongText, stringLengthMax, type Text } from '../../wire/long-text.ts'
+import { isDigit } from './json-text.ts'
+import { LongText, stringLengthMax, type Text } from './long-text.ts'
 
 /** The parsed value of a text, or its first problem. */
 export type JsonFound =
