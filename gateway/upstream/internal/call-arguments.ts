@@ -3,7 +3,7 @@ import { findObjectInSteps } from '../../wire/json-in-steps.ts'
 import { isText } from '../../wire/long-text.ts'
 
 /** Longest arguments of a call that are taken, in UTF-16 units: twice as many as a model writes in one response. */
-export const argumentsLengthMax = 1024 * 1024
+const argumentsLengthMax = 1024 * 1024
 
 /** The object that the arguments of a call in a conversation are, or what they must be. Without arguments it is empty. */
 export function* readArguments(given: unknown): Generator<undefined, JsonObject | string> {
