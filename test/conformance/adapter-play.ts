@@ -95,6 +95,7 @@ export async function writeCase(
     mode,
     dialect,
     outputLimit: outputLimit ?? null,
+    bodyBytes: 0,
     unmarked: 'kept',
     fetchImage,
   })
