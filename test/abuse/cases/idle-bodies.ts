@@ -6,7 +6,7 @@ const connections = 603
 /** All that were made up, and of the others those beyond 64 MiB. */
 const refusedMin = 500
 /** On a busy machine the last rejections arrive after the attack. */
-const graceMs = 3_000
+const graceMs = 15_000
 const kibibyte = 1024
 const sent = 'x'.repeat(850 * kibibyte)
 
