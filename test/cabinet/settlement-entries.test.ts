@@ -93,15 +93,20 @@ test.for(badEntries)(
 )
 
 test('a failure in one shard does not keep the charges of others waiting', async () => {
-  const customers = [await createDirectCustomer(), await createDirectCustomer()]
+  const customers = await Promise.all(Array.from({ length: 4 }, () => createDirectCustomer()))
   const shardOfCustomer = ({ organizationId }: DirectCustomer) => shardOf(organizationId)
-  const [first, second] = customers.toSorted((a, b) => shardOfCustomer(a) - shardOfCustomer(b))
+  const inOrder = customers.toSorted((a, b) => shardOfCustomer(a) - shardOfCustomer(b))
+  const [first, second] = [inOrder.at(0), inOrder.at(-1)]
   if (first === undefined || second === undefined) throw new Error('no customers')
+  expect(shardOfCustomer(first)).not.toBe(shardOfCustomer(second))
   await pool.query(`
     create function fail_as_a_broken_disk_does() returns trigger language plpgsql as
       $$ begin raise exception 'broken' using errcode = 'data_corrupted'; end $$;
     create trigger broken before insert on requests for each row
       when (new.organization_id = '${first.organizationId}') execute function fail_as_a_broken_disk_does()`)
+  onTestFinished(async () => {
+    await pool.query('drop function if exists fail_as_a_broken_disk_does() cascade')
+  })
   const stuck = await chargeOnce(first, 3)
   const charge = await chargeOnce(second, 4)
   const books = await settledBooks(stack, view, second.organizationId)
