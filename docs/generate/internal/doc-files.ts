@@ -1,5 +1,5 @@
 import { crdsPage } from './crds-page.ts'
-import { errorsPage } from './errors-page.ts'
+import { errorsPage, errorsPageInRussian } from './errors-page.ts'
 import { httpApiPage } from './http-api-page.ts'
 import { metricsPage } from './metrics-page.ts'
 import { settingsPage } from './settings-page.ts'
@@ -13,6 +13,7 @@ export function docFiles(): ReadonlyMap<string, string> {
     ['operate/crds.md', crdsPage()],
     ['operate/values.md', valuesPage()],
     ['use/errors.md', errorsPage()],
+    ['use/ru/errors.md', errorsPageInRussian()],
     ['use/http-api.md', httpApiPage()],
   ])
 }
