@@ -18,7 +18,7 @@ test('the README of a folder has at most 30 lines', () => {
   expect(long).toEqual([])
 })
 
-test('each path of docs/contribute/README.md is three links from the root README, and ends at a file of code', () => {
+test('each path of docs/contribute/README.md has at most three links from the root README, and ends at a file of code', () => {
   const page = 'docs/contribute/README.md'
   const [, table = ''] =
     /^\| the code that….*\n.*\n((?:\|.*\n)+)/m.exec(readFileSync(join(root, page), 'utf8')) ?? []
@@ -28,7 +28,8 @@ test('each path of docs/contribute/README.md is three links from the root README
     .map((row) => linksOf(page, row))
   expect(paths.length).toBeGreaterThanOrEqual(5)
   for (const path of paths) {
-    expect(path).toHaveLength(3)
+    expect(path.length).toBeGreaterThanOrEqual(2)
+    expect(path.length).toBeLessThanOrEqual(3)
     expect(path.at(-1)).toMatch(/\.(?:ts|tsx|lua)$/)
     ;['README.md', ...path].reduce((from, to) => {
       expect([from, linksOf(from, readFileSync(join(root, from), 'utf8'))]).toEqual([

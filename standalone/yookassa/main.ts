@@ -4,16 +4,24 @@ import { ignoreInspectorSignal } from '#core/process/inspector'
 import { withOldFields } from '#core/process/renamed'
 import { startTill } from './start-till.ts'
 
+/** The settings; README.md describes the server. */
 const envSchema = z.object({
   TEST_PAYMENTS_HOST: z.string().default('127.0.0.1'),
+  /** 0: any free port. */
   TEST_PAYMENTS_PORT: portSetting.default(3002),
+  /** Its address for browsers, without a trailing slash. Default: its own. */
   TEST_PAYMENTS_PUBLIC_URL: z.url().optional(),
   TEST_PAYMENTS_SHOP_ID: z.string().min(1).default('100500'),
   TEST_PAYMENTS_SECRET_KEY: z.string().min(1).default('test_secret_key'),
+  /** The value of `test` in payments. */
   TEST_PAYMENTS_TEST_SHOP: z.stringbool().default(true),
+  /** `required`: a payment without a 54-FZ receipt is rejected. */
   TEST_PAYMENTS_RECEIPTS: z.enum(['required', 'optional']).default('optional'),
+  /** Where notifications are sent. */
   TEST_PAYMENTS_NOTIFY_URL: z.url().optional(),
+  /** Local source address of notifications. Linux allows any of 127.0.0.0/8. */
   TEST_PAYMENTS_NOTIFY_FROM: z.string().optional(),
+  /** Keeps all data for the next start. */
   TEST_PAYMENTS_STATE_FILE: z.string().optional(),
 })
 

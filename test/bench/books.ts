@@ -20,7 +20,7 @@ import { readCpuMs } from './accounting.ts'
 
 /**
  * `node test/bench/books.ts`: measures whether incremental audits keep up with charges posted at full speed
- * into one organization, at which cost, and how long a worker takes to stop in the middle. README.md has the
+ * into one organization, at which cost, and how long a worker takes to stop in the middle. docs/contribute/measurements.md has the
  * options.
  */
 const { rows, postgres, statistics } = z

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { runChaos } from './chaos.ts'
 import { formatReport, jsonOf } from './report.ts'
 
-/** `npm run chaos -- --seed 7 --seconds 240`; docs/contribute/chaos.md has the options. */
+/** `npm run chaos -- --seed 7 --seconds 240`; `docs/contribute/testing.md` describes it. */
 const whole = z.coerce.number().int().positive()
 const optionsSchema = z.object({
   seed: z.coerce
