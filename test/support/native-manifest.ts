@@ -11,10 +11,9 @@ export const nativeModels = [
   ['google/gemini-2.5-flash', 'gemini'],
 ] as const
 
-/** The manifest of docs/operate/model-providers.md for providers at these addresses of this machine. */
+/** The manifest of docs/operate/native-providers.yaml for providers at these addresses of this machine. */
 export function nativeManifest(urls: { readonly anthropic: string; readonly gemini: string }): string {
-  const path = join(import.meta.dirname, '../../docs/operate/model-providers.md')
-  const [, manifest = ''] = /^```yaml\n([\s\S]*?)^```$/m.exec(readFileSync(path, 'utf8')) ?? []
+  const manifest = readFileSync(join(import.meta.dirname, '../../docs/operate/native-providers.yaml'), 'utf8')
   const local = '\n  network: { http: true, privateAddresses: true }'
   const places = [
     ['https://api.anthropic.com/v1', urls.anthropic + local],
