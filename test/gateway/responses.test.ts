@@ -13,17 +13,20 @@ import { findRub } from '#core/ledger/money'
 import { startAnthropic, thinkingBlock } from '../support/anthropic.ts'
 import { asReported, patientCounting, prices, reported } from '../support/billed-chat.ts'
 import type { Customer } from '../support/customer.ts'
+import { geminiSignature } from '../support/gemini-signature.ts'
 import type { Process } from '../support/processes.ts'
 import { readMetric } from '../support/read-metric.ts'
 import { viewOfThisFile } from '../support/redis-view.ts'
 import { expectResponse, expectStream, readEvents } from '../support/response-events.ts'
 import { settledBooks } from '../support/settled-books.ts'
-import { type BackendKind, type SpokenTurn, speak } from '../support/spoken-turns.ts'
+import { spokenModelsOfThisFile } from '../support/spoken-models.ts'
+import type { BackendKind, SpokenTurn } from '../support/spoken-turns.ts'
 import { post, stackOfThisFile, untilServed } from '../support/stack.ts'
 import { goodStream, streamHeaders } from '../support/upstream.ts'
 
 const stack = await stackOfThisFile()
 const view = viewOfThisFile(stack.redis)
+const models = await spokenModelsOfThisFile(stack)
 const anthropic = await startAnthropic()
 afterAll(() => anthropic.stop())
 let gateway: Process
@@ -45,32 +48,17 @@ type Served = {
 }
 
 const ways = ['whole', 'streamed'] as const
-const everywhere = (['OpenAI', 'Anthropic'] as const).flatMap((kind) =>
+const everywhere = (['OpenAI', 'Anthropic', 'Gemini'] as const).flatMap((kind) =>
   ways.map((way) => [kind, way] as const),
 )
 
 const clientOf = (key: string) => new OpenAI({ baseURL: gateway.baseUrl, apiKey: key, maxRetries: 0 })
 
 /** A new customer of a new model, whose backend answers so. */
-async function serve(kind: BackendKind, way: Way, turns: readonly SpokenTurn[] = []): Promise<Served> {
-  const id = `claude-haiku-4-5-${randomBytes(4).toString('hex')}`
-  const upstream = kind === 'OpenAI' ? stack.upstream : anthropic
-  const provider = await stack.createProvider({
-    api: kind,
-    baseUrl: upstream.url,
-    headers: kind === 'OpenAI' ? [] : [{ name: 'x-api-key', value: 'key-of-these-tests' }],
-  })
-  const backends = [{ name: 'main', provider, model: id, priority: 0, weight: 1 }]
-  const model = await stack.createModel({ ...prices, backends })
-  const [first, ...others] = turns.map((turn) => speak(kind, way, turn))
-  if (first !== undefined) upstream.answer(id, first, ...others)
+async function serve(kind: BackendKind, turns: readonly SpokenTurn[] = []): Promise<Served> {
+  const { model, sent } = await models.create(kind, turns, prices)
   const customer = await stack.createCustomer()
   await untilServed(gateway, customer.key, model)
-  const sent = () =>
-    upstream.requestsFor(id).map(({ body, fault }) => {
-      expect(fault).toBeUndefined()
-      return body
-    })
   return { model, customer, client: clientOf(customer.key), sent }
 }
 
@@ -109,7 +97,7 @@ const weather = { type: 'object', properties: { city: { type: 'string' } } }
 
 describe.each(everywhere)("OpenAI's SDK, with a backend of %s, %s", (kind, way) => {
   test('reads words, and what they cost', async () => {
-    const served = await serve(kind, way, [{ text: 'Hello' }])
+    const served = await serve(kind, [{ text: 'Hello' }])
     const response = await ask(served, way, { input, instructions: 'Be brief.', max_output_tokens: 100 })
     expect(response).toMatchObject({
       output_text: 'Hello',
@@ -118,12 +106,15 @@ describe.each(everywhere)("OpenAI's SDK, with a backend of %s, %s", (kind, way) 
       store: false,
     })
     expect(response.usage).toMatchObject({ input_tokens: 10, output_tokens: 5, total_tokens: 15 })
-    expect(served.sent()).toMatchObject([{ max_tokens: 100 }])
+    const limited = { max_tokens: 100 }
+    expect(served.sent()).toMatchObject([
+      kind === 'Gemini' ? { generationConfig: { maxOutputTokens: 100 } } : limited,
+    ])
     expect(JSON.stringify(served.sent())).toContain('Be brief.')
   })
 
   test('parses an answer by a schema', async () => {
-    const served = await serve(kind, 'whole', [{ text: '{"city":"Kazan"}' }])
+    const served = await serve(kind, [{ text: '{"city":"Kazan"}' }])
     const { output_parsed: parsed } = await served.client.responses.parse({
       model: served.model,
       input,
@@ -133,7 +124,7 @@ describe.each(everywhere)("OpenAI's SDK, with a backend of %s, %s", (kind, way) 
   })
 
   test('runs functions over three turns, two at once in the first', async () => {
-    const served = await serve(kind, way, [
+    const served = await serve(kind, [
       {
         thought: 'Two at once.',
         text: 'I look.',
@@ -169,11 +160,13 @@ describe.each(everywhere)("OpenAI's SDK, with a backend of %s, %s", (kind, way) 
     for (const id of ['toolu_1', 'toolu_2', 'toolu_3']) expect(last).toContain(`result of ${id}`)
     if (kind === 'Anthropic')
       expect(last).toContain(JSON.stringify(thinkingBlock('Two at once.')).slice(1, -1))
+    if (kind === 'Gemini')
+      for (const id of ['toolu_1', 'toolu_3']) expect(last).toContain(geminiSignature(id))
   })
 
   test('runs a tool with free input, one of a namespace, and one that a search found', async () => {
     const patch = '*** Begin Patch\n+"a" \\ 😀\n*** End Patch'
-    const served = await serve(kind, way, [
+    const served = await serve(kind, [
       { calls: [{ id: 'toolu_1', name: 'tool_search', arguments: { query: 'weather' } }] },
       { calls: [{ id: 'toolu_2', name: 'mcp__weather__get', arguments: { city: 'Kazan' } }] },
       { calls: [{ id: 'toolu_3', name: 'apply_patch', arguments: { input: patch } }] },
@@ -197,7 +190,7 @@ describe.each(everywhere)("OpenAI's SDK, with a backend of %s, %s", (kind, way) 
     const next = async () => {
       const { output } = await ask(served, way, { input: history, tools: [...tools] })
       history.push(...(output as ResponseInputItem[]))
-      return output[0]
+      return output.find(({ type }) => type !== 'reasoning')
     }
     expect(await next()).toMatchObject({
       type: 'tool_search_call',
@@ -226,7 +219,7 @@ describe.each(everywhere)("OpenAI's SDK, with a backend of %s, %s", (kind, way) 
   })
 
   test('learns that an answer is not whole', async () => {
-    const served = await serve(kind, way, [{ text: 'Hel', end: 'length' }])
+    const served = await serve(kind, [{ text: 'Hel', end: 'length' }])
     const response = await ask(served, way, { input, max_output_tokens: 100 })
     expect(response).toMatchObject({
       status: 'incomplete',
@@ -236,14 +229,18 @@ describe.each(everywhere)("OpenAI's SDK, with a backend of %s, %s", (kind, way) 
   })
 
   test('learns that the model declined', async () => {
-    const served = await serve(kind, way, [{ refusal: 'I cannot.' }])
-    const { output, status } = await ask(served, way, { input })
+    const served = await serve(kind, [{ refusal: 'I cannot.' }])
+    const { output, status, incomplete_details } = await ask(served, way, { input })
+    if (kind === 'Gemini') {
+      expect(incomplete_details).toEqual({ reason: 'content_filter' })
+      return
+    }
     expect(status).toBe('completed')
     expect(output).toMatchObject([{ type: 'message', content: [{ type: 'refusal', refusal: 'I cannot.' }] }])
   })
 
   test('pays what the same turn costs by chat, by header, ledger, receipt and response', async () => {
-    const served = await serve(kind, way, [{ text: 'Hello' }])
+    const served = await serve(kind, [{ text: 'Hello' }])
     const { customer, model } = served
     const messages = [{ role: 'user', content: input }]
     const stream = way === 'streamed'
@@ -280,7 +277,7 @@ describe('reasoning', () => {
     )
 
   test.each(ways)('is shown as a summary, and its signature returns byte for byte, %s', async (way) => {
-    const served = await serve('Anthropic', way, [thought])
+    const served = await serve('Anthropic', [thought])
     const { output } = await ask(served, way, asked)
     expect(output).toMatchObject([
       { type: 'reasoning', summary: [{ type: 'summary_text', text: thought.thought }] },
@@ -295,7 +292,7 @@ describe('reasoning', () => {
   })
 
   test('of another organization, or damaged, is left out, and the request is served', async () => {
-    const served = await serve('Anthropic', 'whole', [thought])
+    const served = await serve('Anthropic', [thought])
     const { output } = await ask(served, 'whole', asked)
     const [reasoning, message] = output as [Fields & { encrypted_content: string }, ResponseInputItem]
     const other = clientOf((await stack.createCustomer()).key)
@@ -317,8 +314,8 @@ describe('reasoning', () => {
 
   test('returns to the provider that signed it, and to no other', async () => {
     const [first, second] = await Promise.all([
-      serve('Anthropic', 'whole', [thought]),
-      serve('OpenAI', 'whole', [{ text: 'Hi' }]),
+      serve('Anthropic', [thought]),
+      serve('OpenAI', [{ text: 'Hi' }]),
     ])
     const { output } = await ask(first, 'whole', asked)
     await vi.waitFor(() => untilServed(gateway, first.customer.key, second.model))
@@ -363,9 +360,7 @@ describe('a stream', () => {
   const { role, say, finish, usage, done } = goodStream
 
   test('that its provider breaks off ends with an error and the part that came, which is charged', async () => {
-    const served = await serve('OpenAI', 'streamed', [
-      { steps: [role, say('Some '), say('words'), { cut: 'fin' }] },
-    ])
+    const served = await serve('OpenAI', [{ steps: [role, say('Some '), say('words'), { cut: 'fin' }] }])
     const text = await (await send(served, { input, stream: true })).text()
     const events = readEvents(text)
     expect(events.at(-2)).toMatchObject({ type: 'error', code: 'server_error' })
@@ -388,7 +383,7 @@ describe('a stream', () => {
     const until = new Promise<void>((resolve) => {
       goOn = resolve
     })
-    const served = await serve('OpenAI', 'streamed', [
+    const served = await serve('OpenAI', [
       { steps: [role, say('Some words'), { until }, say(' more'), finish(), usage(reported), done] },
     ])
     const stream = await served.client.responses.create({ model: served.model, input, stream: true })
@@ -403,7 +398,7 @@ describe('a stream', () => {
   })
 
   test('waits with its end until its charge is settled, and each write is whole frames', async () => {
-    const served = await serve('OpenAI', 'streamed', [{ text: 'Hello' }])
+    const served = await serve('OpenAI', [{ text: 'Hello' }])
     const answer = await send(served, { input, stream: true })
     expect(answer.headers.get('content-type')).toBe(streamHeaders['content-type'])
     for await (const bytes of answer.body ?? [])

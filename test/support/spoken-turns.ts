@@ -7,7 +7,9 @@ import {
   thinkingBlock,
   toolUseBlock,
 } from './anthropic.ts'
-import { goodStream, plain, type Script, type Step, streamHeaders } from './upstream.ts'
+import { geminiChunk, geminiStream, generated } from './gemini-answers.ts'
+import { geminiSignature } from './gemini-signature.ts'
+import { type Answer, goodStream, plain, type Script, type Step, streamHeaders } from './upstream.ts'
 
 /** An answer of a model, whatever API its provider has. */
 export type SpokenTurn =
@@ -17,21 +19,35 @@ export type SpokenTurn =
       readonly refusal?: string
       readonly calls?: readonly { readonly id: string; readonly name: string; readonly arguments: object }[]
       readonly end?: 'length'
+      /** Input tokens that the provider counts: 10 by default. */
+      readonly inputTokens?: number
     }
   /** Steps of a stream of OpenAI's. */
   | { readonly steps: readonly Step[] }
 
-export type BackendKind = 'OpenAI' | 'Anthropic'
+export type BackendKind = 'OpenAI' | 'Anthropic' | 'Gemini'
 
-/** The script of a provider whose model answers so. */
-export function speak(kind: BackendKind, way: 'whole' | 'streamed', turn: SpokenTurn): Script {
+/** The answer of a provider whose model answers so, in the way that it is asked for. */
+export function spoken(kind: BackendKind, turn: SpokenTurn): Answer {
+  return ({ path, body }) => {
+    const isStreamed = body.stream === true || path.includes('streamGenerateContent')
+    return speak(kind, isStreamed ? 'streamed' : 'whole', turn)
+  }
+}
+
+function speak(kind: BackendKind, way: 'whole' | 'streamed', turn: SpokenTurn): Script {
   if ('steps' in turn) return { headers: streamHeaders, steps: turn.steps }
+  if (kind === 'Gemini') return speakGemini(way, turn)
   return kind === 'OpenAI' ? speakOpenAi(way, turn) : speakAnthropic(way, turn)
 }
 
 type Words = Exclude<SpokenTurn, { readonly steps: unknown }>
 
-function speakOpenAi(way: 'whole' | 'streamed', { thought, text, refusal, calls = [], end }: Words): Script {
+function speakOpenAi(
+  way: 'whole' | 'streamed',
+  { thought, text, refusal, calls = [], end, inputTokens = 10 }: Words,
+): Script {
+  const counts = { prompt_tokens: inputTokens, completion_tokens: 5, total_tokens: inputTokens + 5 }
   const reason = end ?? (calls.length > 0 ? 'tool_calls' : 'stop')
   const called = calls.map(({ id, name, arguments: given }, index) => ({
     index,
@@ -55,7 +71,7 @@ function speakOpenAi(way: 'whole' | 'streamed', { thought, text, refusal, calls 
       },
       finish_reason: reason,
     }
-    return plain('', { choices: [choice] })
+    return plain('', { choices: [choice], usage: counts })
   }
   const { role, delta, finish, usage, done } = goodStream
   const halves = called.flatMap((call) => {
@@ -69,13 +85,14 @@ function speakOpenAi(way: 'whole' | 'streamed', { thought, text, refusal, calls 
     ]
   })
   const pieces = Object.entries(said).map(([field, value]) => delta({ [field]: value }))
-  return { headers: streamHeaders, steps: [role, ...pieces, ...halves, finish(reason), usage(), done] }
+  return { headers: streamHeaders, steps: [role, ...pieces, ...halves, finish(reason), usage(counts), done] }
 }
 
 function speakAnthropic(
   way: 'whole' | 'streamed',
-  { thought, text, refusal, calls = [], end }: Words,
+  { thought, text, refusal, calls = [], end, inputTokens }: Words,
 ): Script {
+  const counted = inputTokens === undefined ? {} : { usage: { input_tokens: inputTokens } }
   const blocks = [
     ...(thought === undefined ? [] : [thinkingBlock(thought)]),
     ...(text === undefined ? [] : [textBlock(text)]),
@@ -88,7 +105,35 @@ function speakAnthropic(
   const stopped = end === undefined ? ending : { stop_reason: 'max_tokens' }
   if (way === 'whole') return message(blocks, stopped)
   if (refusal === undefined)
-    return streamedMessage(blocks, end === undefined ? {} : { stopReason: 'max_tokens' })
+    return streamedMessage(blocks, { ...counted, ...(end === undefined ? {} : { stopReason: 'max_tokens' }) })
   const { start, finish, stop } = messageStream
   return streamedEvents([start({}), finish('refusal', {}, ending), stop])
+}
+
+/** Gemini has no words for a refusal: the answer ends for safety. */
+function speakGemini(
+  way: 'whole' | 'streamed',
+  { thought, text, refusal, calls = [], end, inputTokens = 10 }: Words,
+): Script {
+  const finishReason = refusal === undefined ? (end === undefined ? 'STOP' : 'MAX_TOKENS') : 'SAFETY'
+  const usageMetadata = {
+    promptTokenCount: inputTokens,
+    candidatesTokenCount: 3,
+    thoughtsTokenCount: 2,
+    totalTokenCount: inputTokens + 5,
+  }
+  const parts = [
+    ...(thought === undefined ? [] : [{ text: thought, thought: true }]),
+    ...(text === undefined ? [] : [{ text }]),
+    ...calls.map(({ id, name, arguments: args }, at) => ({
+      functionCall: { id, name, args },
+      ...(at === 0 ? { thoughtSignature: geminiSignature(id) } : {}),
+    })),
+  ]
+  if (way === 'whole') {
+    const candidates = [{ content: { parts, role: 'model' }, finishReason, index: 0 }]
+    return generated(parts, { candidates, usageMetadata })
+  }
+  const chunks = parts.map((part) => geminiChunk.parts([part]))
+  return geminiStream([...chunks, geminiChunk.finish(finishReason, usageMetadata)])
 }

@@ -1,0 +1,165 @@
+import { beforeAll, describe, expect, test } from 'vitest'
+import type { Customer } from '../support/customer.ts'
+import { png } from '../support/gemini-requests.ts'
+import { type OpenResponse, openResponse, openResponsesEvent } from '../support/open-responses-schema.ts'
+import type { Process } from '../support/processes.ts'
+import { type SpokenModel, spokenModelsOfThisFile } from '../support/spoken-models.ts'
+import type { BackendKind, SpokenTurn } from '../support/spoken-turns.ts'
+import { stackOfThisFile, untilServed } from '../support/stack.ts'
+
+const stack = await stackOfThisFile()
+const models = await spokenModelsOfThisFile(stack)
+let gateway: Process
+let customer: Customer
+
+beforeAll(async () => {
+  await stack.startWorker()
+  gateway = await stack.startGateway()
+  customer = await stack.createCustomer()
+})
+
+const kinds = ['OpenAI', 'Anthropic', 'Gemini'] as const satisfies readonly BackendKind[]
+
+async function serve(kind: BackendKind, ...turns: readonly SpokenTurn[]): Promise<SpokenModel> {
+  const served = await models.create(kind, turns)
+  await untilServed(gateway, customer.key, served.model)
+  return served
+}
+
+function send(body: object): Promise<Response> {
+  return fetch(`${gateway.baseUrl}/responses`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${customer.key}`, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  })
+}
+
+/** A response that its schema accepts. */
+async function ask({ model }: SpokenModel, body: object): Promise<OpenResponse> {
+  const response = await send({ model, ...body })
+  const text = await response.text()
+  expect(response.status, text).toBe(200)
+  return openResponse.parse(JSON.parse(text))
+}
+
+const message = (role: string, content: unknown) => ({ type: 'message', role, content })
+const user = (content: unknown) => message('user', content)
+const weather = {
+  type: 'function',
+  name: 'get_weather',
+  description: 'The weather of a place',
+  parameters: { type: 'object', properties: { location: { type: 'string' } }, required: ['location'] },
+}
+const call = { id: 'call_1', name: 'get_weather', arguments: { location: 'Kazan' } }
+const words = (response: OpenResponse) =>
+  response.output.flatMap((item) =>
+    item.type === 'message' ? item.content.map((part) => ('text' in part ? part.text : '')) : [],
+  )
+
+/** A page of a PDF with one line. */
+const pdf = Buffer.from(
+  `%PDF-1.4
+1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj
+2 0 obj<</Type/Pages/Kids[3 0 R]/Count 1>>endobj
+3 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 99 99]>>endobj
+trailer<</Root 1 0 R>>
+%%EOF`,
+).toString('base64')
+
+/** The cases of the published suite, by their names; it also has two that need a provider's own tools. */
+describe.each(kinds)('Open Responses, with a backend of %s', (kind) => {
+  test('basic-response', async () => {
+    const served = await serve(kind, { text: 'Hello to you' })
+    const response = await ask(served, { input: [user('Say hello in three words.')] })
+    expect([response.status, words(response)]).toEqual(['completed', ['Hello to you']])
+  })
+
+  test('streaming-response', async () => {
+    const served = await serve(kind, { text: '1 2 3' })
+    const answer = await send({ model: served.model, stream: true, input: [user('Count to three.')] })
+    expect(answer.headers.get('content-type')).toContain('text/event-stream')
+    const frames = (await answer.text()).split('\n\n').filter((frame) => frame !== '')
+    expect(frames.pop()).toBe('data: [DONE]')
+    const events = frames.map((frame) =>
+      openResponsesEvent.parse(JSON.parse(frame.split('\ndata: ')[1] ?? '')),
+    )
+    const last = events.at(-1)
+    if (last?.type !== 'response.completed') throw new Error(`the last event is ${last?.type}`)
+    expect([last.response.status, words(last.response)]).toEqual(['completed', ['1 2 3']])
+  })
+
+  test('system-prompt', async () => {
+    const served = await serve(kind, { text: 'Ahoy' })
+    const response = await ask(served, {
+      input: [message('system', 'You are a pirate.'), user('Say hello.')],
+    })
+    expect(words(response)).toEqual(['Ahoy'])
+    expect(JSON.stringify(served.sent())).toContain('You are a pirate.')
+  })
+
+  test('tool-calling', async () => {
+    const served = await serve(kind, { calls: [call] })
+    const { output, tools } = await ask(served, { input: [user('What is the weather?')], tools: [weather] })
+    // Gemini signs its calls, in an item of their reasoning.
+    expect(output.filter(({ type }) => type !== 'reasoning')).toMatchObject([
+      { type: 'function_call', name: 'get_weather', status: 'completed' },
+    ])
+    expect(tools).toMatchObject([{ name: 'get_weather', strict: null }])
+  })
+
+  test('function-call-roundtrip', async () => {
+    const served = await serve(kind, { calls: [call] }, { text: 'It is sunny.' })
+    const question = user('What is the weather?')
+    const { output } = await ask(served, { input: [question], tools: [weather] })
+    const called = output.find((item) => item.type === 'function_call')
+    if (called === undefined) throw new Error('nothing was called')
+    const result = { type: 'function_call_output', call_id: called.call_id, output: '{"degrees":1}' }
+    const response = await ask(served, { input: [question, ...output, result], tools: [weather] })
+    expect([response.status, words(response)]).toEqual(['completed', ['It is sunny.']])
+    expect(JSON.stringify(served.sent().at(-1))).toContain('degrees')
+  })
+
+  test('image-input', async () => {
+    const served = await serve(kind, { text: 'A square' })
+    const image = { type: 'input_image', image_url: `data:image/png;base64,${png}` }
+    const response = await ask(served, {
+      input: [user([{ type: 'input_text', text: 'What do you see?' }, image])],
+    })
+    expect(words(response)).toEqual(['A square'])
+    expect(JSON.stringify(served.sent())).toContain(png)
+  })
+
+  test('file-input', async () => {
+    const served = await serve(kind, { text: 'An empty page' })
+    const file = {
+      type: 'input_file',
+      filename: 'page.pdf',
+      file_data: `data:application/pdf;base64,${pdf}`,
+    }
+    const response = await ask(served, {
+      input: [user([{ type: 'input_text', text: 'What is in this file?' }, file])],
+    })
+    expect(words(response)).toEqual(['An empty page'])
+    expect(JSON.stringify(served.sent())).toContain(pdf)
+  })
+
+  test('multi-turn', async () => {
+    const served = await serve(kind, { text: 'Alice' })
+    const input = [user('My name is Alice.'), message('assistant', 'Hello, Alice.'), user('What is my name?')]
+    expect(words(await ask(served, { input }))).toEqual(['Alice'])
+    const sent = JSON.stringify(served.sent())
+    for (const text of ['My name is Alice.', 'Hello, Alice.']) expect(sent).toContain(text)
+  })
+
+  test('previous-response-id, without storage: a 400 with the field', async () => {
+    const served = await serve(kind, { text: 'Hello, Alice.' })
+    const { id } = await ask(served, { input: [user('My name is Alice.')] })
+    const second = { model: served.model, previous_response_id: id, input: [user('What is my name?')] }
+    const rejected = await send(second)
+    expect(rejected.status).toBe(400)
+    expect(await rejected.json()).toMatchObject({
+      error: { code: 'invalid_value', param: 'previous_response_id' },
+    })
+    expect(served.sent()).toHaveLength(1)
+  })
+})
