@@ -109,6 +109,31 @@ describe('items', () => {
     ])
   })
 
+  test('with several outputs of one call are one result', () => {
+    const picture = 'data:image/png;base64,AAAA'
+    expect(
+      messagesOf(
+        call('1'),
+        call('2'),
+        output('1', 'Half.'),
+        output('2'),
+        output('1', [{ type: 'input_image', image_url: picture }]),
+        output('1', 'Whole.'),
+      ).slice(1),
+    ).toEqual([
+      {
+        role: 'tool',
+        tool_call_id: '1',
+        content: [
+          { type: 'text', text: 'Half.' },
+          { type: 'text', text: 'Whole.' },
+        ],
+      },
+      expect.objectContaining({ role: 'tool', tool_call_id: '2' }),
+      { role: 'user', content: [{ type: 'image_url', image_url: { url: picture } }] },
+    ])
+  })
+
   test('of one turn of the model are one message, and the results follow it', () => {
     expect(
       messagesOf(

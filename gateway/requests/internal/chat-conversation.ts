@@ -8,7 +8,7 @@ import { isWords } from './response-content.ts'
 /** A message of a chat, and the place in the client's request that it was made of. */
 type Placed = { readonly message: ChatMessage; readonly path: string; readonly callPaths: readonly string[] }
 
-type Result = { readonly message: ChatMessage; readonly path: string; readonly media: readonly JsonObject[] }
+type Result = { readonly callId: string; readonly path: string; readonly parts: JsonObject[] }
 
 /** The items of one answer of the model, and the results of its calls. */
 type AssistantTurn = {
@@ -30,6 +30,8 @@ type Turn = Placed | AssistantTurn
 export class ChatConversation {
   readonly #turns: Turn[] = []
   readonly #openCalls = new Map<string, { readonly turn: AssistantTurn; readonly path: string }>()
+  /** Of each call's id the last result. */
+  readonly #results = new Map<string, Result>()
 
   addMessage(role: string, parts: readonly JsonObject[], path: string): void {
     if (role === 'assistant') this.#assistant(path).parts.push(...parts)
@@ -60,20 +62,20 @@ export class ChatConversation {
     return undefined
   }
 
-  /** Pictures and files are in a message after all results: few providers take them in a result. */
+  /** A call may have several outputs, which are one result: scripts in Codex send some while they run. */
   addOutput(id: string, parts: readonly JsonObject[], path: string): Fault | undefined {
     const call = this.#openCalls.get(id)
-    if (call === undefined)
-      return { path: `${path}.call_id`, problem: 'must be that of an earlier call that has no output yet' }
+    if (call === undefined) {
+      const earlier = this.#results.get(id)
+      if (earlier === undefined)
+        return { path: `${path}.call_id`, problem: 'must be that of an earlier call' }
+      earlier.parts.push(...parts)
+      return undefined
+    }
     this.#openCalls.delete(id)
-    const media = parts.filter((part) => !isWords(part))
-    const words = parts.filter(isWords)
-    const told = words.length === 0 && media.length > 0 ? attached : words
-    call.turn.results.push({
-      message: { role: 'tool', tool_call_id: id, content: contentOf(told) },
-      path,
-      media,
-    })
+    const result = { callId: id, path, parts: [...parts] }
+    this.#results.set(id, result)
+    call.turn.results.push(result)
     return undefined
   }
 
@@ -120,12 +122,17 @@ function placedOf(turn: AssistantTurn): readonly Placed[] {
       : { reasoning_details: encrypted.map((data) => ({ type: encryptedDetail, data })) }),
     ...(calls.length === 0 ? {} : { tool_calls: calls }),
   }
-  const shown = results
-    .filter(({ media }) => media.length > 0)
-    .map((result) => ({ message: { role: 'user', content: result.media }, path: result.path, callPaths: [] }))
-  return [
-    { message, path, callPaths },
-    ...results.map((result) => ({ message: result.message, path: result.path, callPaths: [] })),
-    ...shown,
-  ]
+  return [{ message, path, callPaths }, ...results.map(toolMessageOf), ...results.flatMap(mediaMessageOf)]
+}
+
+function toolMessageOf({ callId, parts, path }: Result): Placed {
+  const words = parts.filter(isWords)
+  const content = contentOf(words.length === 0 && parts.length > 0 ? attached : words)
+  return { message: { role: 'tool', tool_call_id: callId, content }, path, callPaths: [] }
+}
+
+/** Pictures and files are in a message after all results: few providers take them in a result. */
+function mediaMessageOf({ parts, path }: Result): readonly Placed[] {
+  const media = parts.filter((part) => !isWords(part))
+  return media.length === 0 ? [] : [{ message: { role: 'user', content: media }, path, callPaths: [] }]
 }
