@@ -1,7 +1,7 @@
 import { globSync, readFileSync } from 'node:fs'
 import { dirname, join, matchesGlob, relative } from 'node:path'
 import { expect, test } from 'vitest'
-import { findMissingPlatformPackages, readLockfile } from './support/complete-lockfile.ts'
+import { findMissingPlatformPackages, lockfiles, readLockfile } from './support/complete-lockfile.ts'
 import { testFiles } from './vitest.config.ts'
 
 const root = join(import.meta.dirname, '..')
@@ -335,9 +335,13 @@ test('no test file is outside every Vitest project, where it would run nowhere',
   expect(tests.filter((file) => !covered.some((glob) => matchesGlob(file, glob)))).toEqual([])
 })
 
-test('the lockfile names the packages of every platform, whatever registry wrote it (npm run lock)', () => {
-  expect(findMissingPlatformPackages(readLockfile('package-lock.json')).map(({ path }) => path)).toEqual([])
-})
+test.each(lockfiles)(
+  '%s names the packages of every platform, whatever registry wrote it (npm run lock)',
+  (file) => {
+    expect(findMissingPlatformPackages(readLockfile(file)).map(({ path }) => path)).toEqual([])
+    expect(readFileSync(join(root, file), 'utf8')).not.toMatch(/https?:\/\/[^"]*\.tgz/)
+  },
+)
 
 test('a test file starts its servers at its top: an end that is registered inside a hook never comes', () => {
   const inside = globSync('test/**/*.test.ts', { cwd: root }).filter((file) =>

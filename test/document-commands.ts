@@ -48,6 +48,7 @@ export const notRun: Readonly<Record<string, string>> = {
   'npm run check': itself,
   'npm test': itself,
   'npm run test:slow': `${long}; .ci/run runs it`,
+  'npm run clients': `${long}; .ci/run runs it`,
   'npm run lock': 'it asks the registry; test/architecture.test.ts checks what it wrote',
   'npm run abuse': `${long}; test/abuse/abuse.test.ts runs the same attacks once`,
   'npm run abuse -- --only nested-json,made-up-keys': long,

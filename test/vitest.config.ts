@@ -14,6 +14,8 @@ export const testFiles = {
   browser: ['test/browser/**/*.test.ts'],
   /** On a cluster that runs pods, one after the other: `npm run e2e`. */
   e2e: ['test/e2e/*.test.ts'],
+  /** Other projects' clients, which are installed for it: `npm run clients`. */
+  clients: ['test/clients/*.test.ts'],
 }
 
 /** Promises of how long something takes: they run alone and last, or they would measure their neighbours. */
@@ -154,6 +156,16 @@ export default defineConfig({
           maxWorkers: 1,
           fileParallelism: false,
           sequence: { groupOrder: 4 },
+        },
+      },
+      {
+        test: {
+          ...onRealParts,
+          name: 'clients',
+          include: testFiles.clients,
+          globalSetup: [...onRealParts.globalSetup, './test/clients/install.ts'],
+          maxWorkers: 3,
+          sequence: { groupOrder: 9 },
         },
       },
       {

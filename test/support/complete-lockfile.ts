@@ -8,6 +8,9 @@ type Entry = {
 
 type Lockfile = { readonly packages: Readonly<Record<string, Entry>> }
 
+/** The project's own, and that of the clients that it is tested with. */
+export const lockfiles = ['package-lock.json', 'test/clients/pinned/package-lock.json'] as const
+
 const systems = ['android', 'darwin', 'freebsd', 'linux', 'openharmony', 'win32', 'wasi']
 const processors = ['arm', 'arm64', 'ia32', 'ppc64', 'riscv64', 's390x', 'x64', 'wasm32']
 
@@ -56,4 +59,4 @@ function completeLockfile(file: string): void {
   writeFileSync(file, `${JSON.stringify({ ...lock, packages: Object.fromEntries(sorted) }, null, 2)}\n`)
 }
 
-if (import.meta.main) completeLockfile('package-lock.json')
+if (import.meta.main) for (const file of lockfiles) completeLockfile(file)

@@ -22,6 +22,7 @@ const exclude = [
   'cabinet/pages/dist*/**',
   'charts/model-gateway/files/crds/**',
   'test/operator/previous-release/**',
+  'test/clients/pinned/**',
   'test/messages.txt',
   '**/node_modules/**',
 ]

@@ -1,0 +1,95 @@
+import { randomBytes } from 'node:crypto'
+import { copyFile, mkdtemp, rm, symlink } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { beforeAll, expect, inject, onTestFinished } from 'vitest'
+import type { ModelFields } from '../support/catalog.ts'
+import type { Process } from '../support/processes.ts'
+import { type SpokenModel, spokenModelsOfThisFile } from '../support/spoken-models.ts'
+import type { BackendKind, SpokenTurn } from '../support/spoken-turns.ts'
+import { type CustomerOptions, stackOfThisFile, untilListed } from '../support/stack.ts'
+import { type CountedRequest, startCountingProxy } from './counting-proxy.ts'
+import { type ClientRun, runClient } from './run-client.ts'
+
+/** Kinds of backends that every client is tried with. */
+export const kinds = ['OpenAI', 'Anthropic', 'Gemini'] as const satisfies readonly BackendKind[]
+
+/** A model with a customer who may use it, as a client sees them. */
+export type Served = SpokenModel & {
+  readonly key: string
+  readonly organizationId: string
+  /** Of a proxy in front of the gateway, which counts. */
+  readonly baseUrl: string
+  /** Requests that the client sent so far. */
+  readonly requests: readonly CountedRequest[]
+}
+
+type Serving = {
+  /** The last part of the model's name: clients know some models by it. */
+  readonly name?: string
+  readonly fields?: ModelFields
+  readonly customer?: CustomerOptions
+}
+
+/** A stack with one gateway for the clients of this test file. */
+export async function clientsOfThisFile(env: Readonly<Record<string, string>> = {}) {
+  const stack = await stackOfThisFile()
+  const models = await spokenModelsOfThisFile(stack)
+  let gateway: Process | undefined
+  beforeAll(async () => {
+    await stack.startWorker()
+    gateway = await stack.startGateway(env)
+  })
+  return {
+    stack,
+    /** A new customer of a new model, whose backend answers so, one turn per request. */
+    async serve(
+      kind: BackendKind,
+      turns: readonly SpokenTurn[],
+      { name = 'some-model', fields = {}, customer: options = {} }: Serving = {},
+    ): Promise<Served> {
+      const model = `t${randomBytes(6).toString('hex')}/${name}`
+      const spoken = await models.create(kind, turns, { ...fields, model })
+      const { key, organizationId } = await stack.createCustomer(options)
+      if (gateway === undefined) throw new Error('the gateway is not started yet')
+      await untilListed(gateway, key, [model])
+      const { baseUrl, requests, stop } = await startCountingProxy(gateway.baseUrl)
+      onTestFinished(stop)
+      return { ...spoken, key, organizationId, baseUrl, requests }
+    },
+  }
+}
+
+/** An empty folder for a client; removed after the test. */
+export async function folderOfThisTest(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'mg-client-'))
+  onTestFinished(() => rm(folder, { recursive: true, force: true }))
+  return folder
+}
+
+/** The folder of the clients for Node: `node_modules`. */
+export const clientsModules = () => inject('clientsModules')
+
+/**
+ * Runs a program of `programs/` as a user would write it, and returns the JSON of its last line. It gets the gateway by
+ * OPENAI_BASE_URL and OPENAI_API_KEY, the model by MODEL, and whatever `env` adds.
+ */
+export async function runProgram(
+  name: string,
+  { model, baseUrl, key }: Served,
+  env: Readonly<Record<string, string>> = {},
+): Promise<{ readonly [field: string]: unknown }> {
+  const cwd = await folderOfThisTest()
+  await copyFile(join(import.meta.dirname, 'programs', name), join(cwd, name))
+  await symlink(clientsModules(), join(cwd, 'node_modules'))
+  const program = name.endsWith('.py') ? inject('clientsPython') : process.execPath
+  const { exitCode, stdout, stderr, strangers } = await runClient(program, [name], {
+    cwd,
+    env: { OPENAI_BASE_URL: baseUrl, OPENAI_API_KEY: key, MODEL: model, ...env },
+  })
+  expect({ exitCode, stderr: exitCode === 0 ? '' : stderr }).toEqual({ exitCode: 0, stderr: '' })
+  expect(strangers).toEqual([])
+  return JSON.parse(stdout.trimEnd().split('\n').at(-1) ?? '')
+}
+
+export type { ClientRun }
