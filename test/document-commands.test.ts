@@ -24,7 +24,7 @@ test('every block of commands is run from the text by a test, or listed with the
     .flatMap(({ document, language, text }) => {
       const commands = language === 'sh' ? commandsOf(text) : text.split('\n')
       // Of a block of several programs each has its entry; a program or session has that of its first line.
-      const isList = /^(?:npm|npx|node) /.test(commands[0] ?? '')
+      const isList = /^(?:[A-Z_]+=\S+ )*(?:npm|npx|node) /.test(commands[0] ?? '')
       return (isList ? commands : commands.slice(0, 1))
         .filter((command) => !isVitest(command))
         .map((command) => ({ document, command }))
@@ -32,6 +32,24 @@ test('every block of commands is run from the text by a test, or listed with the
   expect(first.filter(({ command }) => !(command in notRun))).toEqual([])
   const found = new Set(first.map(({ command }) => command))
   expect(Object.keys(notRun).filter((command) => !found.has(command))).toEqual([])
+})
+
+test('a test that a reason names exists', () => {
+  const named = Object.values(notRun).flatMap((reason) => reason.match(/\btest\/[\w./-]+\.ts\b/g) ?? [])
+  expect(named.length).toBeGreaterThan(5)
+  expect(named.filter((file) => !files.includes(file))).toEqual([])
+})
+
+test('each page of docs/use is there in Russian with the same commands, except the list of operations', () => {
+  const pages = documents.filter((file) => /^docs\/use\/(?!http-api)[\w-]+\.md$/.test(file))
+  expect(pages.length).toBeGreaterThan(5)
+  const commandsIn = (file: string) =>
+    blocks.filter(({ document }) => document === file).map(({ text }) => text)
+  for (const page of pages) {
+    const russian = page.replace('docs/use/', 'docs/use/ru/')
+    expect(documents).toContain(russian)
+    expect([russian, commandsIn(russian)]).toEqual([russian, commandsIn(page)])
+  }
 })
 
 test('a test that runs a section reads the section of that document', () => {

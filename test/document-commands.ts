@@ -63,7 +63,11 @@ export const notRun: Readonly<Record<string, string>> = {
   'node test/bench/top-ups.ts --tries 100 --together 1': long,
   'node test/bench/webhook.ts': long,
   'node test/bench/books.ts --rows 1000000 --postgres system --statistics none': long,
-  'DATABASE_URL=… npm run migrate': 'the database is a placeholder, and the seed after it takes an hour',
+  'DATABASE_URL=… npm run migrate':
+    'the database is a placeholder; test/cabinet/migrate.test.ts runs the program',
+  'DATABASE_URL=… npm run seed': 'it takes a quarter of an hour',
+  'DATABASE_URL=… npm run seed -- --rows 100000 --organizations 20 --share 0.6 --days 60 --batch 2000': long,
+  'DATABASE_URL=… node test/bench/cabinet-api.ts --calls 200 --only usage': `${long}, on a database with many rows`,
   'node standalone/yookassa/main.ts': 'it runs until a signal; test/standalone/yookassa.test.ts starts it',
   'node standalone/demo-provider/main.ts':
     'it runs until a signal; test/standalone/demo-provider.test.ts starts it',
