@@ -147,6 +147,14 @@ const spec = z
       .boolean()
       .default(false)
       .describe('Whether the key may read the balance of its organization.'),
+    keepsResponsesHours: z
+      .int()
+      .min(1)
+      .max(720)
+      .optional()
+      .describe(
+        'For how many hours responses of POST /v1/responses are stored, so that later requests can refer to them. Unset stores nothing.',
+      ),
     secret: secret
       .default({ key: 'OPENAI_API_KEY', baseURLKey: 'OPENAI_BASE_URL' })
       .describe('Secret that the API key is written to, ready for use with envFrom.'),

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { keepsResponsesHoursMax } from '#core/keys/key-state'
 import { nanoRub } from '#core/ledger/money'
 import { allowedModel } from '#crds/resource'
 import { areDistinct } from '#crds/rule'
@@ -34,6 +35,13 @@ function isShowable(text: string): boolean {
   return ms >= 0 && ms < Date.UTC(9999, 0)
 }
 
+const keepsResponses = z
+  .int()
+  .min(1)
+  .max(keepsResponsesHoursMax)
+  .nullable()
+  .meta({ description: 'For how many hours Responses are stored; null: they are not.' })
+
 const purpose = z.enum(['general', 'playground'])
 
 /** A key as its owner sees it. `null` limits are the platform's: no budget, all models, no expiry. */
@@ -53,6 +61,7 @@ const key = z.object({
   allowed_models: z.array(z.string()).nullable(),
   expires_at: time.nullable(),
   read_balance: z.boolean(),
+  keeps_responses_hours: keepsResponses,
   spent_today_rub: rubles.meta({ description: 'Charges posted today, Moscow time.' }),
   last_used_hour: time
     .nullable()
@@ -129,6 +138,7 @@ export const createKey = {
     allowed_models: allowedModels.default(null),
     expires_at: expiresAt.default(null),
     read_balance: z.boolean().default(false),
+    keeps_responses_hours: keepsResponses.default(null),
   }),
   answers: { 201: withSecret, 202: withSecret },
   problems: ['too_many_keys'],
@@ -161,6 +171,7 @@ export const changeKey = {
     allowed_models: allowedModels.optional(),
     expires_at: expiresAt.optional(),
     read_balance: z.boolean().optional(),
+    keeps_responses_hours: keepsResponses.optional(),
   }),
   answers: changed,
   problems: ['managed_by_kubernetes'],

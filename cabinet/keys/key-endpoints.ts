@@ -282,7 +282,7 @@ type SentLimits = Omit<Input<typeof contracts.changeKey>['body'], 'name'>
 
 /** Only the limits in the request. */
 function limitsOf(sent: SentLimits): KeyLimits {
-  const { rpm, tpm, daily_budget_rub, allowed_models, expires_at, read_balance } = sent
+  const { rpm, tpm, daily_budget_rub, allowed_models, expires_at, read_balance, keeps_responses_hours } = sent
   return {
     ...(rpm === undefined ? {} : { rpm }),
     ...(tpm === undefined ? {} : { tpm }),
@@ -290,5 +290,6 @@ function limitsOf(sent: SentLimits): KeyLimits {
     ...(allowed_models === undefined ? {} : { allowedModels: allowed_models }),
     ...(expires_at === undefined ? {} : { expiresAt: expires_at }),
     ...(read_balance === undefined ? {} : { readBalance: read_balance }),
+    ...(keeps_responses_hours === undefined ? {} : { keepsResponsesHours: keeps_responses_hours }),
   }
 }

@@ -98,6 +98,8 @@ type AllowedCandidate = {
 
 export type Admitted = {
   readonly hold: Hold
+  /** For how long the key's Responses are stored; 0: they are not. */
+  readonly keepsResponsesHours: number
   /** Those that this key may use and that fit. The first is always among them. */
   readonly allowed: readonly AllowedCandidate[]
   readonly limits: RateLimits
@@ -135,6 +137,8 @@ export type InspectedKey = KeyAmounts & {
   readonly allowedModels: readonly string[] | null
   readonly expiresAtMs: number | null
   readonly readBalance: boolean
+  /** For how long its Responses are stored; 0: they are not. */
+  readonly keepsResponsesHours: number
   readonly limits: RateLimits
 }
 
@@ -171,6 +175,7 @@ export function parseInspection(reply: ScriptReply): Inspection {
       allowedModels: parseModels(reply.text()),
       expiresAtMs: numberOrNull(reply.optional()),
       readBalance: reply.text() === '1',
+      keepsResponsesHours: reply.whole(),
       limits: parseLimits(reply),
       ...parseAmounts(reply),
     },
@@ -195,6 +200,7 @@ export function parseAdmitAnswer(reply: ScriptReply, requestId: string, shard: S
       deadlineMs: reply.whole(),
     },
     allowed: reply.text().split(',').map(parseAllowed),
+    keepsResponsesHours: reply.whole(),
     limits: parseLimits(reply),
     mark: parseMark(reply),
   }

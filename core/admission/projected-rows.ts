@@ -30,6 +30,8 @@ export type ProjectedRow =
       /** Exact names or `provider/*`; `null`: all. */
       readonly allowedModels: readonly string[] | null
       readonly readBalance: boolean
+      /** `null`: its Responses are not stored. */
+      readonly keepsResponsesHours: number | null
     }
   | ({ readonly kind: 'organization' } & PostedBalance)
   | ({ readonly kind: 'key_day' } & PostedKeyDay)
@@ -98,6 +100,7 @@ function copiedOf(row: ProjectedRow): [kind: string, id: string, args: readonly 
         daily_budget: row.dailyBudgetNano === null ? '' : String(row.dailyBudgetNano),
         models: modelsText(row.allowedModels),
         read_balance: row.readBalance ? 1 : 0,
+        keeps_hours: row.keepsResponsesHours ?? 0,
       }
       return ['key', row.keyId, Object.entries(fields).flat()]
     }

@@ -174,6 +174,7 @@ test("a key's limits are those of the database, rubles as nano-rubles", () => {
       allowedModels: ['a/*'],
       expiresAt: new Date('2027-06-01T00:00:00Z'),
       readBalance: false,
+      keepsResponsesHours: null,
     },
     suspended: true,
     rotationTrigger: 't',

@@ -54,6 +54,7 @@ function isSameLimits(one: Required<KeyLimits>, other: KeyLimits): boolean {
     one.dailyBudgetNano === (other.dailyBudgetNano ?? null) &&
     one.expiresAt?.getTime() === other.expiresAt?.getTime() &&
     one.readBalance === (other.readBalance ?? false) &&
+    one.keepsResponsesHours === (other.keepsResponsesHours ?? null) &&
     JSON.stringify(one.allowedModels) === JSON.stringify(other.allowedModels ?? null)
   )
 }

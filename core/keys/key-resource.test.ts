@@ -27,6 +27,7 @@ const keyState: fc.Arbitrary<KeyState> = fc.record({
       fc.date({ min: new Date('1970-01-01'), max: new Date('9999-12-31'), noInvalidDate: true }),
     ),
     readBalance: fc.boolean(),
+    keepsResponsesHours: fc.option(fc.integer({ min: 1, max: 720 })),
   }),
   blockedBy: fc.subarray(['owner', 'admin', 'kubernetes'] as const),
   revoked: fc.constant(false),

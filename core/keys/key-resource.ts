@@ -42,6 +42,7 @@ export function draftKey({
       allowedModels: spec.allowedModels ?? null,
       expiresAt: spec.expiresAt === undefined ? null : new Date(spec.expiresAt),
       readBalance: spec.readBalance,
+      keepsResponsesHours: spec.keepsResponsesHours ?? null,
     },
     suspended: spec.suspend,
     rotationTrigger: rotation?.trigger ?? null,
@@ -81,5 +82,6 @@ export function mirrorKey({
       dailyBudgetRub: limits.dailyBudgetNano === null ? undefined : formatRub(limits.dailyBudgetNano),
     },
     readBalance: limits.readBalance,
+    keepsResponsesHours: limits.keepsResponsesHours ?? undefined,
   })
 }

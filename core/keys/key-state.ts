@@ -5,7 +5,7 @@ import type { Blocker, KeyHash } from './key.ts'
 
 /**
  * The limits of a key. Absent values mean: the platform's default limits, no budget, all models, no end, no
- * balance.
+ * balance, no stored responses.
  */
 export type KeyLimits = {
   readonly rpm?: number | null
@@ -15,7 +15,12 @@ export type KeyLimits = {
   readonly allowedModels?: readonly string[] | null
   readonly expiresAt?: Date | null
   readonly readBalance?: boolean
+  /** For how long its Responses are stored, 1 to `keepsResponsesHoursMax`; `null`: they are not. */
+  readonly keepsResponsesHours?: number | null
 }
+
+/** 30 days. */
+export const keepsResponsesHoursMax = 720
 
 /** Of the playground: made for an hour, in no list of keys that are looked after. */
 export type KeyPurpose = 'general' | 'playground'
@@ -203,6 +208,7 @@ async function read(
             k.purpose,
             k.rpm, k.tpm, k.daily_budget_nano as "dailyBudgetNano", k.allowed_models as "allowedModels",
             k.expires_at as "expiresAt", k.read_balance as "readBalance",
+            k.keeps_responses_hours as "keepsResponsesHours",
             array_remove(array[case when k.owner_blocked_at is not null then 'owner' end,
                                case when k.admin_blocked_at is not null then 'admin' end,
                                case when k.kubernetes_blocked_at is not null then 'kubernetes' end], null) as "blockedBy",
@@ -224,14 +230,16 @@ async function read(
       order by k.created_at ${order}, k.id ${order}`,
     [countMax, ...values],
   )
-  return rows.map(({ rpm, tpm, dailyBudgetNano, allowedModels, expiresAt, readBalance, ...key }) => ({
-    ...key,
-    limits: { rpm, tpm, dailyBudgetNano, allowedModels, expiresAt, readBalance },
-    secrets: key.secrets.map((secret) => ({
-      ...secret,
-      validUntil: secret.validUntil === null ? null : new Date(secret.validUntil),
-    })),
-  }))
+  return rows.map(
+    ({ rpm, tpm, dailyBudgetNano, allowedModels, expiresAt, readBalance, keepsResponsesHours, ...key }) => ({
+      ...key,
+      limits: { rpm, tpm, dailyBudgetNano, allowedModels, expiresAt, readBalance, keepsResponsesHours },
+      secrets: key.secrets.map((secret) => ({
+        ...secret,
+        validUntil: secret.validUntil === null ? null : new Date(secret.validUntil),
+      })),
+    }),
+  )
 }
 
 /** How many keys made in the cabinet to stay are not revoked. */

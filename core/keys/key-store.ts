@@ -41,7 +41,8 @@ export async function insertKey(client: ScopedClient, key: NewKey): Promise<stri
   const limits = wholeLimits(key)
   await client.change(
     `insert into api_keys (id, organization_id, name, managed_by, rpm, tpm, daily_budget_nano, allowed_models,
-                           expires_at, read_balance, purpose) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
+                           expires_at, read_balance, keeps_responses_hours, purpose)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
     [keyId, organizationId, name, managedBy, ...limitValues(limits), purpose],
     () => keyChange('create', { keyId, organizationId }, null, { name, managedBy, purpose, ...limits }),
   )
@@ -194,9 +195,10 @@ export async function setLimits(client: ScopedClient, keyId: string, limits: Key
   const after = wholeLimits(limits)
   await client.change(
     `update api_keys
-        set rpm = $2, tpm = $3, daily_budget_nano = $4, allowed_models = $5, expires_at = $6, read_balance = $7
-      where id = $1 and (rpm, tpm, daily_budget_nano, allowed_models, expires_at, read_balance)
-        is distinct from ($2::int, $3::int, $4::bigint, $5::text[], $6::timestamptz, $7::boolean)`,
+        set rpm = $2, tpm = $3, daily_budget_nano = $4, allowed_models = $5, expires_at = $6, read_balance = $7,
+            keeps_responses_hours = $8
+      where id = $1 and (rpm, tpm, daily_budget_nano, allowed_models, expires_at, read_balance, keeps_responses_hours)
+        is distinct from ($2::int, $3::int, $4::bigint, $5::text[], $6::timestamptz, $7::boolean, $8::smallint)`,
     [keyId, ...limitValues(after)],
     () => keyChange('set_limits', key, wholeLimits(key), after),
   )
@@ -255,6 +257,6 @@ async function lockExisting(client: ScopedClient, keyId: string) {
 }
 
 function limitValues(limits: Required<KeyLimits>): unknown[] {
-  const { rpm, tpm, dailyBudgetNano, allowedModels, expiresAt, readBalance } = limits
-  return [rpm, tpm, dailyBudgetNano, allowedModels, expiresAt, readBalance]
+  const { rpm, tpm, dailyBudgetNano, allowedModels, expiresAt, readBalance, keepsResponsesHours } = limits
+  return [rpm, tpm, dailyBudgetNano, allowedModels, expiresAt, readBalance, keepsResponsesHours]
 }

@@ -132,6 +132,7 @@ describe('a new key', () => {
       allowed_models: ['test/*', model],
       expires_at: '2090-01-01T03:00:00+03:00',
       read_balance: true,
+      keeps_responses_hours: 24,
     }
     const { status, body } = await make({ name: ' agents ', ...fields })
     expect(status).toBe(201)

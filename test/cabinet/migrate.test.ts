@@ -199,10 +199,21 @@ test.each([
   },
 )
 
+/** The stores write columns that an older schema does not have. */
+async function customerOfOlderSchema(pool: Pool) {
+  const [organizationId, keyId] = [randomUUID(), randomUUID()]
+  await pool.query('insert into organizations (id, name, shard) values ($1::uuid, $1, 0)', [organizationId])
+  await pool.query(
+    `insert into api_keys (id, organization_id, name, managed_by) values ($1, $2, 'test', 'cabinet')`,
+    [keyId, organizationId],
+  )
+  return { organizationId, keyId }
+}
+
 test('clusters go on with the routes they have made, and with organizations that they have keys for', async () => {
   await using database = await createOlderDatabase(allNames.findIndex((name) => name.startsWith('0028-')))
   const { pool } = database
-  const [here, left, cabinets] = await Promise.all([1, 2, 3].map(() => createCustomer(pool)))
+  const [here, left, cabinets] = await Promise.all([1, 2, 3].map(() => customerOfOlderSchema(pool)))
   if (here === undefined || left === undefined || cabinets === undefined) throw new Error('three were made')
   await pool.query(
     `insert into cluster_resources (cluster_id, kind, namespace, name, uid, generation, subject)

@@ -582,6 +582,7 @@ test('inspect returns limits, use and balance of a key, and uses nothing up', as
   const key = {
     expiresAtMs,
     readBalance: true,
+    keepsResponsesHours: 24,
     dailyBudgetNano: 5_000n,
     allowedModels: ['demo/*'],
     rpm: 9,
@@ -598,6 +599,7 @@ test('inspect returns limits, use and balance of a key, and uses nothing up', as
     allowedModels: ['demo/*'],
     expiresAtMs,
     readBalance: true,
+    keepsResponsesHours: 24,
     limits: { rpm: { limit: 9, remaining: 7 }, tpm: { limit: 90, remaining: 70 } },
     day: { limitNano: 5_000n, usedNano: 300n, heldNano: 1_500n },
     balance: { postedNano: rub, pendingNano: 300n, heldNano: 1_500n },

@@ -157,7 +157,14 @@ test('a revoked key keeps its row and loses all its texts', async () => {
 
 test('limits that are what they were make no new version', async () => {
   const { keyId } = await createCustomer(pool)
-  const limits = { rpm: 5, tpm: 100, dailyBudgetNano: nanoRub(7n), allowedModels: ['a/*'], readBalance: true }
+  const limits = {
+    rpm: 5,
+    tpm: 100,
+    dailyBudgetNano: nanoRub(7n),
+    allowedModels: ['a/*'],
+    readBalance: true,
+    keepsResponsesHours: 720,
+  }
   await inTestScope(pool, (client) => setLimits(client, keyId, limits))
   await inTestScope(pool, (client) => setLimits(client, keyId, limits))
   expect(await keyRow(keyId)).toMatchObject({
@@ -166,6 +173,7 @@ test('limits that are what they were make no new version', async () => {
     daily_budget_nano: 7n,
     allowed_models: ['a/*'],
     read_balance: true,
+    keeps_responses_hours: 720,
     version: 2n,
   })
 })

@@ -38,6 +38,7 @@ spec:
   allowedModels: ["openai/gpt-4o-mini", "anthropic/*"]
   limits: {requestsPerMinute: 600, tokensPerMinute: 200000, dailyBudgetRub: "250.00"}
   readBalance: false
+  keepsResponsesHours: 24
   secret: {name: ci-apikey, key: OPENAI_API_KEY, baseURLKey: OPENAI_BASE_URL}
   rotation: {trigger: "2026-11-20", gracePeriod: 24h}
   deletionPolicy: Revoke

@@ -133,6 +133,7 @@ async function createKey(posting: Posting, changes: KeyChanges = {}) {
     dailyBudgetNano: null,
     allowedModels: null,
     readBalance: false,
+    keepsResponsesHours: null,
   }
   await posting.beginEpoch(shard, nonce)
   await posting.project(

@@ -173,5 +173,6 @@ export function plainKey(keyId: string): KeyRow {
     dailyBudgetNano: null,
     allowedModels: null,
     readBalance: false,
+    keepsResponsesHours: null,
   }
 }

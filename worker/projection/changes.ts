@@ -120,9 +120,10 @@ async function readKeys(
                  else 'active' end as state,
             case when revoked_at is null then blocked_by end as "blockedBy",
             ${milliseconds('expires_at')} as "expiresAtMs", rpm, tpm, daily_budget_nano as "dailyBudgetNano",
-            allowed_models as "allowedModels", read_balance as "readBalance"
+            allowed_models as "allowedModels", read_balance as "readBalance",
+            keeps_responses_hours as "keepsResponsesHours"
        from (select o.shard, not (${unnoted('k')}) as "isNoted", k.id, k.version, k.revoked_at, k.expires_at, k.daily_budget_nano, k.allowed_models,
-                    k.read_balance, coalesce(k.rpm, $2) as rpm, coalesce(k.tpm, $3) as tpm,
+                    k.read_balance, k.keeps_responses_hours, coalesce(k.rpm, $2) as rpm, coalesce(k.tpm, $3) as tpm,
                     ${blockerSql('k')} as blocked_by
                from api_keys k join organizations o on o.id = k.organization_id where ${condition}) as key`,
     [...values, defaults.rpm, defaults.tpm],

@@ -10,6 +10,7 @@ const unlimited = {
   allowedModels: null,
   expiresAt: null,
   readBalance: false,
+  keepsResponsesHours: null,
 }
 const rate = { limit: 10, used: 0, remaining: 10, resetMs: 0 }
 const live: LiveUse = {

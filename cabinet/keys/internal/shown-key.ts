@@ -81,6 +81,7 @@ function showKey(key: KeyState, { balance, spentToday, lastUsedHour, kubernetes 
     allowed_models: limits.allowedModels === null ? null : [...limits.allowedModels],
     expires_at: limits.expiresAt === null ? null : expiryText(limits.expiresAt),
     read_balance: limits.readBalance,
+    keeps_responses_hours: limits.keepsResponsesHours,
     spent_today_rub: formatRub(spentToday),
     last_used_hour: lastUsedHour?.toISOString() ?? null,
     created_at: key.createdAt.toISOString(),

@@ -8,8 +8,8 @@
     output limit ('' where the request names none), usual output, longest output ('0': not known). The first is the
     model asked for.
 
-  Returns 'admitted organization key day second amount tokens deadline allowed rpm used reset tpm used reset nonce
-           posted_through': a text costs both ends less than 17 items. allowed: for each candidate that may run, by
+  Returns 'admitted organization key day second amount tokens deadline allowed keeps_hours rpm used reset tpm used reset
+           nonce posted_through': a text costs both ends less than 18 items. allowed: for each candidate that may run, by
            commas, its 0-based index, a colon, and the output limit that was set for it (0: none)
        or { 'refused', '', reason }: of a key that is not known, or of a late command
        or { 'refused', organization, key, rpm, used, reset, tpm, used, reset, reason, … }: what a reason carries
@@ -51,9 +51,9 @@ end
 
 local function admitted(hold, who, use)
   local rpm, requests, requests_reset, tpm, tokens, tokens_reset = limits_of(who, use)
-  return string.format('admitted %s %s %s %s %s %s %s %s %d %d %d %d %d %d %s %s', hold.organization, hold.key, hold.day,
-    hold.second, hold.amount, hold.tokens, hold.deadline, hold.allowed, rpm, requests, requests_reset, tpm, tokens,
-    tokens_reset, who.nonce, who.posted_through)
+  return string.format('admitted %s %s %s %s %s %s %s %s %s %d %d %d %d %d %d %s %s', hold.organization, hold.key, hold.day,
+    hold.second, hold.amount, hold.tokens, hold.deadline, hold.allowed, who.keeps_hours, rpm, requests, requests_reset, tpm,
+    tokens, tokens_reset, who.nonce, who.posted_through)
 end
 
 local function may_use(models, model)

@@ -15,7 +15,7 @@ end
 -- The limits and usage of a key, with its window moved to now.
 local function usable(who, use)
   local answer = { 'usable', who.organization, who.key, who.models, who.expires_at,
-    redis.call('HGET', key_name(who.key), 'read_balance') }
+    redis.call('HGET', key_name(who.key), 'read_balance'), who.keeps_hours }
   append_to(answer, limits_of(who, use))
   return append_amounts(answer, who, use)
 end

@@ -14,7 +14,7 @@ local function authenticate(hash, run_id)
   local cred = redis.call('HMGET', cred_name(hash), 'key', 'organization', 'valid_until', 'state')
   if not cred[1] then return { 'unknown_key' } end
   local key = redis.call('HMGET', key_name(cred[1]), 'state', 'blocked_by', 'expires_at', 'rpm', 'tpm', 'daily_budget',
-    'models')
+    'models', 'keeps_hours')
   local org = redis.call('HMGET', org_name(cred[2]), 'posted', 'pending', 'held')
   -- A secret whose key or organization has not arrived yet is a delay of this system, never the caller's
   -- error.
@@ -23,6 +23,7 @@ local function authenticate(hash, run_id)
   local who = {
     key = cred[1], organization = cred[2], expires_at = key[3], rpm = tonumber(key[4]), tpm = tonumber(key[5]),
     daily_budget = key[6], models = key[7],
+    keeps_hours = key[8] or '0', -- an older worker does not write it
     nonce = epoch[1], posted_through = epoch[4] or '0-0', posted = org[1], pending = org[2] or '0', held = org[3] or '0',
   }
   -- Beyond 2^53 doubles are not exact; 4e15 (4 million rubles) is more than all holds of an organization.

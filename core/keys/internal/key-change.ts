@@ -14,7 +14,7 @@ export async function lockKey(client: ScopedClient, keyId: string): Promise<Lock
   const { rows } = await client.query<LockedKey>(
     `select id as "keyId", organization_id as "organizationId", name, rpm, tpm,
             daily_budget_nano as "dailyBudgetNano", allowed_models as "allowedModels", expires_at as "expiresAt",
-            read_balance as "readBalance"
+            read_balance as "readBalance", keeps_responses_hours as "keepsResponsesHours"
        from api_keys where id = $1 for update`,
     [keyId],
   )
@@ -40,6 +40,7 @@ export function wholeLimits(limits: KeyLimits): Required<KeyLimits> {
     allowedModels: limits.allowedModels ?? null,
     expiresAt: limits.expiresAt ?? null,
     readBalance: limits.readBalance ?? false,
+    keepsResponsesHours: limits.keepsResponsesHours ?? null,
   }
 }
 

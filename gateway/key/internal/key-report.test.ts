@@ -11,6 +11,7 @@ const key: InspectedKey = {
   allowedModels: ['openai/*'],
   expiresAtMs: nowMs + 1000,
   readBalance: true,
+  keepsResponsesHours: 24,
   limits: {
     rpm: { limit: 600, used: 3, remaining: 597, resetMs: 60_500 },
     tpm: { limit: 1000, used: 1400, remaining: 0, resetMs: 2000 },
@@ -31,6 +32,7 @@ test('a key’s limits are shown with the amounts used, held and left, and when 
     organization_id: 'org',
     expires_at: '2026-11-21T09:00:01.000Z',
     allowed_models: ['openai/*'],
+    keeps_responses_hours: 24,
     rpm: { limit: 600, used: 3, remaining: 597, resets_at: '2026-11-21T09:01:00.500Z' },
     tpm: { limit: 1000, used: 1400, remaining: 0, resets_at: '2026-11-21T09:00:02.000Z' },
     daily_budget: {

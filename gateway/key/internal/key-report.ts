@@ -20,6 +20,7 @@ export function keyReport(key: InspectedKey, nowMs: number): object {
     rpm: rateOf(key.limits.rpm, nowMs),
     tpm: rateOf(key.limits.tpm, nowMs),
     daily_budget: budgetOf(key.day),
+    keeps_responses_hours: key.keepsResponsesHours,
     ...(key.readBalance ? { balance: balanceOf(key.balance) } : {}),
   }
 }

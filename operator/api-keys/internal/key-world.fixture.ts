@@ -434,7 +434,7 @@ function stateOf(world: World, keyId: string): KeyState | undefined {
   const key = world.keys.get(keyId)
   if (key === undefined) return undefined
   const { rpm = null, tpm = null, dailyBudgetNano = null, allowedModels = null } = key.limits
-  const { expiresAt = null, readBalance = false } = key.limits
+  const { expiresAt = null, readBalance = false, keepsResponsesHours = null } = key.limits
   return {
     keyId,
     organizationId: key.organization,
@@ -442,7 +442,7 @@ function stateOf(world: World, keyId: string): KeyState | undefined {
     name: 'ci',
     managedBy: key.managedBy,
     purpose: 'general',
-    limits: { rpm, tpm, dailyBudgetNano, allowedModels, expiresAt, readBalance },
+    limits: { rpm, tpm, dailyBudgetNano, allowedModels, expiresAt, readBalance, keepsResponsesHours },
     blockedBy: [...key.blockedBy],
     revoked: key.revoked,
     createdAt: new Date(key.createdAtMs),

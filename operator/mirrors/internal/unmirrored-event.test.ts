@@ -21,6 +21,7 @@ function key(limits: Partial<KeyState['limits']>): KeyState {
       allowedModels: null,
       expiresAt: null,
       readBalance: false,
+      keepsResponsesHours: null,
       ...limits,
     },
     blockedBy: [],

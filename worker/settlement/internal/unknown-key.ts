@@ -41,5 +41,6 @@ function tombstoneOf(keyId: string): ProjectedRow {
     dailyBudgetNano: null,
     allowedModels: null,
     readBalance: false,
+    keepsResponsesHours: null,
   }
 }

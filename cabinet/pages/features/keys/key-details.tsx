@@ -34,6 +34,7 @@ export function KeyDetails({ shown, hasForm }: { readonly shown: Key; readonly h
             <Detail name={words.models}>
               <AllowedModels shown={shown} />
             </Detail>
+            <Detail name={words.keepsHours}>{shown.keeps_responses_hours ?? words.notKept}</Detail>
           </>
         )}
         <Detail name={words.expiresAt}>

@@ -46,6 +46,14 @@ export function KeyFields({ values }: { readonly values: KeyValues }) {
             defaultValue={values[rate]}
           />
         ))}
+        <TextField
+          name="keeps_responses_hours"
+          label={words.keepsHours}
+          hint={words.keepsHoursHint}
+          inputMode="numeric"
+          autoComplete="off"
+          defaultValue={values.keeps_responses_hours}
+        />
       </div>
       <ModelsField chosen={values.allowed_models} />
     </>

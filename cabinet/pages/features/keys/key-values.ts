@@ -17,6 +17,8 @@ export type KeyValues = {
   readonly allowed_models: readonly string[] | null
   /** The last day, in Moscow; empty: no expiry. */
   readonly expires_at: string
+  /** Empty: nothing is stored. */
+  readonly keeps_responses_hours: string
 }
 
 export const noValues: KeyValues = {
@@ -26,12 +28,15 @@ export const noValues: KeyValues = {
   tpm: '',
   allowed_models: null,
   expires_at: '',
+  keeps_responses_hours: '',
 }
 
 const nameLengthMax = 253
 const countMax = 2_147_483_647
 const budgetMax = '999999999.999999999'
 const modelsMax = 256
+/** 30 days. */
+const hoursMax = 720
 
 /** The field values of a key. Pure. */
 export function valuesOf(key: Key, language: Language): KeyValues {
@@ -42,6 +47,7 @@ export function valuesOf(key: Key, language: Language): KeyValues {
     tpm: key.tpm === null ? '' : String(key.tpm),
     allowed_models: key.allowed_models,
     expires_at: key.expires_at === null ? '' : moscowDay(Date.parse(key.expires_at) - 1),
+    keeps_responses_hours: key.keeps_responses_hours === null ? '' : String(key.keeps_responses_hours),
   }
 }
 
@@ -55,6 +61,7 @@ export function typedValues(form: FormData): KeyValues {
     tpm: text('tpm').trim(),
     allowed_models: form.get('models') === 'chosen' ? form.getAll('allowed_models').map(String) : null,
     expires_at: text('expires_at'),
+    keeps_responses_hours: text('keeps_responses_hours').trim(),
   }
 }
 
@@ -78,6 +85,7 @@ export function checkValues(
     tpm: countError(values.tpm, words),
     allowed_models: modelsError(values.allowed_models, words),
     expires_at: isSameEnd ? undefined : expiryError(values.expires_at, words, nowMs),
+    keeps_responses_hours: hoursError(values.keeps_responses_hours, words),
   })
 }
 
@@ -90,6 +98,7 @@ export function bodyOf(values: KeyValues) {
     tpm: findTypedCount(values.tpm) ?? null,
     allowed_models: values.allowed_models === null ? null : [...values.allowed_models],
     expires_at: endOfMoscowDay(values.expires_at) ?? null,
+    keeps_responses_hours: findTypedCount(values.keeps_responses_hours) ?? null,
   }
 }
 
@@ -135,6 +144,12 @@ function budgetError(typed: string, words: Words): string | undefined {
 
 function countError(typed: string, words: Words): string | undefined {
   return typed === '' || findTypedCount(typed) !== undefined ? undefined : words.countWrong
+}
+
+function hoursError(typed: string, words: Words): string | undefined {
+  if (typed === '') return undefined
+  const hours = findTypedCount(typed)
+  return hours === undefined || hours > hoursMax ? words.keepsHoursWrong : undefined
 }
 
 function modelsError(models: KeyValues['allowed_models'], words: Words): string | undefined {

@@ -128,6 +128,7 @@ function Conflict({ newest, onDiscard }: { readonly newest: Key; readonly onDisc
     [words.tpm, values.tpm],
     [words.whichModels, values.allowed_models?.join(', ') ?? words.anyModel],
     [words.expiresOn, values.expires_at],
+    [words.keepsHours, values.keeps_responses_hours],
   ] as const
   return (
     <Notice tone="warning">

@@ -63,6 +63,10 @@ export const en: typeof ru = {
   countWrong: 'Enter a whole number from 1 to 2,147,483,647',
   modelsMissing: 'Choose at least one model',
   modelsMany: 'At most 256 entries: select a whole provider instead',
+  keepsHours: 'Store responses, hours',
+  keepsHoursHint: 'From 1 to 720. For clients that refer to earlier responses. Leave empty to store nothing.',
+  keepsHoursWrong: 'Enter a whole number from 1 to 720',
+  notKept: 'not stored',
   expiresWrong: 'Enter a complete date',
   expiresPast: 'This date has passed',
 
