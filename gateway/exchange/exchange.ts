@@ -10,7 +10,7 @@ import type { Route } from '../routing/route-table.ts'
 import type { PromptContent } from '../tokens/prompt-content.ts'
 import type { Prompt } from '../tokens/token-estimate.ts'
 
-/** The options in the `x-gateway-*` headers of a request. */
+/** The options in the headers of a request. */
 export type RequestOptions = {
   readonly maxCostNano: bigint | null
   /** Reject rather than drop a parameter that the model does not support. */
@@ -18,6 +18,8 @@ export type RequestOptions = {
   readonly fallbacks: 'allowed' | 'none'
   /** The caller's own deadline; never longer than the route's. */
   readonly timeoutMs: number | null
+  /** The client's name of its session, whose requests go to one backend where possible. */
+  readonly session: string | null
 }
 
 /** A model that may serve the request, and what it may cost there. */

@@ -8,12 +8,14 @@ import {
   orderBackends,
   type Target,
   timesTried,
+  type Wishes,
 } from '../routing/attempt-plan.ts'
 import { chooseTarget } from '../routing/choose-target.ts'
 import type { Route } from '../routing/route-table.ts'
 import { findDropped } from '../upstream/chat-request.ts'
 import { type Failure, failureOfDeadline, type TransportFault, wasCalled } from '../upstream/failure.ts'
 import { refusalOfExhausted } from './internal/exhausted.ts'
+import { affinityOf } from './internal/session-affinity.ts'
 import { startOf, verdictOf } from './internal/verdict.ts'
 import type { Run } from './run.ts'
 import type { Served } from './served.ts'
@@ -153,12 +155,21 @@ async function attemptOnce(
 }
 
 /** The backends of a route for this request; a strict caller gets only those that accept every parameter. */
-function optionOf({ exchange }: Run, route: Route, { gate, random }: ServeDeps): Option {
-  const { request, options } = exchange
-  const signedBy = exchange.endpoint === 'chat' ? exchange.signedBy : undefined
-  const ordered = orderBackends(route.backends, random, gate.inFlight, signedBy)
+function optionOf(run: Run, route: Route, { gate, random }: ServeDeps): Option {
+  const { request, options } = run.exchange
+  const wishes = route.backends.length < 2 ? {} : wishesOf(run)
+  const ordered = orderBackends(route.backends, random, gate.inFlight, wishes)
   if (!options.strictParameters) return { route, backends: ordered }
   return { route, backends: ordered.filter(({ dialect }) => findDropped(request, dialect).length === 0) }
+}
+
+function wishesOf({ exchange, hold }: Run): Wishes {
+  if (exchange.endpoint !== 'chat') return {}
+  const { request, signedBy, options, bodyBytes } = exchange
+  return {
+    signedBy,
+    affinity: affinityOf({ request, session: options.session, bodyBytes }, hold.organizationId),
+  }
 }
 
 function choose(options: readonly Option[], failed: readonly FailedAttempt[], { gate }: ServeDeps) {

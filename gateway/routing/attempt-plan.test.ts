@@ -61,9 +61,86 @@ test('the provider that signed a conversation comes first, whatever its priority
     signedBy('b', backend('signer', 2, 1)),
   ]
   const namesFor = (signer?: string) =>
-    orderBackends(backends, Math.random, () => 0, signer).map(({ name }) => name)
+    orderBackends(backends, Math.random, () => 0, { signedBy: signer }).map(({ name }) => name)
   expect(namesFor('b')).toEqual(['signer', 'first', 'second'])
   expect(namesFor('unknown')).toEqual(namesFor())
+})
+
+describe('the order for a session', () => {
+  const idle = () => 0
+  const three = ['a', 'b', 'c'].map((name) => backend(name, 0, 1))
+  const sessions = Array.from({ length: 9_000 }, (_, n) => `session ${n}`)
+  const namesFor = (
+    backends: readonly Backend[],
+    affinity: string,
+    inFlight = idle as (of: Backend) => number,
+  ) => orderBackends(backends, Math.random, inFlight, { affinity }).map(({ name }) => name)
+  const countFirsts = (backends: readonly Backend[]) => {
+    const counts: Counts = {}
+    for (const session of sessions) {
+      const [first = ''] = namesFor(backends, session)
+      counts[first] = (counts[first] ?? 0) + 1
+    }
+    return counts
+  }
+
+  test('is the same each time, whatever order the backends have in the catalog', () => {
+    for (const session of sessions.slice(0, 100))
+      expect(namesFor(three.toReversed(), session)).toEqual(namesFor(three, session))
+  })
+
+  test('is by priority, and follows the weights within one', () => {
+    const backends = [backend('spare', 1, 100), backend('heavy', 0, 80), backend('light', 0, 10)]
+    expect(countFirsts(backends)).toEqual({
+      heavy: expect.closeTo(8_000, -3),
+      light: expect.closeTo(1_000, -3),
+    })
+    for (const session of sessions.slice(0, 100)) expect(namesFor(backends, session)[2]).toBe('spare')
+  })
+
+  test('moves only the sessions of a backend that goes, to all others', () => {
+    const two = three.slice(0, 2)
+    const moved: Counts = {}
+    for (const session of sessions) {
+      const [before, second = ''] = namesFor(three, session)
+      const [after] = namesFor(two, session)
+      if (before === 'c') moved[String(after)] = (moved[String(after)] ?? 0) + 1
+      else expect(after).toBe(before)
+      if (before === 'c') expect(after).toBe(second)
+    }
+    expect(moved).toEqual({ a: expect.closeTo(1_500, -2.5), b: expect.closeTo(1_500, -2.5) })
+  })
+
+  test('puts a backend last that has far more requests than another one, for their weights', () => {
+    const firstWith = (inFlight: Counts, backends = three) =>
+      namesFor(backends, 'session 1', ({ name }) => inFlight[name] ?? 0)
+    const [home = '', next = '', last = ''] = firstWith({})
+    expect(firstWith({ [home]: 7 })[0], 'a session may ask several at a time').toBe(home)
+    expect(firstWith({ [home]: 8 })).toEqual([next, last, home])
+    expect(firstWith({ [home]: 27, [next]: 10, [last]: 10 })[0]).toBe(home)
+    expect(firstWith({ [home]: 28, [next]: 10, [last]: 10 })[0]).toBe(next)
+    const heavy = three.map((each) => (each.name === home ? { ...each, weight: 1_000 } : each))
+    expect(firstWith({ [home]: 20_000, [next]: 10, [last]: 10 }, heavy)[0]).toBe(home)
+    const spare = three.map((each) => ({ ...each, priority: each.name === home ? 0 : 1 }))
+    expect(firstWith({ [home]: 1_000 }, spare)[0], 'those of a later priority are no others').toBe(home)
+  })
+
+  test('is for a popular session that of its backend, and of the others what that cannot take', () => {
+    const inFlight: Counts = {}
+    for (let n = 0; n < 300; n += 1) {
+      const [first = ''] = namesFor(three, 'popular', ({ name }) => inFlight[name] ?? 0)
+      inFlight[first] = (inFlight[first] ?? 0) + 1
+    }
+    const counts = Object.values(inFlight).toSorted((a, b) => b - a)
+    expect(counts).toHaveLength(3)
+    expect(counts[0]).toBeLessThanOrEqual(2 * (counts[2] ?? 0) + 9)
+  })
+
+  test('begins with the backends of the signer, if one signed', () => {
+    const signed = three.map((each) => ({ ...each, dialect: { ...each.dialect, origin: each.name } }))
+    for (const signedBy of ['a', 'b', 'c'])
+      expect(orderBackends(signed, Math.random, idle, { signedBy, affinity: 's' })[0]?.name).toBe(signedBy)
+  })
 })
 
 type Counts = Record<string, number>

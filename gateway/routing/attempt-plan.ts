@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import { type Failure, wasSilent } from '../upstream/failure.ts'
 import type { Backend, Route } from './route-table.ts'
 
@@ -10,23 +11,36 @@ export type Option = { readonly route: Route; readonly backends: readonly Backen
 /** An attempt that came to nothing. */
 export type FailedAttempt = { readonly target: Target; readonly failure: Failure }
 
+/** What a request wants of the order of backends. */
+export type Wishes = {
+  /** The mark of the provider that signed its conversation. */
+  readonly signedBy?: string | undefined
+  /** What the requests of its session have in common (`session-affinity.ts`). */
+  readonly affinity?: string | undefined
+}
+
 /**
  * The backends of a route in the order in which to try them: by priority; within one priority in a random order that
  * follows the weights, but for a first one that is busier than its weight allows: then the second one is first. Those of
  * the provider that signed the conversation come before all others.
  *
+ * Requests with the same affinity get the same order from every gateway, so that they find what the provider has cached. On
+ * average it follows the weights, too. A backend that has far more requests than others of its priority comes after them.
+ *
  * @param random uniform in [0, 1).
  * @param inFlight requests that a backend is working on.
- * @param signedBy the mark of a provider.
  */
 export function orderBackends(
   backends: readonly Backend[],
   random: () => number,
   inFlight: (backend: Backend) => number,
-  signedBy?: string,
+  { signedBy, affinity }: Wishes = {},
 ): readonly Backend[] {
   if (backends.length < 2) return backends
-  const order = orderByLoad(backends, random, inFlight)
+  const order =
+    affinity === undefined
+      ? orderByLoad(backends, random, inFlight)
+      : orderBySession(backends, affinity, inFlight)
   if (signedBy === undefined) return order
   const isSigner = ({ dialect }: Backend) => dialect.origin === signedBy
   return [...order.filter(isSigner), ...order.filter((backend) => !isSigner(backend))]
@@ -37,20 +51,51 @@ function orderByLoad(
   random: () => number,
   inFlight: (backend: Backend) => number,
 ): readonly Backend[] {
-  // The smallest of exponential variables with these rates is each one with probability weight ÷ sum of weights.
-  const order = backends
-    .map((backend) => ({ backend, draw: -Math.log(1 - random()) / backend.weight }))
-    .toSorted((a, b) => a.backend.priority - b.backend.priority || a.draw - b.draw)
-    .map(({ backend }) => backend)
+  const order = orderByDraw(backends, random)
   // The better of two that were drawn: as good as looking at all of them, without sending all requests to the same one.
   const [first, second, ...rest] = order
   if (first === undefined || second === undefined || first.priority !== second.priority) return order
   return isBusier(first, second, inFlight) ? [second, first, ...rest] : order
 }
 
+/** Rendezvous hashing: a backend that comes or goes moves only its own sessions. */
+function orderBySession(
+  backends: readonly Backend[],
+  affinity: string,
+  inFlight: (backend: Backend) => number,
+): readonly Backend[] {
+  const order = orderByDraw(backends, (backend) => drawOf(backend, affinity))
+  const isCrowded = (backend: Backend) =>
+    order.some((other) => other.priority === backend.priority && isFarBusier(backend, other, inFlight))
+  const crowded = new Set(order.filter(isCrowded))
+  if (crowded.size === 0) return order
+  return order.toSorted((a, b) => a.priority - b.priority || Number(crowded.has(a)) - Number(crowded.has(b)))
+}
+
+/** Uniform in [0, 1), and the same in every gateway. */
+function drawOf({ provider, dialect }: Backend, affinity: string): number {
+  return hash('sha256', `${provider.name}\n${dialect.model}\n${affinity}`, 'buffer').readUInt32BE() / 2 ** 32
+}
+
+/** @param draw uniform in [0, 1). The smallest of exponential variables with these rates is each one with probability weight ÷ sum of weights. */
+function orderByDraw(backends: readonly Backend[], draw: (backend: Backend) => number): readonly Backend[] {
+  return backends
+    .map((backend) => ({ backend, time: -Math.log(1 - draw(backend)) / backend.weight }))
+    .toSorted((a, b) => a.backend.priority - b.backend.priority || a.time - b.time)
+    .map(({ backend }) => backend)
+}
+
 /** Whether `a`, for its weight, would still be busier than `b` if `b` had this request. */
 function isBusier(a: Backend, b: Backend, inFlight: (backend: Backend) => number): boolean {
   return inFlight(a) * b.weight > (inFlight(b) + 1) * a.weight
+}
+
+/** Requests that a backend may have however idle the others are: a session may ask several at a time. */
+const sessionRequests = 8
+
+/** Whether `a`, for its weight, has more than twice the requests of `b`, and these. */
+function isFarBusier(a: Backend, b: Backend, inFlight: (backend: Backend) => number): boolean {
+  return inFlight(a) >= sessionRequests + (2 * inFlight(b) * a.weight) / b.weight
 }
 
 /**

@@ -3,7 +3,13 @@ import { parseRequestOptions } from './request-options.ts'
 
 test('headers that are not there ask for nothing', () => {
   expect(parseRequestOptions({})).toEqual({
-    options: { maxCostNano: null, strictParameters: false, fallbacks: 'allowed', timeoutMs: null },
+    options: {
+      maxCostNano: null,
+      strictParameters: false,
+      fallbacks: 'allowed',
+      timeoutMs: null,
+      session: null,
+    },
   })
 })
 
@@ -13,10 +19,26 @@ test('each header is understood', () => {
     'x-gateway-strict-params': 'True',
     'x-gateway-no-fallback': 'true',
     'x-gateway-timeout-ms': '1500',
+    'session-id': 'a',
   }
   expect(parseRequestOptions(headers)).toEqual({
-    options: { maxCostNano: 500_000_000n, strictParameters: true, fallbacks: 'none', timeoutMs: 1500 },
+    options: {
+      maxCostNano: 500_000_000n,
+      strictParameters: true,
+      fallbacks: 'none',
+      timeoutMs: 1500,
+      session: 'a',
+    },
   })
+})
+
+test('of several names of a session the narrowest counts', () => {
+  const sessionOf = (headers: Record<string, string>) => parseRequestOptions(headers)
+  const named = (session: string | null) => ({ options: { session } })
+  const codex = { 'session-id': 'a', 'thread-id': 'b' }
+  expect(sessionOf(codex)).toMatchObject(named('b'))
+  expect(sessionOf({ ...codex, 'thread-id': '' })).toMatchObject(named('a'))
+  expect(sessionOf({ 'x-claude-code-session-id': 'c' })).toMatchObject(named('c'))
 })
 
 test('nonsense is refused and its header named', () => {

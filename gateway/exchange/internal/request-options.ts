@@ -8,8 +8,10 @@ const maxCost = 'x-gateway-max-cost-rub'
 const strictParams = 'x-gateway-strict-params'
 const noFallback = 'x-gateway-no-fallback'
 const timeout = 'x-gateway-timeout-ms'
+/** Names of a session, the narrowest first: Codex sends the first two, Claude Code the last. */
+const sessionHeaders = ['thread-id', 'session-id', 'x-claude-code-session-id'] as const
 
-/** The options in the `x-gateway-*` headers of a request, or an error that names the invalid header. */
+/** The options in the headers of a request, or an error that names the invalid header. */
 export function parseRequestOptions(
   headers: IncomingHttpHeaders,
 ): { readonly options: RequestOptions } | { readonly refusal: Refusal } {
@@ -30,8 +32,14 @@ export function parseRequestOptions(
       strictParameters,
       fallbacks: withoutFallback ? 'none' : 'allowed',
       timeoutMs: timeoutText === undefined ? null : Number(timeoutText),
+      session: sessionOf(headers),
     },
   }
+}
+
+function sessionOf(headers: IncomingHttpHeaders): string | null {
+  for (const header of sessionHeaders) if (headers[header]) return headers[header].toString()
+  return null
 }
 
 function textOf(headers: IncomingHttpHeaders, header: string): string | undefined {
