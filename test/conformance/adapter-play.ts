@@ -1,9 +1,5 @@
 import { expect } from 'vitest'
 import { providerDocumentSchema } from '#core/catalog/catalog-document'
-import { normaliseAnswer } from '#gateway/chat/internal/plain-normaliser'
-import { createStepReader } from '#gateway/chat/internal/step-reader'
-import { createStreamNormaliser } from '#gateway/chat/internal/stream-normaliser'
-import { openAiUsageOf } from '#gateway/exchange/usage'
 import { chatFormat } from '#gateway/formats/chat-format'
 import { parseChatRequest } from '#gateway/requests/chat-request'
 import { adaptChatRequest, findDropped } from '#gateway/upstream/chat-request'
@@ -17,6 +13,7 @@ import type { ProviderApi } from '../support/upstream.ts'
 import { type AdapterCase, adapterCases, type Fields, type Mode } from './adapter-cases.ts'
 import { answerSchemaOf } from './answer-schema.ts'
 import { type ReadChoice, readWhole } from './read-choices.ts'
+import { playStream, playWhole } from './stream-play.ts'
 
 /** A provider whose API is not OpenAI's: its cases, and its differences on the wire. */
 export type NativeProvider = ReturnType<typeof adapterCases> & {
@@ -50,7 +47,7 @@ export const nativeProviders: readonly NativeProvider[] = [
 ]
 
 const answerSchema = answerSchemaOf('CreateChatCompletionResponse')
-const naming = { requestId: 'ours', origin: 'mark', model: 'a/model', createdS: 1_800_000_000, secrets: [] }
+const origin = 'mark'
 const hi = { role: 'user', content: 'Hi' }
 const fetchImage: FetchImage = async () => ({ mediaType: 'image/png', base64: png })
 
@@ -121,30 +118,13 @@ export async function writeCase(
 type Read = { readonly choices: readonly ReadChoice[]; readonly usage: unknown }
 
 /** What the client reads of a whole response, which matches OpenAI's schema. */
-export function readWholeAnswer({ readAnswer }: ChatReading, answer: Fields): Read {
-  const reading = normaliseAnswer(readAnswer(JSON.stringify(answer)), naming)
-  if (reading.kind !== 'answer') throw new Error(reading.failure.result)
-  const zero = openAiUsageOf({ input: 0, cachedInput: 0, cacheWrite: 0, output: 0, reasoning: 0 })
-  const shown = chatFormat.answerOf(reading.answer, zero, '0')
+export function readWholeAnswer(reading: ChatReading, given: Fields): Read {
+  const { answer, shown, usage } = playWhole(reading, given, chatFormat, { origin })
   expect(answerSchema.safeParse(shown).error).toBeUndefined()
-  return { choices: readWhole(JSON.parse(JSON.stringify(reading.answer.choices))), usage: reading.usage }
+  return { choices: readWhole(JSON.parse(JSON.stringify(answer.choices))), usage }
 }
 
-/** What the client is sent of a provider's bytes that come in these pieces. `last`: how it ended. */
-export function playStream({ createEventReader }: ChatReading, choices: number, pieces: readonly Buffer[]) {
-  const normaliser = createStreamNormaliser({
-    ...naming,
-    format: chatFormat,
-    reader: createEventReader(),
-    choices,
-    usage: 'hidden',
-  })
-  let [text, last] = ['', '']
-  const reader = createStepReader(normaliser, (step) => {
-    if ('text' in step) text += step.text
-    if (step.kind !== 'nothing') last = step.kind
-  })
-  for (const piece of pieces) reader.push(piece)
-  reader.end()
-  return { text, last, usage: normaliser.usage() }
+/** What the client is sent of a provider's bytes that come in these pieces. */
+export function playChat({ createEventReader }: ChatReading, choices: number, pieces: readonly Buffer[]) {
+  return playStream({ reader: createEventReader(), format: chatFormat, origin, choices }, pieces)
 }

@@ -3,6 +3,7 @@ import { normaliseAnswer, writeAnswer } from '#gateway/chat/internal/plain-norma
 import { chatFormat } from '#gateway/formats/chat-format'
 import { readAnswer } from '#gateway/upstream/internal/adapters/openai/answer'
 import { answerSchemaOf } from './answer-schema.ts'
+import { costRub, counted as usage } from './stream-play.ts'
 
 const options = {
   requestId: 'ours',
@@ -12,14 +13,6 @@ const options = {
   secrets: [],
 }
 const schema = answerSchemaOf('CreateChatCompletionResponse')
-const usage = {
-  prompt_tokens: 3,
-  completion_tokens: 2,
-  total_tokens: 5,
-  prompt_tokens_details: { cached_tokens: 0 },
-  completion_tokens_details: { reasoning_tokens: 0 },
-}
-
 function read(answer: unknown) {
   return normaliseAnswer(readAnswer(typeof answer === 'string' ? answer : JSON.stringify(answer)), options)
 }
@@ -28,7 +21,7 @@ function read(answer: unknown) {
 function written(answer: unknown) {
   const reading = read(answer)
   if (reading.kind !== 'answer') throw new Error(reading.failure.result)
-  const body = JSON.parse(writeAnswer(chatFormat, reading.answer, { usage, costRub: '0' }, options.secrets))
+  const body = JSON.parse(writeAnswer(chatFormat, reading.answer, { usage, costRub }, options.secrets))
   expect(schema.safeParse(body).error).toBeUndefined()
   return body
 }

@@ -7,10 +7,7 @@ import {
   quirksNames,
   type RouteDocument,
 } from '#core/catalog/catalog-document'
-import { normaliseAnswer } from '#gateway/chat/internal/plain-normaliser'
-import { createStepReader } from '#gateway/chat/internal/step-reader'
-import { createStreamNormaliser } from '#gateway/chat/internal/stream-normaliser'
-import { openAiUsageOf, readUsage } from '#gateway/exchange/usage'
+import { readUsage } from '#gateway/exchange/usage'
 import { chatFormat } from '#gateway/formats/chat-format'
 import { parseChatRequest } from '#gateway/requests/chat-request'
 import { adaptChatRequest, findDropped } from '#gateway/upstream/chat-request'
@@ -19,6 +16,8 @@ import { adaptEmbeddingRequest, findDroppedOfEmbedding } from '#gateway/upstream
 import { failureOfErrorBody, failureOfStatus } from '#gateway/upstream/failure'
 import { type ChatReading, isFailure } from '#gateway/upstream/provider-adapter'
 import { answerSchemaOf } from './answer-schema.ts'
+import { chunksOf } from './read-choices.ts'
+import { playStream, playWhole } from './stream-play.ts'
 
 /** One provider as it documents itself: what we send it, and what we make of what it answers. */
 type Recorded = {
@@ -58,13 +57,6 @@ const folder = join(import.meta.dirname, 'cases/providers')
 const recorded: readonly Recorded[] = readdirSync(folder).map((file) =>
   JSON.parse(readFileSync(join(folder, file), 'utf8')),
 )
-const naming = {
-  requestId: 'ours',
-  model: 'a/model',
-  createdS: 1_800_000_000,
-  origin: 'provider',
-  secrets: [],
-}
 const answerSchema = answerSchemaOf('CreateChatCompletionResponse')
 const chunkSchema = answerSchemaOf('CreateChatCompletionStreamResponse')
 const nowMs = Date.UTC(2026, 10, 21)
@@ -138,40 +130,22 @@ function readingOf(dialect: Dialect): ChatReading {
 
 type Read = { readonly choices: readonly object[]; readonly usage: unknown }
 
-function readPlain({ readAnswer }: ChatReading, answer: object | undefined): Read {
-  const reading = normaliseAnswer(readAnswer(JSON.stringify(answer)), naming)
-  if (reading.kind !== 'answer') throw new Error(reading.failure.result)
-  const zero = openAiUsageOf({ input: 0, cachedInput: 0, cacheWrite: 0, output: 0, reasoning: 0 })
-  expect(answerSchema.safeParse(chatFormat.answerOf(reading.answer, zero, '0')).error).toBeUndefined()
-  return { choices: reading.answer.choices, usage: reading.usage }
+function readPlain(reading: ChatReading, given: object | undefined): Read {
+  const { answer, shown, usage } = playWhole(reading, given, chatFormat)
+  expect(answerSchema.safeParse(shown).error).toBeUndefined()
+  return { choices: answer.choices, usage }
 }
 
 /** One choice per chunk, as clients read them; the stream ends well, or the test fails. */
 function readStream({ createEventReader }: ChatReading, events: readonly (object | string)[]): Read {
-  const normaliser = createStreamNormaliser({
-    ...naming,
-    format: chatFormat,
-    reader: createEventReader(),
-    choices: 1,
-    usage: 'hidden',
-  })
-  let text = ''
-  let last = ''
-  const reader = createStepReader(normaliser, (step) => {
-    if ('text' in step) text += step.text
-    if (step.kind !== 'nothing') last = step.kind
-  })
-  for (const event of events)
-    reader.push(Buffer.from(`: x\n\ndata: ${typeof event === 'string' ? event : JSON.stringify(event)}\n\n`))
-  reader.end()
-  expect(last).toBe('ended')
-  const chunks = text.split('\n\n').filter((frame) => frame !== '')
-  const choices = chunks.map((frame) => {
-    const chunk = JSON.parse(frame.slice('data: '.length))
-    expect(chunkSchema.safeParse(chunk).error).toBeUndefined()
-    return chunk.choices[0]
-  })
-  return { choices, usage: normaliser.usage() }
+  const pieces = events.map((event) =>
+    Buffer.from(`: x\n\ndata: ${typeof event === 'string' ? event : JSON.stringify(event)}\n\n`),
+  )
+  const { text, last, usage } = playStream({ reader: createEventReader(), format: chatFormat }, pieces)
+  expect(last.kind).toBe('ended')
+  const chunks = chunksOf(text)
+  for (const chunk of chunks) expect(chunkSchema.safeParse(chunk).error).toBeUndefined()
+  return { choices: chunks.map(({ choices }) => choices[0] ?? {}), usage }
 }
 
 type Asked = Recorded['requests'][number]['request']

@@ -1,92 +1,35 @@
-import { readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import OpenAI from 'openai'
 import { describe, expect, test } from 'vitest'
-import { createStepReader } from '#gateway/chat/internal/step-reader'
-import { createStreamNormaliser, type StreamStep } from '#gateway/chat/internal/stream-normaliser'
 import { chatFormat } from '#gateway/formats/chat-format'
 import { eventReader } from '#gateway/upstream/internal/adapters/openai/stream'
 import { answerSchemaOf } from './answer-schema.ts'
 import { assemble, chunksOf, type ReadChoice } from './read-choices.ts'
+import {
+  streamCases as cases,
+  costRub,
+  counted,
+  dataOf,
+  findSplit,
+  playStream,
+  readsOf,
+  type StreamCase,
+} from './stream-play.ts'
 
-/** One provider's stream and what clients shall read. `frames`: to the field, where that matters. */
-type Case = {
-  readonly name: string
-  readonly n?: number
-  readonly events: readonly (object | string)[]
-  readonly choices?: readonly ReadChoice[]
-  readonly usage?: object
-  /** Of the one chunk that contains it. */
-  readonly moderation?: object
-  readonly frames?: readonly object[]
-  /** The stream breaks; `choices` is what was handed out before. */
-  readonly failure?: { readonly kind: string; readonly result: string }
-}
-
-const folder = join(import.meta.dirname, 'cases')
-const files = readdirSync(folder).filter((file) => file.endsWith('.json'))
-const cases: readonly Case[] = files.flatMap((file) => JSON.parse(readFileSync(join(folder, file), 'utf8')))
 const chunkSchema = answerSchemaOf('CreateChatCompletionStreamResponse')
-const counted = {
-  prompt_tokens: 3,
-  completion_tokens: 2,
-  total_tokens: 5,
-  prompt_tokens_details: { cached_tokens: 0 },
-  completion_tokens_details: { reasoning_tokens: 0 },
-}
 
 /** The provider's bytes, written with the given line end. */
-function bytesOf(events: Case['events'], lineEnd = '\n'): Buffer {
+function bytesOf(events: StreamCase['events'], lineEnd = '\n'): Buffer {
   const lines = events.flatMap((event) => [': a comment', 'event: message', `data: ${dataOf(event)}`, ''])
   return Buffer.from(lines.map((line) => line + lineEnd).join(''))
 }
 
-/** The same as most providers send them: one read for each event, and nothing but its data. */
-function readsOf(events: Case['events']): Buffer[] {
-  return events.map((event) => Buffer.from(`data: ${dataOf(event)}\n\n`))
-}
-
-function dataOf(event: Case['events'][number]): string {
-  return typeof event === 'string' ? event : JSON.stringify(withHead(event))
-}
-
-/** A real provider's chunk has a head; a case writes one down only where it matters. */
-function withHead(event: object): object {
-  if (!('choices' in event)) return event
-  return { id: 'chatcmpl-theirs', object: 'chat.completion.chunk', created: 1, model: 'theirs', ...event }
-}
-
-type Played = { readonly text: string; readonly last: StreamStep; readonly usage: unknown }
-
-/** What our client reads of a provider's bytes that arrive in these pieces; whole only where the stream ended well. */
 function play(
-  given: Case,
+  { n = 1 }: StreamCase,
   pieces: readonly Buffer[],
   usage: 'shown' | 'hidden',
   secrets: readonly string[] = [],
-): Played {
-  const options = {
-    requestId: 'ours',
-    format: chatFormat,
-    model: 'openai/gpt-4o',
-    createdS: 1_800_000_000,
-    origin: 'provider',
-    secrets,
-  }
-  const normaliser = createStreamNormaliser({ ...options, reader: eventReader, choices: given.n ?? 1, usage })
-  let text = ''
-  let last: StreamStep = { kind: 'nothing' }
-  const take = (step: StreamStep) => {
-    if (step.kind === 'nothing') return
-    if ('text' in step) text += step.text
-    last = step
-  }
-  const reader = createStepReader(normaliser, take)
-  for (const piece of pieces) reader.push(piece)
-  reader.end()
-  const finished = last as StreamStep
-  if (finished.kind === 'ended') text += normaliser.finishFrames(counted, '0.25')
-  return { text, last: finished, usage: normaliser.usage() }
+) {
+  return playStream({ reader: eventReader, format: chatFormat, choices: n, usage, secrets }, pieces)
 }
 
 function expectChoices(assembled: readonly ReadChoice[], expected: readonly ReadChoice[]): void {
@@ -131,7 +74,7 @@ describe('usage is in the last chunk, with its cost, and null in all others, whe
     const chunks = chunksOf(play(given, [bytesOf(given.events)], 'shown').text)
     const last = chunks.pop()
     expect(chunkSchema.safeParse(last).error).toBeUndefined()
-    expect(last).toMatchObject({ id: 'chatcmpl-ours', choices: [], usage: { ...counted, cost_rub: '0.25' } })
+    expect(last).toMatchObject({ id: 'chatcmpl-ours', choices: [], usage: { ...counted, cost_rub: costRub } })
     for (const chunk of chunks) {
       expect(chunk.usage).toBeNull()
       expect(chunkSchema.safeParse(chunk).error).toBeUndefined()
@@ -145,12 +88,8 @@ describe('where the bytes are cut, and how lines end, changes nothing', () => {
     expect(play(given, readsOf(given.events), 'shown')).toEqual(whole)
     for (const lineEnd of ['\n', '\r\n', '\r']) {
       const bytes = bytesOf(given.events, lineEnd)
-      const everyByte = [...bytes].map((byte) => Buffer.of(byte))
-      expect(play(given, everyByte, 'shown')).toEqual(whole)
-      for (let at = 1; at < bytes.length; at += 1) {
-        const cut = play(given, [bytes.subarray(0, at), bytes.subarray(at)], 'shown')
-        if (cut.text !== whole.text) expect(cut.text, `cut at ${at}`).toBe(whole.text)
-      }
+      expect(play(given, [bytes], 'shown')).toEqual(whole)
+      expect(findSplit(bytes, (pieces) => play(given, pieces, 'shown').text)).toBeUndefined()
     }
   })
 })
