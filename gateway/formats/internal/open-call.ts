@@ -10,7 +10,7 @@ import {
   placeOf,
 } from './item-events.ts'
 import { JsonEnd } from './json-end.ts'
-import { createToolInput } from './tool-input.ts'
+import { createToolInput, type ToolInput } from './tool-input.ts'
 
 /** A call of a tool, as the kind of item that its client knows. */
 export type OpenCall = OpenItem & {
@@ -26,14 +26,9 @@ export const callPrefixes = { function: 'fc', custom: 'ctc', tool_search: 'tsc' 
 >
 
 export function openCall(place: ItemPlace, callId: string, tool: AskedTool): OpenCall {
-  switch (tool.kind) {
-    case 'function':
-      return new FunctionCall(place, callId, tool)
-    case 'custom':
-      return new CustomCall(place, callId, tool)
-    case 'tool_search':
-      return new SearchCall(place, callId)
-  }
+  return tool.kind === 'tool_search'
+    ? new SearchCall(place, callId)
+    : new TextCall(place, namesOf(callId, tool), kinds[tool.kind])
 }
 
 /** The fields that name a call. */
@@ -41,65 +36,59 @@ function namesOf(callId: string, { name, namespace }: AskedTool): JsonObject {
   return { call_id: callId, name, ...(namespace === undefined ? {} : { namespace }) }
 }
 
-class FunctionCall implements OpenCall {
-  readonly #place: ItemPlace
-  readonly #names: JsonObject
-  readonly #name: string
-  readonly #text = new GrowingText()
-  readonly #end = new JsonEnd()
-  readonly #deltaHead: string
-
-  constructor(place: ItemPlace, callId: string, tool: AskedTool) {
-    this.#place = place
-    this.#names = namesOf(callId, tool)
-    this.#name = tool.name
-    this.#deltaHead = deltaHead(place)
-    announce(place, this.item('in_progress'))
-  }
-
-  item(status: ItemStatus): JsonObject {
-    return { id: this.#place.id, type: 'function_call', status, ...this.#names, arguments: this.#text.text() }
-  }
-
-  add(text: string): void {
-    this.#text.add(text)
-    this.#end.add(text)
-    this.#place.events.written(
-      'response.function_call_arguments.delta',
-      `${this.#deltaHead}${JSON.stringify(text)}`,
-    )
-  }
-
-  isWhole(): boolean {
-    return this.#end.isReached()
-  }
-
-  close(): void {
-    this.#place.events.event('response.function_call_arguments.done', {
-      ...placeOf(this.#place),
-      name: this.#name,
-      arguments: this.#text.text(),
-    })
-  }
+type TextKind = {
+  readonly item: string
+  /** Of the text. */
+  readonly field: string
+  readonly event: string
+  /** Takes the text out of the arguments. */
+  readonly createInput: () => ToolInput
+  /** Whether the last event names the call again. */
+  readonly repeatsName: boolean
 }
 
-class CustomCall implements OpenCall {
+const kinds: Readonly<Record<Exclude<AskedTool['kind'], 'tool_search'>, TextKind>> = {
+  function: {
+    item: 'function_call',
+    field: 'arguments',
+    event: 'response.function_call_arguments',
+    createInput: () => asItComes,
+    repeatsName: true,
+  },
+  custom: {
+    item: 'custom_tool_call',
+    field: 'input',
+    event: 'response.custom_tool_call_input',
+    createInput: createToolInput,
+    repeatsName: false,
+  },
+}
+
+const asItComes: ToolInput = { push: (piece) => piece, end: () => '' }
+
+class TextCall implements OpenCall {
   readonly #place: ItemPlace
   readonly #names: JsonObject
+  readonly #kind: TextKind
+  readonly #input: ToolInput
   readonly #text = new GrowingText()
   readonly #end = new JsonEnd()
-  readonly #input = createToolInput()
+  readonly #deltaType: string
   readonly #deltaHead: string
 
-  constructor(place: ItemPlace, callId: string, tool: AskedTool) {
+  constructor(place: ItemPlace, names: JsonObject, kind: TextKind) {
     this.#place = place
-    this.#names = namesOf(callId, tool)
+    this.#names = names
+    this.#kind = kind
+    this.#input = kind.createInput()
+    this.#deltaType = `${kind.event}.delta`
     this.#deltaHead = deltaHead(place)
     announce(place, this.item('in_progress'))
   }
 
   item(status: ItemStatus): JsonObject {
-    return { id: this.#place.id, type: 'custom_tool_call', status, ...this.#names, input: this.#text.text() }
+    const { item: type, field } = this.#kind
+    return { id: this.#place.id, type, status, ...this.#names, [field]: this.#text.text() }
   }
 
   add(text: string): void {
@@ -113,15 +102,18 @@ class CustomCall implements OpenCall {
 
   close(): void {
     this.#show(this.#input.end())
-    const input = this.#text.text()
-    this.#place.events.event('response.custom_tool_call_input.done', { ...placeOf(this.#place), input })
+    const { event, field, repeatsName } = this.#kind
+    this.#place.events.event(`${event}.done`, {
+      ...placeOf(this.#place),
+      ...(repeatsName ? { name: this.#names.name } : {}),
+      [field]: this.#text.text(),
+    })
   }
 
   #show(text: string): void {
     if (text === '') return
     this.#text.add(text)
-    const delta = `${this.#deltaHead}${JSON.stringify(text)}`
-    this.#place.events.written('response.custom_tool_call_input.delta', delta)
+    this.#place.events.written(this.#deltaType, `${this.#deltaHead}${JSON.stringify(text)}`)
   }
 }
 
