@@ -37,6 +37,9 @@ test('signed reasoning returns to its provider only, without a mark to the first
   expect(withoutForeignSignatures(messages, kept)).toEqual(spoken(detail('own'), detail()))
   expect(withoutForeignSignatures(messages, { ...kept, unmarked: 'removed' })).toEqual(spoken(detail('own')))
   expect(withoutForeignSignatures(spoken(detail('own')), kept)).toEqual(spoken(detail('own')))
+  expect(withoutForeignSignatures(spoken(detail('other')), kept)).toEqual([
+    { role: 'assistant', content: 'Hi' },
+  ])
 })
 
 test('a conversation without any is the very same list', () => {

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { fieldsOf, type JsonObject } from '../../wire/json-fields.ts'
+import { fieldsOf, itemsOf, type JsonObject } from '../../wire/json-fields.ts'
 import { mapItems } from './extra-fields.ts'
 
 /**
@@ -47,7 +47,7 @@ function ownOf(given: unknown, origin: SignatureOrigin): unknown {
   const { reasoning_details, tool_calls, ...rest } = fieldsOf(kept) ?? {}
   return {
     ...rest,
-    ...(ownDetails === undefined ? {} : { reasoning_details: ownDetails }),
+    ...(itemsOf(ownDetails).length === 0 ? {} : { reasoning_details: ownDetails }),
     ...(ownCalls === undefined ? {} : { tool_calls: ownCalls }),
   }
 }
