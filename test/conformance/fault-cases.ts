@@ -38,6 +38,18 @@ export type Outcome =
   /** The stream had begun: this text, then an error inside it. */
   | { readonly cut: string; readonly result: string; readonly code: string }
 
+/** The error in a stream of the Responses API: of a rejection, and of a stream that had begun. */
+export const responsesCodes: Readonly<Record<string, string>> = {
+  '400 content_policy_violation': 'invalid_prompt',
+  '400 context_length_exceeded': 'context_length_exceeded',
+  '400 invalid_value': 'invalid_prompt',
+  '502 upstream_error': 'server_is_overloaded',
+  '503 upstream_overloaded': 'server_is_overloaded',
+  '504 upstream_timeout': 'server_is_overloaded',
+  upstream_error: 'server_error',
+  upstream_timeout: 'server_error',
+}
+
 export type WrittenScript = Omit<Script, 'steps'> & { readonly steps?: readonly WrittenStep[] }
 export type WrittenStep =
   /** These bytes, whatever the API. */

@@ -8,19 +8,19 @@ import type { Customer } from '../support/customer.ts'
 import { startGemini } from '../support/gemini.ts'
 import { gemini25Flash } from '../support/gemini-models.ts'
 import type { Process } from '../support/processes.ts'
-import { post, stackOfThisFile, untilListed } from '../support/stack.ts'
+import { stackOfThisFile, untilListed } from '../support/stack.ts'
 import { startUpstream, type Upstream } from '../support/upstream.ts'
-import { answerSchemaOf } from './answer-schema.ts'
 import { speeches } from './fault-apis.ts'
 import { type Api, apis, type Cell as Expected, type Fault, faults, type Outcome } from './fault-cases.ts'
+import { type Answered, type ClientName, faultClients, type Mode } from './fault-clients.ts'
 import { type Bytes, scriptOf } from './fault-scripts.ts'
 
-type Mode = 'plain' | 'stream'
 /** Another model that may answer: none, or one of this API. */
 type Others = 'alone' | Api
 
-/** One fault of a provider of one API, in one mode and with one fallback. */
+/** One fault of a provider of one API, in one mode and with one fallback, as a client of one of our APIs sees it. */
 type Cell = {
+  readonly client: ClientName
   readonly fault: Fault
   readonly expected: Expected
   readonly api: Api
@@ -30,12 +30,9 @@ type Cell = {
 }
 
 /** What came of one cell. */
-type Played = {
+type Played = Answered & {
   readonly model: string
   readonly fallback: string
-  readonly status: number
-  readonly headers: Headers
-  readonly text: string
   readonly requestId: string
   readonly received: number
 }
@@ -46,15 +43,22 @@ const cells = faults.flatMap((fault, at) =>
   ),
 )
 
-/** Without a fallback, with one of the same API and with one of another, which changes from fault to fault. */
+/**
+ * Without a fallback, with one of the same API and with one of another, which changes from fault to fault. The Responses API
+ * only writes the outcome in its own way: there are fewer of its cells.
+ */
 function cellsOf(cell: Pick<Cell, 'fault' | 'api' | 'mode'>, at: number): readonly Cell[] {
   const expected = cell.fault[cell.mode]
   if (expected === undefined) return []
   const foreign = apis.filter((api) => api !== cell.api)
   const whole = ['alone', cell.api, foreign[at % foreign.length] ?? cell.api] as const
+  const [alone, , other] = whole
+  const ofChat = { ...cell, expected, client: 'chat' } as const
+  const ofResponses = { ...cell, expected, client: 'responses', arriving: 'whole' } as const
   return [
-    ...whole.map((others) => ({ ...cell, expected, others, arriving: 'whole' as const })),
-    ...inSingle(cell, expected).map((others) => ({ ...cell, expected, others, arriving: 'single' as const })),
+    ...whole.map((others) => ({ ...ofChat, others, arriving: 'whole' as const })),
+    ...inSingle(cell, expected).map((others) => ({ ...ofChat, others, arriving: 'single' as const })),
+    ...[alone, other].map((others) => ({ ...ofResponses, others })),
   ]
 }
 
@@ -171,10 +175,13 @@ type Place = {
   readonly place: string
 }
 
-/** Each fault has its own provider in each API: its failures close none of another one's backends. */
+/**
+ * Each fault has its own provider in each API and for each client: its failures close none of another one's backends, and
+ * its retries are few enough.
+ */
 async function createPlaces(fallbacks: Readonly<Record<Api, string>>): Promise<readonly Place[]> {
   const providers = new Map<string, string>()
-  const nameOf = ({ fault, api }: Cell) => `${api}: ${fault.name}`
+  const nameOf = ({ fault, api, client }: Cell) => `${api} ${client}: ${fault.name}`
   for (const cell of cells)
     if (!providers.has(nameOf(cell)))
       providers.set(nameOf(cell), await createProvider(cell.api, cell.fault.provider))
@@ -213,10 +220,17 @@ function addressOf(api: Api, place: Fault['provider']): string {
   return `https://127.0.0.1:${typeof address === 'object' ? address?.port : 0}/v1`
 }
 
-async function play({ cell: { api, mode }, model, fallback, place }: Place): Promise<Played> {
-  const messages = [{ role: 'user', content: 'Say hello' }]
-  const usage = mode === 'stream' ? { stream: true, stream_options: { include_usage: true } } : {}
-  const response = await post(gateway, customer.key, { model, messages, ...usage })
+async function play({ cell, model, fallback, place }: Place): Promise<Played> {
+  const { path, headers, bodyOf } = faultClients[cell.client]
+  const response = await fetch(`${gateway.baseUrl}${path}`, {
+    method: 'POST',
+    headers: {
+      authorization: `Bearer ${customer.key}`,
+      'content-type': 'application/json',
+      ...headers(cell.mode),
+    },
+    body: JSON.stringify(bodyOf(model, cell.mode)),
+  })
   const text = await response.text()
   return {
     model,
@@ -225,26 +239,24 @@ async function play({ cell: { api, mode }, model, fallback, place }: Place): Pro
     headers: response.headers,
     text,
     requestId: response.headers.get('x-gateway-request-id') ?? '',
-    received: upstreams[api].requestsFor(place).length,
+    received: upstreams[cell.api].requestsFor(place).length,
   }
 }
 
 const titled = cells.map((cell) => {
   const slowly = cell.arriving === 'single' ? ', in single bytes' : ''
   const others = cell.others === 'alone' ? 'alone' : `fallback ${cell.others}`
-  return { title: `${cell.api}: ${cell.fault.name} (${cell.mode}${slowly}, ${others})`, cell }
+  const client = cell.client === 'chat' ? '' : `, ${cell.client}`
+  return { title: `${cell.api}: ${cell.fault.name} (${cell.mode}${slowly}, ${others}${client})`, cell }
 })
 
 test.each(titled)('$title', ({ cell }) => {
-  const { fault, mode, others, expected: outcome } = cell
+  const { fault, others, expected: outcome } = cell
   const answer = played.get(cell) ?? expect.fail('not played')
   const { record, cost } = records.get(answer.requestId) ?? expect.fail('no record')
   expect(answer.text).not.toMatch(/127\.0\.0\.1|sk-upstream|localhost/)
-  if ('cut' in outcome) expectCut(answer, outcome)
-  else if ('answer' in outcome) expectAnswer(mode, answer, answer.model, outcome.answer)
-  else if (others !== 'alone' && outcome.fallback !== 'same')
-    expectAnswer(mode, answer, answer.fallback, 'from the fallback')
-  else expectRefusal(answer, outcome)
+  expectShown(cell, answer)
+  expect(record.apiFormat).toBe(cell.client === 'chat' ? undefined : cell.client)
 
   const attempts = attemptsOf(outcome, others)
   expect(answer.headers.get('x-gateway-attempts')).toBe(String(attempts.length))
@@ -252,6 +264,8 @@ test.each(titled)('$title', ({ cell }) => {
   if (fault.provider === undefined) expect(answer.received).toBe(triesOf(outcome, others))
 
   expect(record.outcome).toBe(outcomeOf(outcome, others))
+  const [status, errorCode] = isRejected(outcome, others) ? outcome.refusal.split(' ') : ['200']
+  expect(record).toMatchObject({ status: Number(status), ...(errorCode === undefined ? {} : { errorCode }) })
   const charge = chargeOf(outcome, others)
   expect(record.usageSource).toBe(usageSources[charge])
   expect(cost).toBe(costOf(charge, record))
@@ -260,73 +274,24 @@ test.each(titled)('$title', ({ cell }) => {
   if (shown !== undefined) expect(findRub(shown)).toBe(cost)
 })
 
-function expectRefusal(
-  { status, headers, text }: Played,
-  { refusal, retryAfter, says }: Extract<Outcome, { refusal: string }>,
-): void {
-  const { error } = JSON.parse(text)
-  expect(`${status} ${error.code}`).toBe(refusal)
-  expect(error.source).toBe('upstream')
-  expect(headers.get('content-type')).toContain('application/json')
-  expect(headers.get('retry-after')).toBe(retryAfter ?? null)
-  expect(headers.get('x-should-retry')).toBe(retryAfter === undefined ? 'false' : null)
-  expect(headers.get('x-gateway-model')).toBeNull()
-  if (says !== undefined) expect(error.message).toContain(says)
-}
-
-const answerSchema = answerSchemaOf('CreateChatCompletionResponse')
-const chunkSchema = answerSchemaOf('CreateChatCompletionStreamResponse')
-
-function expectAnswer(mode: Mode, { status, headers, text }: Played, model: string, said: string): void {
-  expect(status).toBe(200)
-  expect(headers.get('x-gateway-model')).toBe(model)
-  if (mode === 'plain') {
-    const body = JSON.parse(text)
-    expect(answerSchema.safeParse(body).error).toBeUndefined()
-    expect(body).toMatchObject({ model, choices: [{ message: { content: said }, finish_reason: 'stop' }] })
+function expectShown({ client, mode, others, expected: outcome }: Cell, answer: Played): void {
+  const { expectAnswer, expectCut, expectRejection } = faultClients[client]
+  const ran = answer.headers.get('x-gateway-model')
+  if (isRejected(outcome, others)) {
+    expect(ran).toBeNull()
+    expectRejection(mode, answer, outcome)
     return
   }
-  const { content, finishes, error, isDone, models } = readStream(text)
-  expect({ content, finishes, error, isDone }).toEqual({
-    content: said,
-    finishes: ['stop'],
-    error: undefined,
-    isDone: true,
-  })
-  expect(models).toEqual(new Set([model]))
+  const model = 'refusal' in outcome ? answer.fallback : answer.model
+  expect([answer.status, ran]).toEqual([200, model])
+  const text = 'answer' in outcome ? outcome.answer : 'from the fallback'
+  if ('cut' in outcome) expectCut(answer, outcome)
+  else expectAnswer(mode, answer, { model, text })
 }
 
-function expectCut(
-  { status, headers, model, text }: Played,
-  { cut, code }: Extract<Outcome, { cut: string }>,
-): void {
-  expect(status).toBe(200)
-  expect(headers.get('x-gateway-model')).toBe(model)
-  expect(readStream(text)).toMatchObject({
-    content: cut,
-    finishes: [],
-    error: { code, type: 'api_error', source: 'upstream' },
-    isDone: false,
-  })
-}
-
-/** A stream as a client reads it; every chunk is valid by OpenAI's schema, and an error is the last thing. */
-function readStream(text: string) {
-  const frames = text.split('\n\n').filter((frame) => frame !== '' && !frame.startsWith(':'))
-  const data = frames.map((frame) => frame.replace(/^data: /, ''))
-  const isDone = data.at(-1) === '[DONE]'
-  const events = (isDone ? data.slice(0, -1) : data).map((json) => JSON.parse(json))
-  const error = events.at(-1)?.error
-  const chunks = error === undefined ? events : events.slice(0, -1)
-  for (const chunk of chunks) expect(chunkSchema.safeParse(chunk).error).toBeUndefined()
-  const choices = chunks.flatMap((chunk) => chunk.choices)
-  return {
-    content: choices.map(({ delta }) => delta.content ?? '').join(''),
-    finishes: choices.flatMap(({ finish_reason }) => finish_reason ?? []),
-    models: new Set(chunks.map((chunk) => chunk.model)),
-    error,
-    isDone,
-  }
+/** No other model answers. */
+function isRejected(outcome: Outcome, others: Others): outcome is Extract<Outcome, { refusal: string }> {
+  return 'refusal' in outcome && (others === 'alone' || outcome.fallback === 'same')
 }
 
 function attemptsOf(outcome: Outcome, others: Others): readonly string[] {
