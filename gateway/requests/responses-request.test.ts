@@ -387,6 +387,14 @@ test('the response repeats the request, and stores nothing', () => {
   })
 })
 
+test('the response repeats a choice of tools only if it was used', () => {
+  const shown = (body: object) => read({ input: 'Hi', ...body }).asked.repeated.tool_choice
+  const tools = [{ type: 'function', name: 'f' }]
+  expect(shown({ tools, tool_choice: 'required' })).toBe('required')
+  expect(shown({ tool_choice: 'required' })).toBe('auto')
+  expect(shown({ tools, tool_choice: { type: 'web_search' } })).toBe('auto')
+})
+
 test('a conversation of 10,000 items is read', () => {
   const input = Array.from({ length: 5_000 }, (_, at) => [call(`${at}`), output(`${at}`)]).flat()
   expect(messagesOf(...input)).toHaveLength(10_000)

@@ -131,9 +131,10 @@ function askedOf(
   const lost = new Set(dropped.map(({ path }) => path))
   const kept = itemsOf(body.tools).filter((_, at) => !lost.has(`tools[${at}]`))
   const { service_tier: tier } = body
+  const used = lost.has('tool_choice') ? { ...body, tool_choice: null } : body
   return {
     model: String(body.model),
-    repeated: repeatedOf(body, kept as readonly JsonObject[]),
+    repeated: repeatedOf(used, kept as readonly JsonObject[]),
     serviceTier: typeof tier === 'string' && tier !== 'auto' ? tier : 'default',
     toolOf: (name) => tools.toolOf(name),
     pathOf: (path) => ownPathOf(path, sources),
