@@ -12,7 +12,7 @@ import { readMetric } from '../support/read-metric.ts'
 import { viewOfThisFile } from '../support/redis-view.ts'
 import { inTestScope } from '../support/scope.ts'
 import { type Booked, settledBooks } from '../support/settled-books.ts'
-import { post, stackOfThisFile, untilServed } from '../support/stack.ts'
+import { stackOfThisFile, untilServed } from '../support/stack.ts'
 import { type Script, type Step, startUpstream, streamHeaders, type Upstream } from '../support/upstream.ts'
 import { type UsageFormat, usageFormats } from '../support/usage-formats.ts'
 
@@ -94,16 +94,41 @@ async function receiptOf({ customer }: Served, id: string): Promise<Receipt> {
   return (await answer.json()) as Receipt
 }
 
+/** The APIs of the gateway: how a client asks, and the error of a stream that its provider cut. */
+const clients = {
+  chat: {
+    path: '/chat/completions',
+    bodyOf: (content: unknown) => ({ messages: [{ role: 'user', content }] }),
+    streamed: { stream: true, stream_options: { include_usage: true } },
+    cutCode: 'upstream_error',
+  },
+  responses: {
+    path: '/responses',
+    bodyOf: (input: unknown) => ({ input }),
+    streamed: { stream: true },
+    cutCode: 'server_error',
+  },
+} as const
+type Client = (typeof clients)[keyof typeof clients]
+
 /** One request to its end: its id, and its cost as the response states it. */
-async function costShown(served: Served, mode: 'plain' | 'stream', asked: object) {
-  const options = mode === 'stream' ? { stream: true, stream_options: { include_usage: true } } : {}
-  const response = await post(gateway, served.customer.key, { model: served.model, ...asked, ...options })
+async function costShown(
+  served: Served,
+  mode: 'plain' | 'stream',
+  asked: object,
+  { path, streamed }: Client = clients.chat,
+) {
+  const options = mode === 'stream' ? streamed : {}
+  const response = await fetch(`${gateway.baseUrl}${path}`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${served.customer.key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ model: served.model, ...asked, ...options }),
+  })
   const text = await response.text()
   expect(response.status, text).toBe(200)
-  const last = text.split('\n\n').at(-3)?.slice('data: '.length) ?? ''
-  const cost =
-    mode === 'stream' ? JSON.parse(last).usage.cost_rub : response.headers.get('x-gateway-cost-rub')
-  return { id: response.headers.get('x-gateway-request-id') ?? '', costNano: findRub(cost ?? '') }
+  const costs = text.match(/(?<="cost_rub":")[^"]+/g) ?? []
+  const [cost = ''] = mode === 'stream' ? costs : [response.headers.get('x-gateway-cost-rub') ?? '']
+  return { id: response.headers.get('x-gateway-request-id') ?? '', costNano: findRub(cost) }
 }
 
 const script = (format: UsageFormat, mode: 'plain' | 'stream', usage: object | undefined): Script => {
@@ -113,8 +138,9 @@ const script = (format: UsageFormat, mode: 'plain' | 'stream', usage: object | u
 
 const streamOf = (...steps: readonly Step[]): Script => ({ headers: streamHeaders, steps })
 
-/** The prompt of these requests has more bytes than any count here has tokens. */
-const longPrompt = { messages: [{ role: 'user', content: 'x'.repeat(800) }] }
+/** It has more bytes than any count here has tokens. */
+const longPrompt = 'x'.repeat(800)
+const prompt = messages[0]?.content
 
 /** Different counts of every class; together, and each next to the two that every request has. */
 const counts: readonly TokenClasses[] = [
@@ -137,24 +163,29 @@ describe.each(usageFormats)('usage of $api', (format) => {
     format.api === 'Gemini' ? { ...tokens, cacheWrite: 0 } : tokens
 
   describe.each(modes)('%s', (mode) => {
-    test.each(priceLists)('times %s is the cost in header, ledger and receipt', async (_what, prices) => {
-      const [first, ...rest] = counts.map((tokens) => script(format, mode, format.usageOf(tokens)))
-      if (first === undefined) throw new Error('there are counts')
-      const served = await serve(format, prices, [first, ...rest])
-      const shown: { id: string; costNano: bigint | undefined }[] = []
-      for (const _ of counts) shown.push(await costShown(served, mode, longPrompt))
-      const books = await booksOf(served, counts.length)
-      for (const [at, { id, costNano }] of shown.entries()) {
-        const tokens = counted(counts[at] ?? noTokens)
-        const due = costOf(tokens, { id, ...prices })
-        const booked: Partial<Booked> = books.get(id) ?? {}
-        expect([costNano, booked.costNano]).toEqual([due, due])
-        expect(booked.record).toMatchObject({ tokens, usageSource: 'provider' })
-        const receipt = await receiptOf(served, id)
-        expect(findRub(receipt.cost_rub)).toBe(due)
-        expect(receipt).toMatchObject({ usage_source: 'provider', tokens: shownTokens(tokens) })
-      }
-    })
+    test.each(priceLists)(
+      'times %s is the cost in header, ledger and receipt, by every API',
+      async (_what, prices) => {
+        const turns = counts.flatMap((tokens) => Object.values(clients).map((client) => ({ tokens, client })))
+        const [first, ...rest] = turns.map(({ tokens }) => script(format, mode, format.usageOf(tokens)))
+        if (first === undefined) throw new Error('there are counts')
+        const served = await serve(format, prices, [first, ...rest])
+        const shown: { id: string; costNano: bigint | undefined }[] = []
+        for (const { client } of turns)
+          shown.push(await costShown(served, mode, client.bodyOf(longPrompt), client))
+        const books = await booksOf(served, turns.length)
+        for (const [at, { id, costNano }] of shown.entries()) {
+          const tokens = counted(turns[at]?.tokens ?? noTokens)
+          const due = costOf(tokens, { id, ...prices })
+          const booked: Partial<Booked> = books.get(id) ?? {}
+          expect([costNano, booked.costNano]).toEqual([due, due])
+          expect(booked.record).toMatchObject({ tokens, usageSource: 'provider' })
+          const receipt = await receiptOf(served, id)
+          expect(findRub(receipt.cost_rub)).toBe(due)
+          expect(receipt).toMatchObject({ usage_source: 'provider', tokens: shownTokens(tokens) })
+        }
+      },
+    )
   })
 })
 
@@ -174,8 +205,13 @@ const asReported = {
   costNano: costOf(reported, { id: '', ...separate }),
 }
 
-describe.each(usageFormats)('an incomplete request at $api', (format) => {
+const incomplete = usageFormats.flatMap((format) =>
+  Object.values(clients).map((client) => ({ api: format.api, path: client.path, format, client })),
+)
+
+describe.each(incomplete)('an incomplete request at $api by $path', ({ format, client: ours }) => {
   const usage = format.usageOf(reported)
+  const body = ours.bodyOf(prompt)
 
   /** A stream that waits for the test twice: before its content, and in it. */
   async function startWaiting(rest: readonly Step[]) {
@@ -183,7 +219,8 @@ describe.each(usageFormats)('an incomplete request at $api', (format) => {
     const [first, second] = [{ until: gates[0].promise }, { until: gates[1].promise }]
     const steps = [...format.begin(usage), first, format.say(said[0]), second, format.say(said[1]), ...rest]
     const served = await serve(format, separate, [streamOf(...steps)])
-    const client = startChat(gateway, served.customer.key, { model: served.model, messages, stream: true })
+    const streamed = { model: served.model, ...body, stream: true }
+    const client = startChat(gateway, served.customer.key, streamed, {}, ours.path)
     await vi.waitFor(() => expect(served.server.requestsFor(format.modelId)).toHaveLength(1), {
       timeout: 5_000,
     })
@@ -226,14 +263,16 @@ describe.each(usageFormats)('an incomplete request at $api', (format) => {
     for (const pass of open) pass()
     await client.ended
     expect(client.text()).toContain(said[1])
-    expect(client.text()).toContain('"code":"upstream_error"')
+    expect(client.text()).toContain(`"code":"${ours.cutCode}"`)
     expect(await onlyBill(served)).toMatchObject({ ...estimated(saidTokens), outcome: 'upstream_cut' })
   })
 
   test('pays nothing, if its provider cut the stream before the content', async () => {
     const served = await serve(format, separate, [streamOf(...format.begin(usage), { cut: 'fin' })])
-    const answer = await post(gateway, served.customer.key, { model: served.model, messages, stream: true })
-    expect(answer.status).toBe(502)
+    const streamed = { model: served.model, ...body, stream: true }
+    const client = startChat(gateway, served.customer.key, streamed, {}, ours.path)
+    await client.ended
+    expect(client.status()).toBe(502)
     expect(await onlyBill(served)).toMatchObject({ costNano: 0n, usageSource: 'none', tokens: noTokens })
   })
 
@@ -247,7 +286,7 @@ describe.each(usageFormats)('an incomplete request at $api', (format) => {
     ),
   )('pays an estimate, if its response is whole (%s) and has %s', async (mode, _what, given) => {
     const served = await serve(format, separate, [script(format, mode, given)])
-    const { costNano } = await costShown(served, mode, { messages })
+    const { costNano } = await costShown(served, mode, body, ours)
     const bill = await onlyBill(served)
     expect(bill).toMatchObject({ ...estimated(saidTokens), outcome: 'completed' })
     expect(costNano).toBe(bill.costNano)

@@ -15,19 +15,20 @@ export type LeavingClient = {
   readonly ended: Promise<'whole' | 'cut'>
 }
 
-/** Sends a chat request and reads the answer as it comes. */
+/** Sends a chat request, or one to another path, and reads the answer as it comes. */
 export function startChat(
   gateway: Process,
   key: string,
   body: object,
   headers: Readonly<Record<string, string>> = {},
+  path = '/chat/completions',
 ): LeavingClient {
   const leaving = new AbortController()
   let status = 0
   let text = ''
   async function read(): Promise<'whole' | 'cut'> {
     try {
-      const response = await fetch(`${gateway.baseUrl}/chat/completions`, {
+      const response = await fetch(`${gateway.baseUrl}${path}`, {
         method: 'POST',
         headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...headers },
         body: JSON.stringify(body),
