@@ -25,12 +25,12 @@ export const itemKinds = [
 
 type Fields = { readonly [field: string]: unknown }
 
-/** What a model says: OpenAI's message, Anthropic's blocks or Gemini's parts. */
+/** The words of a model: OpenAI's message, Anthropic's blocks or Gemini's parts. */
 export type Said = {
   readonly words: unknown
   /** The provider's own reason for the end. */
   readonly end?: string
-  /** In place of those of the case: signatures that come with calls or texts have items of their own. */
+  /** In place of those of the case: signatures that come with calls or texts have separate items. */
   readonly items?: readonly Fields[]
 }
 

@@ -34,7 +34,7 @@ export const streamCases: readonly StreamCase[] = files.flatMap((file) =>
   JSON.parse(readFileSync(join(folder, file), 'utf8')),
 )
 
-/** What is charged for every stream that is played. */
+/** The usage that is charged for every played stream. */
 export const counted: OpenAiUsage = {
   prompt_tokens: 3,
   completion_tokens: 2,
