@@ -28,7 +28,7 @@ export const conditionsInRussian: Readonly<Record<RefusalCode, string>> = {
   unsupported_media_type: 'Тип содержимого — не JSON.',
   request_too_large: 'Тело запроса слишком велико.',
   context_length_exceeded: 'Запрос длиннее контекста модели.',
-  content_policy_violation: 'Провайдер отклонил запрос по правилам о содержимом.',
+  content_policy_violation: 'Провайдер отклонил запрос из-за своих правил о содержимом.',
   upstream_error: 'Все обращения к провайдерам закончились ошибкой.',
   upstream_overloaded: 'Все провайдеры перегружены или ограничивают частоту запросов.',
   upstream_timeout: 'Истекло время выполнения запроса.',
