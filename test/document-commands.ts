@@ -28,6 +28,11 @@ export const runSections: readonly RunSection[] = [
     test: 'test/e2e/7-operations.test.ts',
   })),
   { document: 'docs/operate/kubectl.md', section: 'Walkthrough', test: 'test/operator/with-kubectl.test.ts' },
+  {
+    document: 'docs/operate/operations.md',
+    section: 'First key',
+    test: 'test/operator/with-kubectl.test.ts',
+  },
   { document: 'docs/operate/operator.md', section: 'Uninstall', test: 'test/operator/uninstall.test.ts' },
   { document: 'docs/operate/operator.md', section: 'Versions', test: 'test/operator/upgrade.test.ts' },
   { document: 'docs/use/sdks.md', section: 'Node', language: 'js', test: 'test/standalone/sign-up.test.ts' },

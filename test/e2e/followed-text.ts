@@ -44,10 +44,3 @@ export async function readerOfThisFile(): Promise<Reader> {
     },
   }
 }
-
-/** The YAML in a section of a text, a block each. */
-export function yamlBlocksOf(section: string, file: string): readonly string[] {
-  const [, text = ''] = readFileSync(join(root, file), 'utf8').split(`\n## ${section}\n`)
-  const [before = ''] = text.split('\n## ')
-  return [...before.matchAll(/^```yaml\n(.+?)^```$/gms)].map(([, block = '']) => block)
-}

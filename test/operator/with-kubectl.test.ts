@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { createKey } from '#core/keys/key-store'
@@ -16,7 +16,7 @@ import { folderOfThisTest } from '../support/folder.ts'
 import { findKubeAssets } from '../support/kube-assets.ts'
 import { operatorsOfThisFile } from '../support/operator.ts'
 import { createDatabase } from '../support/postgres.ts'
-import { shellBlocksOf } from '../support/readme-commands.ts'
+import { shellBlocksOf, yamlBlocksOf } from '../support/readme-commands.ts'
 import { inTestScope } from '../support/scope.ts'
 
 const operators = operatorsOfThisFile()
@@ -35,7 +35,16 @@ test('the kubectl walkthrough leads to a response, on a fresh cluster and an emp
     STATE: state,
   }
   for (const [, name = ''] of places.matchAll(/(\w+_PORT)=/g)) ownPlaces[name] = String(await findQuietPort())
-  const said = await runCommands([withPlaces(places, ownPlaces), ...commands].join('\n'), state)
+  const [models = ''] = yamlBlocksOf('First key', 'docs/operate/operations.md')
+  writeFileSync(join(state, 'models.yaml'), atDemoProvider(models, ownPlaces.DEMO_PROVIDER_PORT ?? ''))
+  const firstKey = shellBlocksOf('First key', 'docs/operate/operations.md')
+  const followed = [
+    withPlaces(places, ownPlaces),
+    ...commands,
+    'cd "$STATE"; PROVIDER_KEY=any-text',
+    ...firstKey,
+  ]
+  const said = await runCommands(followed.join('\n'), state)
   expect(said, logsIn(state)).toContain('"content":"Hello"')
   expect(said).toContain('apikey.modelgateway.dev/ci condition met')
 
@@ -84,6 +93,19 @@ test('a key that waits because no worker runs reports it, and a route does, too'
 async function findQuietPort(): Promise<number> {
   const port = 10_000 + randomInt(20_000)
   return requireFreePort(port, '127.0.0.1', '').then(() => port, findQuietPort)
+}
+
+/** The models of the document at the demo provider, as the walkthrough describes. */
+function atDemoProvider(models: string, port: string): string {
+  const network = 'network: { http: true, privateAddresses: true }'
+  const changes = [
+    ['https://api.openai.com/v1', `http://127.0.0.1:${port}/v1\n  ${network}`],
+    ['model: gpt-5-mini }', 'model: echo }'],
+  ] as const
+  return changes.reduce((text, [from, to]) => {
+    expect(text).toContain(from)
+    return text.replace(from, to)
+  }, models)
 }
 
 /** The block with other values; a value that the document does not name is an error. */

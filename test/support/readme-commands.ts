@@ -17,3 +17,12 @@ export function blocksOfSection(
     .filter((block) => block.section === section && block.language === language)
     .map(({ text }) => text)
 }
+
+/** The YAML in a section of a text, a block each. */
+export function yamlBlocksOf(section: string, file: string): readonly string[] {
+  const [, text = ''] = readFileSync(join(import.meta.dirname, '../..', file), 'utf8').split(
+    `\n## ${section}\n`,
+  )
+  const [before = ''] = text.split('\n## ')
+  return [...before.matchAll(/^```yaml\n(.+?)^```$/gms)].map(([, block = '']) => block)
+}
