@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { join, matchesGlob } from 'node:path'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { deadPathsOf, repositoryFiles } from './support/paths.ts'
 import { longSentencesOf, type Prose, proseOf, readProse } from './support/prose.ts'
@@ -66,19 +66,8 @@ const wordsMax = 30
 
 const prose = readProse()
 
-/** Files that may have banned words, and why. */
-const allowed: Readonly<Record<string, string>> = {
-  'gateway/{chat,embeddings,exchange,upstream}/**/*.test.ts': 'names of tests whose code issue 33 rewrites',
-}
-
 test('no document, comment, message or test name has a banned word', () => {
-  const found = prose.flatMap(bannedIn)
-  const excused = (file: string, glob: string) => matchesGlob(file, glob)
-  expect(
-    found.filter(({ file }) => !Object.keys(allowed).some((glob) => excused(file, glob))).map(shown),
-  ).toEqual([])
-  const stale = Object.keys(allowed).filter((glob) => !found.some(({ file }) => excused(file, glob)))
-  expect(stale).toEqual([])
+  expect(prose.flatMap(bannedIn).map(shown)).toEqual([])
 })
 
 test('no sentence has more than 30 words', () => {

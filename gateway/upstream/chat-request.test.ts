@@ -40,7 +40,7 @@ function write(body: object, parameters: Partial<typeof untouched> = {}, mode: '
   return { sent: JSON.parse(JSON.stringify(written.json)), dropped: written.dropped }
 }
 
-test('the provider reads its own name of the model and all that the caller said, unknown fields too', () => {
+test('the provider gets its own name of the model and all fields of the caller, unknown ones too', () => {
   const { sent, dropped } = write({ temperature: 0, top_k: 3 })
   expect(sent).toEqual({ model: 'gpt-4o-2024', messages, temperature: 0, top_k: 3, stream: false })
   expect(dropped).toEqual([])
@@ -143,7 +143,7 @@ test('a default limit of output tokens gives way to the caller’s own, under wh
   expect(write({ max_tokens: null }, newer).sent).toEqual({ ...plain, max_completion_tokens: 4096 })
 })
 
-test('a route cannot ask for more answers than the caller, nor say anything else that is not its to say', () => {
+test('a route cannot ask for more responses than the caller, or set any other field of the caller', () => {
   const ofRequests = { n: 4, model: 'other', messages: [], stream: true, input: 'x' }
   expect(write({}, { defaults: { ...ofRequests, seed: 1 } }).sent).toEqual({ ...plain, seed: 1 })
   expect(write({ answers: 4 }, { rename: { answers: 'n' } }).sent).toEqual({ ...plain, answers: 4 })
@@ -192,7 +192,7 @@ test('of the levels of service those pass that cost no more than the usual one, 
   })
 })
 
-test('parameters that defer an answer, or cost more than what was held, are the route’s alone', () => {
+test('only a route may set parameters that defer a response, or cost more than was held', () => {
   for (const name of [
     'deferred',
     'background',

@@ -7,7 +7,7 @@ function search(...secrets: readonly string[]) {
   return searchFor(secrets) ?? expect.fail('nothing to search for')
 }
 
-test('the credential is hidden wherever it stands, as its header carries it too; its scheme alone is not', () => {
+test('the credential is hidden wherever it is, also as its header has it; only its scheme is not', () => {
   const { hide } = search(`Api-Key ${key}`, key)
   expect(hide(`${key}, then Api-Key ${key}; Api-Key hunter2`)).toBe(
     '[hidden], then Api-Key [hidden]; Api-Key hunter2',
@@ -24,7 +24,7 @@ test('where the last word of a credential is too short the whole of it is hidden
   expect(search('Api-Key short', 'short').hide('short of an Api-Key short')).toBe('short of an [hidden]')
 })
 
-test('JSON is written without it: in texts, names and JSON within a text, whatever had to be escaped', () => {
+test('JSON is written without it: in texts, names and JSON within a text, whatever was escaped', () => {
   const odd = 'a"b\\c/é\n1234'
   for (const secret of [key, odd]) {
     const { write } = search(secret)
@@ -35,7 +35,7 @@ test('JSON is written without it: in texts, names and JSON within a text, whatev
   }
 })
 
-test('JSON without it is written as ever, also where it stands across two texts', () => {
+test('JSON without it is written as always, even if it is spread over two texts', () => {
   const said = { one: 'hunter2', two: ['-canary-88'] }
   expect(search(key, 'e","two":').write(said)).toBe(JSON.stringify(said))
 })

@@ -16,7 +16,7 @@ test('a chunk that differs in nothing but its text gives that text', () => {
   for (const text of ['there', ' ', 'я\u2028😀', ',{}:']) expect(textIn(chunk(text), template)).toBe(text)
 })
 
-test('a text that JSON writes otherwise, no text, or anything else that differs has to be parsed', () => {
+test('a chunk without text, with escapes in it, or with any other difference is parsed', () => {
   const template = findTemplate(chunk('Hi'), 'Hi') ?? expect.fail('no template')
   for (const data of [chunk(''), chunk('a\\n'), chunk('a","refusal":"no'), chunk('a\tb')])
     expect(textIn(data, template), data).toBeUndefined()
@@ -42,7 +42,7 @@ test('bytes that are one such event, framed as usual, give the same text as its 
     expect(textInEvent(event(chunk(text)), template)).toBe(text)
 })
 
-test('bytes that are more or less than that, or other, have to be parsed', () => {
+test('an event with more, fewer or other bytes is parsed', () => {
   const template = eventTemplateOf(findTemplate(chunk('Hi'), 'Hi') ?? expect.fail('no template'))
   const whole = event(chunk('there'))
   const others = [

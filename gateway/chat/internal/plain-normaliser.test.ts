@@ -19,7 +19,7 @@ function generatedOf(...messages: readonly object[]) {
   return reading.kind === 'answer' ? reading.generated : expect.fail(reading.failure.result)
 }
 
-test('all that an answer says is generated: text, refusal and words of sound of every choice, reasoning apart', () => {
+test('the generated part of a response is text, refusal and transcript of every choice, and reasoning apart', () => {
   const { output, reasoning } = generatedOf(
     { content: 'one ', reasoning_content: 'think' },
     { content: null, refusal: 'no ' },

@@ -54,7 +54,7 @@ describe('however a text with secrets is cut into pieces', () => {
     )
   })
 
-  test('none is shown whole, also where other fields are said in between and shown at once', () => {
+  test('none is shown whole, even if other fields arrive in between and are shown at once', () => {
     fc.assert(
       fc.property(
         secretText,
@@ -96,7 +96,7 @@ test('of a beginning only as much is held back as may go on, until it does not',
   expect([written, shown.isHolding()]).toEqual([['content:so ', 'content:hunt', 'content:hunter2!'], false])
 })
 
-test('what is held back comes before anything else that is said, and the rest of a secret is hidden nevertheless', () => {
+test('held text is written before any other text, and the rest of a secret is still hidden', () => {
   const { say, written } = start(key)
   say('reasoning', 'it is hunter2')
   say('content', 'Well')
@@ -135,7 +135,7 @@ describe('log probabilities', () => {
     expect(shown.isHolding()).toBe(false)
   })
 
-  test('of a secret are never shown, nor is one among the alternatives to a token', () => {
+  test('of a secret are never shown, not even among the alternatives to a token', () => {
     const { shown } = start(key)
     shown.showLogprobs({ content: tokens('hunter2', '-can'), refusal: null })
     expect(shown.showLogprobs({ content: tokens('ary-88', '.'), refusal: null })).toBeNull()

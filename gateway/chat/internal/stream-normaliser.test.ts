@@ -206,7 +206,7 @@ test('a usage before sound or an image is no count of it', () => {
   }
 })
 
-test('the last usage counts, wherever it came, unless more was said after it', () => {
+test('the last usage counts, wherever it came, unless content followed it', () => {
   const normaliser = start()
   const say = (content: string, usage?: object) =>
     normaliser.accept(JSON.stringify({ ...JSON.parse(chunk({ content })), usage }))
@@ -365,7 +365,7 @@ describe("a provider's credential", () => {
     }
   })
 
-  test('holds nothing back beyond the finish reason, nor a usage that came before it', () => {
+  test('holds nothing back beyond the finish reason, not even a usage that came before it', () => {
     const usage = { prompt_tokens: 1 }
     const counted = JSON.stringify({ ...JSON.parse(chunk({ content: ' hunter2' })), usage })
     const { deltas, normaliser } = read([chunk({ content: 'I' }), counted, chunk({}, 'stop')])
@@ -374,7 +374,7 @@ describe("a provider's credential", () => {
     expect(normaliser.delivered.output.countable().parts).toEqual(['I hunter2'])
   })
 
-  test('lets an answer that is no more than its beginning end well, with [DONE] alone too', () => {
+  test('lets a response that is only a beginning end well, even if only [DONE] follows', () => {
     const { kinds, deltas } = read([chunk({ content: 'h' }), '[DONE]'])
     expect(kinds).toEqual(['nothing', 'ended'])
     expect(deltas).toEqual([{ role: 'assistant', content: '', refusal: null }, { content: 'h' }, {}])

@@ -100,7 +100,7 @@ test('no answer takes longer to read than its length is worth', () => {
   expect(process.threadCpuUsage(before).user / 1000).toBeLessThan(1_000)
 })
 
-test('usage is that of all calls; where one said nothing, nothing is known', () => {
+test('usage is that of all calls; if one reported none, it is unknown', () => {
   expect(sumUsage([3, 4])).toMatchObject({ kind: 'reported', tokens: { input: 7, output: 0 } })
   expect(sumUsage([3, undefined])).toEqual({ kind: 'missing' })
   expect(sumUsage([3, 0])).toEqual({ kind: 'missing' }) // there is no text of no tokens

@@ -17,7 +17,7 @@ function of({ key, messages = [system, user('Hi')], organization = 'o', ...trace
   return affinityOf({ request, session: null, bodyBytes: 4096, ...traces }, organization)
 }
 
-test('a request with a name for its cache is of that session, whatever it says and however short it is', () => {
+test('a request with a name for its cache is of that session, whatever its content and however short it is', () => {
   const named = of({ key: 'k' })
   expect(of({ key: 'k', messages: [user('Other words')], session: 's', bodyBytes: 1 })).toBe(named)
   expect(of({ key: 'l' })).not.toBe(named)

@@ -26,7 +26,7 @@ describe('what an attempt shows of its backend', () => {
     })
   })
 
-  test("a request beyond the limit of our account says nothing: its size is the caller's", () => {
+  test("a request beyond the limit of our account proves nothing: its size is the caller's", () => {
     const body = '{"error":{"code":"rate_limit_exceeded"}}'
     expect(verdictOf(status(413, { 'retry-after': '3' }, body), 1, timeouts)).toBe('unknown')
   })
@@ -44,7 +44,7 @@ describe('what an attempt shows of its backend', () => {
     expect(verdictOf(away, 1_100, timeouts)).toMatchObject({ failed: { trouble: 'unreachable' } })
   })
 
-  test('a stream that was cut when the time of its request was over says nothing; cut by its provider, it failed', () => {
+  test('a stream that was cut at the deadline of its request proves nothing; cut by its provider, it failed', () => {
     const usage = { kind: 'missing' } as const
     const cut = { kind: 'streamed', ending: 'upstream_cut', heldUpMs: 0, usage, writeEnd: () => '' } as const
     expect(verdictOf({ ...cut, cutBy: failureOfDeadline }, 400, timeouts)).toBe('unknown')
@@ -54,7 +54,7 @@ describe('what an attempt shows of its backend', () => {
     })
   })
 
-  test('a stream that its provider cut when the client had long not read says nothing', () => {
+  test('a stream that its provider cut when the client had long not read proves nothing', () => {
     const usage = { kind: 'missing' } as const
     const cut = { kind: 'streamed', ending: 'upstream_cut', usage, writeEnd: () => '' } as const
     const cutBy = failureOfFault('cut')

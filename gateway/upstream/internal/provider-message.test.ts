@@ -41,7 +41,7 @@ test('no message makes the patterns slow', () => {
   expect(process.threadCpuUsage(before).user / 1000).toBeLessThan(200)
 })
 
-test('a credential is taken out wherever it stands, also a short one, and one that was cut', () => {
+test('a credential is removed wherever it is, also a short one, and one that was cut', () => {
   expect(withoutSecrets('bad key hunter2, hunter2!', ['hunter2'])).toBe('bad key [hidden], [hidden]!')
   const cut = withoutSecrets(`${'a '.repeat(2045)}hunter`, ['hunter2'])
   expect(cut).not.toContain('hunter')

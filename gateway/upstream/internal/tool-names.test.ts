@@ -20,7 +20,7 @@ test.each(['a.b', 'a/b', 'a b', '', 'weather in Москва', '🌦', 'a'.repea
   },
 )
 
-test('no two names become one, nor one that another has', () => {
+test('no two names become one, and none becomes a name that another has', () => {
   const first = createToolNames(['a.b'], rule).sent('a.b')
   const names = [
     'a.b',
@@ -41,7 +41,7 @@ test('a name that the request did not declare is mapped too', () => {
   expect(original('never_sent')).toBe('never_sent')
 })
 
-test('the first character may have a rule of its own', () => {
+test('the first character may have its own rule', () => {
   const { sent } = createToolNames(['1st', 'first'], { ...rule, firstPattern: /[A-Za-z_]/ })
   expect(sent('first')).toBe('first')
   expect(sent('1st')).toMatch(/^_1st_/)
