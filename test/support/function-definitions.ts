@@ -10,8 +10,9 @@ const folder = join(import.meta.dirname, '../../core/db')
  */
 export async function describeFunctions(client: Queryable): Promise<Record<string, string>> {
   const { rows } = await client.query<{ name: string; definition: string }>(
-    `select proname as name, pg_get_functiondef(oid) as definition
-       from pg_proc where pronamespace = 'public'::regnamespace and prokind = 'f' order by proname collate "C"`,
+    `select proname as name, string_agg(rtrim(pg_get_functiondef(oid), E'\\n'), E';\\n\\n' order by pronargs desc) as definition
+       from pg_proc where pronamespace = 'public'::regnamespace and prokind = 'f'
+      group by proname order by proname collate "C"`,
   )
   const migrations = await readMigrations()
   const files = await readAll(join(folder, 'functions'))

@@ -46,3 +46,12 @@ begin
   perform post_credit(organization, 'trial', bonus, trial, now());
   return 'granted';
 end $function$;
+
+CREATE OR REPLACE FUNCTION public.grant_trial(bonus uuid, organization uuid, hash bytea)
+ RETURNS boolean
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  select grant_trial($1, $2, $3, null, null) = 'granted'
+$function$;
