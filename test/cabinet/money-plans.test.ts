@@ -1,3 +1,5 @@
+import { randomUUID } from 'node:crypto'
+import type { Pool } from 'pg'
 import { beforeAll, expect, test, vi } from 'vitest'
 import { readLedger, readLedgerTotal } from '#cabinet/billing/internal/ledger-rows'
 import { readOverview } from '#cabinet/billing/internal/overview-rows'
@@ -120,18 +122,26 @@ async function rowsRead(): Promise<{ readonly whole: number; readonly byIndex: n
   return rows[0]
 }
 
-/** Rows read by an audit in its own session, which reports them when it ends. */
-async function lookAndCount() {
-  const before = await rowsRead()
-  const looking = createPool({ databaseUrl: database.url, applicationName: 'looking', connectionCountMax: 1 })
-  const findings = await lookAtBooks(looking)
-  await looking.end()
+/** Does it in a session of its own, which has reported what it read when this resolves: Postgres counts late. */
+async function inOwnSession<Result>(work: (own: Pool) => Promise<Result>): Promise<Result> {
+  const applicationName = `books-${randomUUID().slice(0, 8)}`
+  const own = createPool({ databaseUrl: database.url, applicationName, connectionCountMax: 1 })
+  const result = await work(own)
+  await own.end()
   await vi.waitFor(async () => {
     const { rowCount } = await pool.query(
-      "select from pg_stat_activity where application_name = 'looking' and datname = current_database()",
+      'select from pg_stat_activity where application_name = $1 and datname = current_database()',
+      [applicationName],
     )
     expect(rowCount).toBe(0)
   })
+  return result
+}
+
+/** Rows read by an audit. */
+async function lookAndCount() {
+  const before = await rowsRead()
+  const findings = await inOwnSession((own) => lookAtBooks(own))
   const after = await rowsRead()
   return { findings, whole: after.whole - before.whole, byIndex: after.byIndex - before.byIndex }
 }
@@ -140,12 +150,14 @@ async function lookAndCount() {
 const readsPerChange = 20
 
 test('an incremental audit reads only what has changed, and never a whole table', async () => {
-  await lookAtBooks(pool)
-  await pool.query('delete from invariant_breaches') // of requests without a price, which it would look at again
   const changed = Array.from({ length: 50 }, () =>
     entryOf(customer, 1n, { record: recordOf({ outcome: 'swept' }) }),
   )
-  await postBatch(pool, changed)
+  await inOwnSession(async (own) => {
+    await lookAtBooks(own)
+    await own.query('delete from invariant_breaches') // of requests without a price, which it would look at again
+    await postBatch(own, changed)
+  })
   const { whole, byIndex } = await lookAndCount()
   expect(whole).toBeLessThan(customerCount * requestCount)
   expect(byIndex).toBeLessThan(readsPerChange * changed.length)
@@ -160,14 +172,16 @@ const backlogs: readonly [statistics: string, sql: string][] = [
 test.each(backlogs)(
   'a backlog of a burst takes work in proportion to it, %s',
   async (_, sql) => {
-    await lookAtBooks(pool)
-    await pool.query('delete from invariant_breaches')
     const burst = await createCustomer(pool, { balanceNano: 1n })
     const entries = Array.from({ length: 10_000 }, () =>
       entryOf(burst, 1n, { record: recordOf({ outcome: 'swept' }) }),
     )
-    for (let n = 0; n < entries.length; n += 500) await postBatch(pool, entries.slice(n, n + 500))
-    await pool.query(sql)
+    await inOwnSession(async (own) => {
+      await lookAtBooks(own)
+      await own.query('delete from invariant_breaches')
+      for (let n = 0; n < entries.length; n += 500) await postBatch(own, entries.slice(n, n + 500))
+      await own.query(sql)
+    })
     const { findings, whole, byIndex } = await lookAndCount()
     expect(findings).toMatchObject({ more: false })
     expect(findings?.breaches.filter(({ breachCount }) => breachCount > 0)).toEqual([])
