@@ -22,6 +22,11 @@ test('an ApiKey is not Ready before its shard is open; a call right after that i
   const name = freshName()
   await team.apply(name)
   const keyId = await vi.waitFor(async () => z.string().parse(statusOf(await team.find(name)).keyID), waiting)
+  const readReason = async () => {
+    const object = await team.find(name)
+    return object && conditionsOf(object).find(({ type }) => type === 'Ready')?.reason
+  }
+  await vi.waitFor(async () => z.string().parse(await readReason()), waiting)
   await stack.startWorker(slow)
 
   const shard = shardOf(team.organizationId)
@@ -37,11 +42,9 @@ test('an ApiKey is not Ready before its shard is open; a call right after that i
   }
   const reasons: (string | undefined)[] = []
   while ((await clockOfRedis()) < opensAt) {
-    const object = await team.find(name)
-    const ready = object && conditionsOf(object).find(({ type }) => type === 'Ready')
-    if ((await clockOfRedis()) < opensAt) reasons.push(ready?.reason)
+    const reason = await readReason()
+    if ((await clockOfRedis()) < opensAt) reasons.push(reason)
   }
-  // The first looks may come before the operator's first status.
   expect(reasons).not.toContain('Programmed')
   expect(reasons.at(-1)).toBe('GatewaysPending')
 
