@@ -23,13 +23,15 @@ async function attack({ port, keys, forMs }: Target) {
   const { idler = '', other = '' } = keys
   const endsAtMs = performance.now() + forMs
   let refused = 0
+  let isEnding = false
   const sockets = await Promise.all(
     Array.from({ length: connections }, async (_, n) => {
       await pause((n * forMs) / 2 / connections)
       const socket = await openConnection(port)
-      const status = readStatus(socket, forMs + graceMs)
+      const status = readStatus(socket, forMs + 2 * graceMs)
+      // A client that still sends loses the rejection when its connection is closed.
       void status.then((code) => {
-        if (code > 0) refused += 1
+        if (code > 0 || !isEnding) refused += 1
       })
       const key = n % 2 === 0 ? idler : `${idler.slice(0, -8)}00000000`
       socket.write(chatHead(`authorization: Bearer ${key}`, `content-length: ${900 * kibibyte}`))
@@ -48,6 +50,7 @@ async function attack({ port, keys, forMs }: Target) {
     await pause(100)
   } while (performance.now() < endsAtMs)
   while (refused < refusedMin && performance.now() < endsAtMs + graceMs) await pause(20)
+  isEnding = true
   for (const socket of sockets) socket.destroy()
   if (refused < refusedMin) breaches.push(`only ${refused} of ${connections} were refused`)
   return { figures: { connections, refused }, breaches }
