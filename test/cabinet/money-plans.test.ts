@@ -122,7 +122,7 @@ async function rowsRead(): Promise<{ readonly whole: number; readonly byIndex: n
   return rows[0]
 }
 
-/** Does it in a session of its own, which has reported what it read when this resolves: Postgres counts late. */
+/** Does it in its own session, which has reported what it read when this resolves: Postgres counts late. */
 async function inOwnSession<Result>(work: (own: Pool) => Promise<Result>): Promise<Result> {
   const applicationName = `books-${randomUUID().slice(0, 8)}`
   const own = createPool({ databaseUrl: database.url, applicationName, connectionCountMax: 1 })
