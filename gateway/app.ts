@@ -15,11 +15,10 @@ import { chatRoutes } from './chat/routes.ts'
 import type { HttpLimits } from './config.ts'
 import { embeddingRoutes } from './embeddings/routes.ts'
 import type { CompleteExchange } from './exchange/exchange.ts'
-import type { ExchangeDeps } from './exchange/exchange-route.ts'
 import { guardRoutes } from './http/access.ts'
 import { isPreflight, sendPreflight, sendRefusal } from './http/answer.ts'
 import { type Caller, createFindCaller } from './http/authenticate.ts'
-import { BodyRefused, createBodyReader } from './http/body-reader.ts'
+import { type BodyReader, BodyRefused, createBodyReader } from './http/body-reader.ts'
 import { answerClientError, answerTunnel, type OpenAnswers } from './http/client-error.ts'
 import type { ConnectionShare } from './http/connection-share.ts'
 import { refuseAddress, refuseProtocol } from './http/early-refusal.ts'
@@ -49,6 +48,7 @@ import { type GatewayMetrics, watchBodies, watchOpen } from './metrics/metrics.t
 import { modelRoutes } from './models/routes.ts'
 import type { ReceiptSource } from './receipts/receipt-source.ts'
 import { receiptRoutes } from './receipts/routes.ts'
+import type { ResponseStore } from './response-store/response-store.ts'
 import { responsesRoutes } from './responses/routes.ts'
 import type { RouteTable } from './routing/route-table.ts'
 import type { PromptMeasurer } from './tokens/prompt-measurer.ts'
@@ -82,6 +82,8 @@ export type AppDeps = {
   readonly measurer: PromptMeasurer
   /** The cabinet's receipts, if there is a cabinet. */
   readonly receipts: ReceiptSource | undefined
+  /** The stored responses, if there is a cabinet. */
+  readonly responses: ResponseStore | undefined
   readonly metrics: GatewayMetrics
   readonly log: Log
   readonly writeRequestLine: WriteRequestLine
@@ -158,7 +160,7 @@ export function buildApp(deps: AppDeps): FastifyInstance {
     refuse(request, reply, await withKeyFirst(request, refusal, inspect, deps.log))
   })
 
-  addRoutes(app, { ...deps, inspect, noteEnd, countRefused: createCountCaller(deps.admission) })
+  addRoutes(app, { ...deps, inspect, noteEnd, bodies })
   doOurselves(app.server)
   app.server.on('connect', raw.onTunnel)
   return app
@@ -229,8 +231,9 @@ async function withKeyFirst(
 
 function addRoutes(
   app: FastifyInstance,
-  deps: AppDeps & KeyedDeps & Pick<ExchangeDeps, 'countRefused'>,
+  { bodies, ...given }: AppDeps & KeyedDeps & { readonly bodies: BodyReader },
 ): void {
+  const deps = { ...given, countRefused: createCountCaller(given.admission), holdMore: bodies.hold }
   chatRoutes(app, deps)
   responsesRoutes(app, deps)
   embeddingRoutes(app, deps)

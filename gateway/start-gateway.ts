@@ -4,6 +4,7 @@ import { requireCopiedPepper } from '#core/keys/pepper-copy'
 import { startAdminServer } from '#core/process/admin-server'
 import { listeningPort } from '#core/process/listening-port'
 import type { Log } from '#core/process/log'
+import { createNoteOutage } from '#core/process/outage-note'
 import { connectRedis, type RedisConnection, RedisUnavailable } from '#core/redis/redis-connection'
 import { buildApp } from './app.ts'
 import { createAttempt } from './attempt.ts'
@@ -32,8 +33,10 @@ import {
   shownMetrics,
   watchAbandoned,
   watchGate,
+  watchWaitingResponses,
 } from './metrics/metrics.ts'
 import { createReceiptSource } from './receipts/receipt-source.ts'
+import { createResponseStore } from './response-store/response-store.ts'
 import { type AttemptGate, createAttemptGate } from './routing/attempt-gate.ts'
 import { healthReportOf } from './routing/health-report.ts'
 import { createRouteTableReader } from './routing/read-route-table.ts'
@@ -98,7 +101,7 @@ export async function startGateway(
   const abandoned = watchedAbandoned(connectionsMax, config.http.heldBodyBytesMax, metrics)
   const serving = { admission, keeper, share, abandoned, now, random: Math.random }
   const exchanges = trackExchanges(createComplete({ ...serving, ...tokens, ...providers }))
-  const receipts = config.cabinetUrl === undefined ? undefined : createReceiptSource(config.cabinetUrl)
+  const cabinet = openCabinet(config, noting)
   const app = buildApp({
     http: config.http,
     keyPepper: config.keyPepper,
@@ -110,7 +113,7 @@ export async function startGateway(
     completeExchange: exchanges.completeExchange,
     decoder: tokens.decoder,
     measurer: tokens.measurer,
-    receipts,
+    ...cabinet,
     ...noting,
     writeRequestLine,
   })
@@ -131,9 +134,40 @@ export async function startGateway(
       await flushCharges(keeper, log)
       shards.close()
       await routes.stop()
-      await Promise.all([providers.close(), tokens.stop(), receipts?.close()])
+      await Promise.all([providers.close(), tokens.stop(), cabinet.close()])
       catalog.close()
       await admin.stop()
+    },
+  }
+}
+
+/** What the cabinet has for gateways; nothing if there is none. */
+function openCabinet(
+  { cabinetUrl, keyPepper, catalogKeys: { sealingKeys } }: Config,
+  { metrics, log, now }: Pick<ProvidersDeps, 'metrics' | 'log' | 'now'>,
+) {
+  if (cabinetUrl === undefined)
+    return { receipts: undefined, responses: undefined, close: () => Promise.resolve() }
+  const noteCabinet = createNoteOutage(log, {
+    away: 'failed to store or read a response at the cabinet',
+    back: 'stored responses are available again',
+  })
+  const receipts = createReceiptSource(cabinetUrl)
+  const responses = createResponseStore({
+    cabinetUrl,
+    keyPepper,
+    sealingKeys,
+    note: (result) => metrics.responsesStored.inc({ result }),
+    noteCabinet: (cause) =>
+      cause === undefined ? noteCabinet('answers', {}) : noteCabinet('is unavailable', { err: cause }),
+    now,
+  })
+  watchWaitingResponses(metrics, responses.waitingBytes)
+  return {
+    receipts,
+    responses,
+    async close() {
+      await Promise.all([receipts.close(), responses.close()])
     },
   }
 }

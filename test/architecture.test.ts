@@ -41,6 +41,7 @@ const siblingsOf: Readonly<Record<string, Readonly<Record<string, readonly strin
     catalog: ['process', 'db', 'redis', 'audit', 'ledger'],
     clusters: ['process', 'db', 'redis', 'audit', 'ledger', 'catalog'],
     admission: ['db', 'redis', 'ledger', 'keys'],
+    'stored-responses': ['db', 'audit', 'keys'],
   },
   gateway: {
     wire: [],
@@ -56,7 +57,8 @@ const siblingsOf: Readonly<Record<string, Readonly<Record<string, readonly strin
     http: ['wire', 'metrics', 'routing'],
     exchange: ['wire', 'formats', 'tokens', 'requests', 'upstream', 'routing', 'charges', 'http', 'images'],
     chat: ['wire', 'formats', 'tokens', 'requests', 'upstream', 'routing', 'http', 'images', 'exchange'],
-    responses: ['wire', 'formats', 'requests', 'upstream', 'exchange', 'chat'],
+    'response-store': ['wire'],
+    responses: ['wire', 'formats', 'requests', 'upstream', 'http', 'exchange', 'chat', 'response-store'],
     embeddings: ['wire', 'formats', 'tokens', 'requests', 'upstream', 'routing', 'http', 'exchange'],
     models: ['wire', 'routing', 'http'],
     key: ['http'],
@@ -84,6 +86,7 @@ const siblingsOf: Readonly<Record<string, Readonly<Record<string, readonly strin
     events: ['api', 'people'],
     payments: ['api', 'billing', 'mail', 'people'],
     administration: ['api', 'billing', 'people'],
+    responses: [],
     // What people see: types of responses, and no server code
     pages: ['api', 'billing', 'catalog', 'keys', 'organizations', 'payments', 'people'],
     web: [
@@ -94,6 +97,7 @@ const siblingsOf: Readonly<Record<string, Readonly<Record<string, readonly strin
       'organizations',
       'payments',
       'people',
+      'responses',
       'events',
       'administration',
       'pages',

@@ -14,6 +14,7 @@ import { receiptRoute } from '../billing/receipt-route.ts'
 import { createLiveEvents } from '../events/live-events.ts'
 import { pagesFolder } from '../pages/build-pages.ts'
 import { openShop } from '../payments/shop.ts'
+import { responseRoutes } from '../responses/response-routes.ts'
 import type { WebConfig } from './config.ts'
 import { createProofsOfWork } from './internal/api/altcha.ts'
 import { createDeviceCookies } from './internal/api/device-cookie.ts'
@@ -62,7 +63,10 @@ export async function startWeb(
   const app = buildApp({
     pool,
     keyPepper: config.keyPepper,
-    routes: [receiptRoute(pool, { perMinute: config.receiptsPerMinute })],
+    routes: [
+      receiptRoute(pool, { perMinute: config.receiptsPerMinute }),
+      ...responseRoutes(pool, config.keyPepper),
+    ],
     endpoints: cabinetEndpoints({ pool, redis, throttles, programmed, liveEvents, shop, config, log }),
     throttles,
     proofs: createProofsOfWork(config.sealingKeys, throttles),

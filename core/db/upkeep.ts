@@ -22,12 +22,14 @@ export function upkeepJob(pool: Queryable): Job {
 
 /**
  * What a database needs from time to time, done after each migration and by the worker: partitions for the months ahead,
- * and transaction ids of a restored dump healed.
+ * and stored responses of days that are over dropped, and
+ * transaction ids of a restored dump healed.
  *
  * @param client not in a transaction.
  */
 export async function keepDatabaseUp(client: Queryable): Promise<void> {
   await client.query('select ensure_partitions($1)', [partitionMonthsAhead])
+  await client.query('select keep_response_partitions()')
   await restampChanges(client)
 }
 

@@ -31,6 +31,8 @@ export const errorRows = {
   request_exceeds_max_cost: [402, 'insufficient_quota', 'client'],
   /** No settled request of this organization has this id. */
   request_not_found: [404, 'invalid_request_error', 'client'],
+  /** No stored response of this key has this id, or it has expired. */
+  response_not_found: [404, 'invalid_request_error', 'client'],
   /** The model is not in the catalog, or not open to this organization. */
   model_not_found: [404, 'invalid_request_error', 'client'],
   /** The model is not on the key's list. */

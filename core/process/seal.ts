@@ -3,6 +3,9 @@ import type { KeyList } from './key-list.ts'
 
 /** Bytes, the longest of GCM. By default Node also accepts a tag of 4 bytes, which can be guessed. */
 const authTagLength = 16
+const nonceLength = 12
+/** Bytes of a key's id. */
+const keyIdLength = 4
 
 /** The binding of an encrypted text, in an order: the text decrypts only with the same binding. */
 type Binding = readonly string[]
@@ -14,7 +17,7 @@ type Binding = readonly string[]
  * identifies the key for decryption.
  */
 export function seal(text: string, binding: Binding, [sealingKey]: KeyList<Uint8Array>): string {
-  const nonce = randomBytes(12)
+  const nonce = randomBytes(nonceLength)
   const cipher = createCipheriv('aes-256-gcm', sealingKey, nonce, { authTagLength }).setAAD(bytesOf(binding))
   const sealed = Buffer.concat([cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()])
   return [keyIdOf(sealingKey), nonce.toString('base64url'), sealed.toString('base64url')].join('.')
@@ -42,10 +45,53 @@ export function openSealed(
   }
 }
 
+/** The same for bytes: the key's id, the nonce, then ciphertext and tag, in parts to be sent one after another. */
+export function sealBytes(
+  parts: readonly Uint8Array[],
+  binding: Binding,
+  [sealingKey]: KeyList<Uint8Array>,
+): readonly Buffer[] {
+  const nonce = randomBytes(nonceLength)
+  const cipher = createCipheriv('aes-256-gcm', sealingKey, nonce, { authTagLength }).setAAD(bytesOf(binding))
+  const sealed = parts.map((part) => cipher.update(part))
+  return [Buffer.from(keyIdOf(sealingKey), 'hex'), nonce, ...sealed, cipher.final(), cipher.getAuthTag()]
+}
+
+/** Bytes that `sealBytes` adds. */
+export const sealedBytesAdded = keyIdLength + nonceLength + authTagLength
+
+/** Opens what `sealBytes` wrote, or answers `undefined`: another key, another binding, or damage. */
+export function openSealedBytes(
+  sealed: Buffer,
+  binding: Binding,
+  sealingKeys: readonly Uint8Array[],
+): Buffer | undefined {
+  if (sealed.length < sealedBytesAdded) return undefined
+  const keyId = sealed.toString('hex', 0, keyIdLength)
+  const sealingKey = sealingKeys.find((key) => keyIdOf(key) === keyId)
+  if (sealingKey === undefined) return undefined
+  const body = keyIdLength + nonceLength
+  const decipher = createDecipheriv('aes-256-gcm', sealingKey, sealed.subarray(keyIdLength, body), {
+    authTagLength,
+  })
+    .setAAD(bytesOf(binding))
+    .setAuthTag(sealed.subarray(-authTagLength))
+  const opened = decipher.update(sealed.subarray(body, -authTagLength))
+  try {
+    decipher.final()
+    return opened
+  } catch {
+    return undefined // GCM gives no reason for a failure
+  }
+}
+
 function bytesOf(binding: Binding): Buffer {
   return Buffer.from(JSON.stringify(binding))
 }
 
 function keyIdOf(sealingKey: Uint8Array): string {
-  return createHash('sha256').update(sealingKey).digest('hex').slice(0, 8)
+  return createHash('sha256')
+    .update(sealingKey)
+    .digest('hex')
+    .slice(0, 2 * keyIdLength)
 }

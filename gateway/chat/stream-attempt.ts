@@ -180,6 +180,7 @@ function pastOf(normaliser: StreamNormaliser, client: ClientStream) {
     usage: readUsage(normaliser.usage()),
     heldUpMs: client.heldUpMs(),
     writeEnd: normaliser.finishFrames,
+    keep: normaliser.keep,
   }
 }
 

@@ -55,7 +55,7 @@ export function createComplete(deps: CompleteDeps): CompleteExchange {
   return async (asked) => {
     const { exchange: measured, answer } = await admit(deps, asked)
     if (answer.outcome === 'refused') return refuse(measured, answer)
-    const bound = bindTo(measured, answer.hold)
+    const bound = bindTo(measured, answer)
     const exchange = bound instanceof Promise ? await bound : bound // a small one does not wait for others
     const run = startRun(exchange, answer)
     const endAbandoned = followAbandoned(deps, run)
@@ -77,9 +77,10 @@ export function createComplete(deps: CompleteDeps): CompleteExchange {
 }
 
 /** The exchange as the organization has it that pays for it. */
-function bindTo(exchange: Exchange, { organizationId }: Hold): Exchange | Promise<Exchange> {
+function bindTo(exchange: Exchange, { hold, keepsResponsesHours }: Admitted): Exchange | Promise<Exchange> {
   if (exchange.endpoint !== 'chat' || exchange.bindTo === undefined) return exchange
-  const bound = exchange.bindTo(organizationId)
+  const { organizationId, keyId } = hold
+  const bound = exchange.bindTo({ organizationId, keyId, keepsResponsesHours })
   return bound instanceof Promise
     ? bound.then((chat) => ({ ...exchange, ...chat }))
     : { ...exchange, ...bound }
@@ -287,7 +288,9 @@ async function endPlain(
   const settled = await book(deps, run, conclusion, plainAnswer(deps, run))
   if (settled === undefined) return sendUnsettled(deps, run)
   const { costNano } = settled
-  sendPlain(raw, costNano === bill.costNano ? json : write(costNano), {
+  const shown = costNano === bill.costNano ? json : write(costNano)
+  const { keep } = run.exchange.format
+  sendPlain(raw, keep === undefined ? shown : await keep(shown, run.exchange.requestId), {
     ...factsOf(run, deps.now()),
     costNano,
   })
@@ -316,7 +319,7 @@ function sendUnsettled(deps: CompleteDeps, run: Run): ExchangeReport {
 async function endStreamed(
   deps: CompleteDeps,
   run: Run,
-  { ending, cutBy, usage, writeEnd }: Extract<Served, { kind: 'streamed' }>,
+  { ending, cutBy, usage, writeEnd, keep }: Extract<Served, { kind: 'streamed' }>,
 ): Promise<ExchangeReport> {
   const { raw, format, requestId } = run.exchange
   const refusal = cutBy === null ? undefined : refusalOfCut(cutBy)
@@ -330,7 +333,11 @@ async function endStreamed(
   if (ending !== 'complete') return reportOf(run, conclusion)
   // If Redis stayed unavailable the charge remains nevertheless: all content was delivered.
   if (settled === undefined) raw.end(format.writeStreamError(serviceUnavailable, requestId))
-  else raw.end(writeEnd(shownUsageOf(usage, bill), formatRub(nanoRub(settled.costNano))))
+  else {
+    const shown = [shownUsageOf(usage, bill), formatRub(nanoRub(settled.costNano))] as const
+    if (keep !== undefined) await keep(...shown)
+    raw.end(writeEnd(...shown))
+  }
   return reportOf(run, conclusion)
 }
 

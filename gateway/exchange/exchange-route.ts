@@ -5,6 +5,7 @@ import type { ApiFormat } from '../formats/api-format.ts'
 import type { Access } from '../http/access.ts'
 import { sendRefusal } from '../http/answer.ts'
 import type { Caller } from '../http/authenticate.ts'
+import type { BodyReader } from '../http/body-reader.ts'
 import {
   type CountCaller,
   type InspectCaller,
@@ -28,6 +29,8 @@ export type ExchangeDeps = {
   readonly completeExchange: CompleteExchange
   readonly measurer: PromptMeasurer
   readonly noteEnd: NoteEnd
+  /** Counts content of a request besides its body; `body-reader.ts` takes it off at its end. */
+  readonly holdMore: BodyReader['hold']
   readonly log: Log
   /** `performance.now`. */
   readonly now: () => number
@@ -87,7 +90,13 @@ async function exchange(
   const { caller, headers, body, id: requestId } = request
   if (caller === null) throw new Error('a route handler was called without an authenticated caller')
   const inspect = () => deps.inspect(request)
-  const sent = { headers, body: Buffer.isBuffer(body) ? body : Buffer.alloc(0) }
+  const sent = {
+    requestId,
+    caller,
+    headers,
+    body: Buffer.isBuffer(body) ? body : Buffer.alloc(0),
+    hold: (bytes: number, organizationId: string) => deps.holdMore(request, bytes, organizationId),
+  }
   const measurePrompt: MeasurePrompt = (prompt, families) =>
     deps.measurer.measure(caller.secretHash, prompt, families)
   const prepared = await prepare(sent, deps.routes(), inspect, measurePrompt)

@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import type { Candidate } from '#core/admission/admission'
+import type { Admitted, Hold } from '#core/admission/admission-reply'
 import type { ApiFormat } from '../formats/api-format.ts'
 import type { Caller } from '../http/authenticate.ts'
 import type { ExchangeReport } from '../http/request-end.ts'
@@ -82,12 +83,15 @@ type BoundChat = {
   readonly signedBy?: string
 }
 
+/** Whose request it is, and for how long its response is stored; 0 hours: it is not. */
+export type KeyOwner = Pick<Hold, 'organizationId' | 'keyId'> & Pick<Admitted, 'keepsResponsesHours'>
+
 /**
  * Decrypts what is encrypted for the organization, which admission reveals. Nothing that a client sent makes it fail. Absent
  * from an exchange: nothing is encrypted.
  */
 export type BindChat = (
-  organizationId: string,
+  owner: KeyOwner,
 ) => (BoundChat & { readonly format: ApiFormat }) | Promise<BoundChat & { readonly format: ApiFormat }>
 
 /** One valid request, on its way from the HTTP shell to `complete.ts`, which answers it. */

@@ -4,6 +4,7 @@ import type { Inspection } from '#core/admission/admission-reply'
 import type { RouteDocument } from '#core/catalog/catalog-document'
 import type { Refusal } from '#core/errors/refusal'
 import type { ApiFormat } from '../formats/api-format.ts'
+import type { Caller } from '../http/authenticate.ts'
 import { keyFirst, type Refused } from '../http/key-first.ts'
 import { parseJsonBody } from '../requests/json-body.ts'
 import { promptTokensMax } from '../routing/prompt-bound.ts'
@@ -49,7 +50,14 @@ type Parsed<Asked> = Asked | { readonly refusal: Refusal }
 type Measuring<Asked> = Measured & Partial<Asked>
 
 /** The input from a client. */
-export type Sent = { readonly headers: IncomingHttpHeaders; readonly body: Buffer }
+export type Sent = {
+  readonly requestId: string
+  readonly caller: Caller
+  readonly headers: IncomingHttpHeaders
+  readonly body: Buffer
+  /** Counts more of its organization's content in memory until the request is over, or answers why there is no room. */
+  readonly hold: (bytes: number, organizationId: string) => Refusal | undefined
+}
 
 /** Decisions made before a request is admitted. */
 export type Prepared<Asked> = Asked &

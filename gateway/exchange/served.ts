@@ -35,4 +35,6 @@ export type Served =
       readonly usage: UsageReading
       /** The usage chunk, where the client asked for it, and `[DONE]`: what is missing. */
       readonly writeEnd: (usage: OpenAiUsage, costRub: string) => string
+      /** Stores it before that; absent: nothing is stored. */
+      readonly keep?: ((usage: OpenAiUsage, costRub: string) => Promise<void>) | undefined
     }

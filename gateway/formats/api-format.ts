@@ -24,6 +24,11 @@ export type ApiFormat = {
   /** A whole response with the usage that is charged and its cost, as JSON has it. */
   readonly answerOf: (answer: FormatAnswer, usage: OpenAiUsage, costRub: string) => JsonObject
   readonly createStreamWriter: (stream: FormatStream) => StreamWriter
+  /**
+   * Stores a whole response, once its charge is settled, and answers what its client gets: the same, or that it is not
+   * stored. Takes a second at most and never fails. Absent: nothing is stored.
+   */
+  readonly keep?: (json: string, requestId: string) => Promise<string>
 }
 
 /** Facts about a response that every format shows. */
@@ -61,6 +66,8 @@ export type StreamWriter = {
    * needs no escape.
    */
   textFrame(choice: number): ((text: string) => string) | undefined
+  /** Stores the response before its end is written, as `ApiFormat.keep` does; absent: nothing is stored. */
+  readonly keep?: ((usage: OpenAiUsage, costRub: string) => Promise<void>) | undefined
   /** The end of a whole response, once its charge is settled. */
   end(usage: OpenAiUsage, costRub: string, moderation: JsonObject | undefined): string
 }

@@ -1,6 +1,6 @@
 import { errorBody, type Refusal } from '#core/errors/refusal'
 import type { ResponsesAsked } from '../requests/responses-asked.ts'
-import type { JsonObject } from '../wire/json-fields.ts'
+import { fieldsOf, findExactJson, type JsonObject } from '../wire/json-fields.ts'
 import type { OpenAiUsage } from '../wire/openai-usage.ts'
 import type { ApiFormat, FormatAnswer, FormatFacts } from './api-format.ts'
 import { noEvents } from './internal/item-events.ts'
@@ -9,18 +9,22 @@ import { ResponseOutput } from './internal/response-output.ts'
 import { breakOf, rejectionOf } from './internal/responses-error.ts'
 import { ResponsesStream } from './internal/responses-stream.ts'
 import { stepsOf } from './internal/whole-steps.ts'
+import type { KeepResponse } from './keep-response.ts'
 import type { SignedReasoning } from './signed-reasoning.ts'
 
 export type ResponsesFormatDeps = {
   /** Encrypts what a provider signed, for its organization; `undefined`: it cannot be encrypted. */
   readonly encrypt: (signed: SignedReasoning) => string | undefined
   readonly nowS: () => number
+  /** Absent: nothing is stored. */
+  readonly keep?: KeepResponse | undefined
 }
 
 /** OpenAI's Responses, for one request: how its stream goes on depends on what was written of it. */
 export function createResponsesFormat(asked: ResponsesAsked, deps: ResponsesFormatDeps): ApiFormat {
   const repeated = JSON.stringify(asked.repeated).slice(1, -1)
   const { toolOf } = asked
+  const { keep } = deps
   let stream: ResponsesStream | undefined
   const open = ({ requestId, model, createdS, origin }: FormatFacts) => {
     const facts = { requestId, model, createdS, serviceTier: asked.serviceTier }
@@ -39,6 +43,7 @@ export function createResponsesFormat(asked: ResponsesAsked, deps: ResponsesForm
     writeStreamError: (refusal, requestId) =>
       (stream ?? rejected(requestId)).fail(breakOf(inTheirNames(refusal, asked))),
     answerOf: (answer, usage, costRub) => wholeResponse(answer, usage, costRub, asked, deps),
+    ...(keep === undefined ? {} : { keep: (json, requestId) => keepWhole(json, requestId, keep) }),
     createStreamWriter(facts) {
       stream = open(facts)
       return stream
@@ -51,7 +56,7 @@ function wholeResponse(
   usage: OpenAiUsage,
   costRub: string,
   { repeated, serviceTier, toolOf }: ResponsesAsked,
-  { encrypt, nowS }: ResponsesFormatDeps,
+  { encrypt, nowS, keep }: ResponsesFormatDeps,
 ): JsonObject {
   const output = new ResponseOutput({ requestId, origin, toolOf, encrypt, events: noEvents })
   for (const step of stepsOf(choices[0] ?? {})) output.take(step)
@@ -59,10 +64,15 @@ function wholeResponse(
   const facts = { requestId, model, createdS, serviceTier: typeof tier === 'string' ? tier : serviceTier }
   return {
     ...repeated,
-    ...responseHead(facts, endState(output.finish, output.isRefused, nowS())),
+    ...responseHead(facts, endState(output.finish, output.isRefused, nowS()), keep !== undefined),
     output: output.items,
     usage: responseUsage(usage, costRub),
   }
+}
+
+async function keepWhole(json: string, requestId: string, keep: KeepResponse): Promise<string> {
+  if (await keep(json, requestId)) return json
+  return JSON.stringify({ ...fieldsOf(findExactJson(json)), store: false })
 }
 
 /** A rejection that names the fields of the client's request: it was decided about a chat. */

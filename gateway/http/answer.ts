@@ -131,7 +131,7 @@ export function sendPreflight(raw: ServerResponse, facts: AnswerFacts): void {
   const headers = headersFor(raw, facts)
   const asked = String(raw.req.headers['access-control-request-headers'] ?? '')
   if (headerNames.test(asked)) headers.push('access-control-allow-headers', asked)
-  headers.push('access-control-allow-methods', 'GET, POST', 'access-control-max-age', preflightAgeS)
+  headers.push('access-control-allow-methods', 'GET, POST, DELETE', 'access-control-max-age', preflightAgeS)
   raw.writeHead(204, headers)
   raw.end()
 }

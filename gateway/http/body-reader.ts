@@ -39,6 +39,8 @@ type Done = (error: Error | null, body?: Buffer) => void
 export type BodyReader = {
   /** Calls `done` once, with the whole body, a `BodyRefused`, or why the body broke off. */
   read(request: FastifyRequest, payload: Readable, done: Done): void
+  /** Counts content of a request besides its body until `release`, or answers why there is no room for it. */
+  hold(request: FastifyRequest, bytes: number, organizationId: string): Refusal | undefined
   /** To be called once for each request at its end: its body is no longer needed. */
   release(request: FastifyRequest): void
 }
@@ -46,10 +48,18 @@ export type BodyReader = {
 export function createBodyReader(bodyBytesMax: number, deps: BodyReaderDeps): BodyReader {
   const { held } = deps
   const owners = new WeakMap<FastifyRequest, string>()
+  const more = new WeakMap<FastifyRequest, { readonly bytes: number; readonly organizationId: string }[]>()
   const reading = { ...deps, bodyBytesMax, owners }
   return {
     read: (request, payload, done) => readBody(reading, request, payload, done),
+    hold(request, bytes, organizationId) {
+      more.set(request, [...(more.get(request) ?? []), { bytes, organizationId }])
+      held.add(bytes, organizationId)
+      return held.findExcess(organizationId)
+    },
     release(request) {
+      for (const { bytes, organizationId } of more.get(request) ?? []) held.remove(bytes, organizationId)
+      more.delete(request)
       if (Buffer.isBuffer(request.body)) held.remove(request.body.length, owners.get(request))
     },
   }

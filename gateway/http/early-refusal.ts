@@ -2,9 +2,10 @@ import type { IncomingMessage } from 'node:http'
 import type { Refusal } from '#core/errors/refusal'
 import { malformedRequest, methodNotAllowed, unknownUrl, upgradeRefused } from '../wire/errors.ts'
 
-/** Every path of the public port, with the method it accepts. */
+/** Every path of the public port, with the methods it accepts. */
 const methods: readonly (readonly [path: RegExp, method: string])[] = [
   [/^\/v1\/(?:chat\/completions|responses|embeddings)$/, 'POST'],
+  [/^\/v1\/responses\/.+/, 'GET, DELETE'],
   [/^\/v1\/(?:models(?:\/.+)?|key|requests\/.+)$/, 'GET'],
 ]
 
@@ -14,11 +15,6 @@ const hints: readonly (readonly [path: RegExp, hint: string])[] = [
     /\/\//,
     "The path has two slashes in a row. The client's base URL must end with /v1, without a trailing slash.",
   ],
-  [
-    /^\/v1\/responses\/resp_[^/]*$/,
-    'Responses are not stored. GET /v1/requests/resp_… returns the receipt of one.',
-  ],
-  [/^\/v1\/responses\/./, 'Responses are not stored. POST /v1/responses creates one.'],
   [/^(?:\/v1)?\/completions$/, 'The legacy Completions API is not supported. Use /v1/chat/completions.'],
   [
     /^\/v1\/chat\/completions\/chatcmpl-/,
@@ -41,7 +37,7 @@ export function refuseAddress(request: IncomingMessage): Refusal {
   const path = pathOf(url)
   const allowed = methodOf(path)
   if (path === '/v1/responses' && /^websocket$/i.test(request.headers.upgrade ?? '')) return upgradeRefused
-  return allowed === undefined || allowed === method
+  return allowed === undefined || allowed.split(', ').includes(method)
     ? unknownUrl(method, path, hintFor(path)) // the method is right: the path cannot be decoded
     : methodNotAllowed(method, allowed)
 }

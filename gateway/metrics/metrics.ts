@@ -62,6 +62,13 @@ export function createMetrics() {
     ...upstreamMetrics(registers),
     ...estimateMetrics(registers),
     ...redisMetrics(registers),
+    /** `result`: stored, too_large, busy, unavailable, late, rejected. */
+    responsesStored: new Counter({
+      name: 'model_gateway_stored_responses_total',
+      help: 'Responses of keys that keep them, by result. All but `stored` are not kept.',
+      labelNames: ['result'],
+      registers,
+    }),
     routesRevision: new Gauge({
       name: 'model_gateway_routes_revision',
       help: 'Revision of the catalog being served.',
@@ -233,6 +240,11 @@ export function watchOpen(metrics: GatewayMetrics, count: () => number): void {
 /** Watches at each scrape how much of the bodies of requests is in memory. */
 export function watchBodies(metrics: GatewayMetrics, heldBytes: () => number): void {
   watch(metrics, 'held_body_bytes', 'Bytes of request bodies in memory.', heldBytes)
+}
+
+/** Watches at each scrape how much waits to be stored. */
+export function watchWaitingResponses(metrics: GatewayMetrics, bytes: () => number): void {
+  watch(metrics, 'stored_response_waiting_bytes', 'Bytes of responses that wait to be stored.', bytes)
 }
 
 /** Watches at each scrape how many answers are read without their clients. */

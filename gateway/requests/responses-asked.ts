@@ -29,7 +29,7 @@ export const nothingAsked: ResponsesAsked = {
   pathOf: (path) => path,
 }
 
-/** The fields of a response that only repeat its request. Nothing is stored, whatever the request asks for. */
+/** The fields of a response that only repeat its request. */
 export function repeatedOf(body: JsonObject, tools: readonly JsonObject[]): JsonObject {
   return {
     access_programs: null,
@@ -45,7 +45,6 @@ export function repeatedOf(body: JsonObject, tools: readonly JsonObject[]): Json
     prompt_cache_key: body.prompt_cache_key ?? null,
     reasoning: { effort: null, summary: null, ...(body.reasoning as JsonObject | null | undefined) },
     safety_identifier: body.safety_identifier ?? null,
-    store: false,
     temperature: body.temperature ?? 1,
     text: { format: { type: 'text' }, verbosity: 'medium', ...(body.text as JsonObject | null | undefined) },
     tool_choice: body.tool_choice ?? 'auto',

@@ -1,21 +1,35 @@
 import type { FastifyInstance } from 'fastify'
+import type { Inspection } from '#core/admission/admission-reply'
+import type { Refusal } from '#core/errors/refusal'
 import type { KeyList } from '#core/process/key-list'
 import { chatSize } from '../chat/chat-size.ts'
 import type { BindChat, Exchange } from '../exchange/exchange.ts'
 import { type ExchangeDeps, exchangeRoute } from '../exchange/exchange-route.ts'
-import { type Operation, prepareExchange } from '../exchange/prepare-exchange.ts'
+import { type Operation, prepareExchange, type Sent } from '../exchange/prepare-exchange.ts'
 import type { ApiFormat } from '../formats/api-format.ts'
 import { createResponsesFormat } from '../formats/responses-format.ts'
-import type { ChatRequest } from '../requests/chat-request.ts'
 import { nothingAsked, type ResponsesAsked } from '../requests/responses-asked.ts'
 import { type ParsedResponses, parseResponsesRequest } from '../requests/responses-request.ts'
+import type { ResponseStore } from '../response-store/response-store.ts'
+import { responsesNotServed, serviceUnavailable } from '../wire/errors.ts'
+import type { JsonObject } from '../wire/json-fields.ts'
 import { workThrough } from '../wire/turns.ts'
 import { decryptReasoning, hasEncrypted } from './internal/decrypt-reasoning.ts'
+import { type Keepable, keeperOf } from './internal/kept-response.ts'
 import { createReasoningCipher, type ReasoningCipher } from './internal/reasoning-cipher.ts'
+import {
+  inputItemsOf,
+  type Resolved,
+  refersToStored,
+  resolveReferences,
+} from './internal/stored-references.ts'
+import { storedResponseRoutes } from './internal/stored-response-routes.ts'
 
 type ResponsesDeps = ExchangeDeps & {
   /** The keys of reasoning that clients keep are derived from them. */
   readonly sealingKeys: KeyList<Uint8Array>
+  /** Of keys that keep responses; `undefined`: there is no cabinet, and nothing is stored. */
+  readonly responses: ResponseStore | undefined
 }
 
 type Responses = Pick<Extract<Exchange, { endpoint: 'chat' }>, 'endpoint' | 'request' | 'bindTo'> & {
@@ -24,15 +38,24 @@ type Responses = Pick<Extract<Exchange, { endpoint: 'chat' }>, 'endpoint' | 'req
   readonly addedBytes: number
 }
 
-/** `POST /v1/responses`: a chat by other names. Nothing is stored. */
+/** `POST /v1/responses`: a chat by other names. Responses are stored only for keys that ask for it, and read again here. */
 export function responsesRoutes(app: FastifyInstance, deps: ResponsesDeps): void {
-  const operation = operationOf(createReasoningCipher(deps.sealingKeys))
+  const cipher = createReasoningCipher(deps.sealingKeys)
+  const format = formatWithoutReasoning(nothingAsked)
   exchangeRoute(
     app,
-    { path: '/v1/responses', access: 'api_key', format: formatWithoutReasoning(nothingAsked) },
+    { path: '/v1/responses', access: 'api_key', format },
     deps,
-    (...asked) => prepareExchange(operation, ...asked),
+    (sent, table, inspect, measure) =>
+      prepareExchange(
+        operationOf({ cipher, store: deps.responses, sent, inspect }),
+        sent,
+        table,
+        inspect,
+        measure,
+      ),
   )
+  storedResponseRoutes(app, deps)
 }
 
 const nowS = () => Math.floor(Date.now() / 1000)
@@ -42,50 +65,115 @@ function formatWithoutReasoning(asked: ResponsesAsked): ApiFormat {
   return createResponsesFormat(asked, { nowS, encrypt: () => undefined })
 }
 
-function operationOf(cipher: ReasoningCipher): Operation<Responses> {
+/** One request, before it is parsed. */
+type Asking = {
+  readonly cipher: ReasoningCipher
+  readonly store: ResponseStore | undefined
+  readonly sent: Sent
+  readonly inspect: () => Promise<Inspection>
+}
+
+function operationOf(asking: Asking): Operation<Responses> {
   return {
     type: 'chat',
     parse(body, bodyBytes) {
-      const parsed = workThrough(parseResponsesRequest(body), bodyBytes)
-      return parsed instanceof Promise
-        ? parsed.then((read) => readResponses(read, cipher, bodyBytes))
-        : readResponses(parsed, cipher, bodyBytes)
+      if (!refersToStored(body)) return parse(asking, unresolved(body), bodyBytes)
+      return resolve(asking, body).then((resolved) =>
+        'refusal' in resolved ? resolved : parse(asking, resolved, bodyBytes + resolved.addedBytes),
+      )
     },
     measure: ({ request, addedBytes }, bodyBytes) => chatSize.measure({ request }, bodyBytes + addedBytes),
     takeApart: chatSize.takeApart,
   }
 }
 
+function unresolved(body: JsonObject): Resolved {
+  const ownInput = inputItemsOf(body.input)
+  return { body, ownInput, previousId: null, addedBytes: 0, pathOf: (path) => path }
+}
+
+/** Problems with the key come before whatever is answered here. */
+async function resolve(
+  { store, sent, inspect }: Asking,
+  body: JsonObject,
+): Promise<Resolved | { readonly refusal: Refusal }> {
+  const { outcome, key } = await inspect()
+  if (outcome === 'refused') return { refusal: serviceUnavailable }
+  const { organizationId, keyId, keepsResponsesHours } = key
+  if (keepsResponsesHours === 0) return unresolved(body)
+  if (store === undefined) return { refusal: responsesNotServed }
+  const { authorization = '' } = sent.headers
+  const caller = { authorization, requestId: sent.requestId, organizationId, keyId }
+  const resolved = await resolveReferences(body, store, caller)
+  const excess = 'refusal' in resolved ? undefined : sent.hold(resolved.addedBytes, organizationId)
+  return excess === undefined ? resolved : { refusal: excess }
+}
+
 type Parsed =
   ReturnType<typeof parseResponsesRequest> extends Generator<unknown, infer Result> ? Result : never
+type Read = Responses | { readonly refusal: Refusal }
 
-function readResponses(
-  parsed: Parsed,
-  cipher: ReasoningCipher,
-  bodyBytes: number,
-): Responses | Extract<Parsed, { readonly refusal: unknown }> {
-  if ('refusal' in parsed) return parsed
-  const { request, asked, dropped, addedBytes } = parsed
+function parse(asking: Asking, resolved: Resolved, bodyBytes: number): Read | Promise<Read> {
+  const parsed = workThrough(parseResponsesRequest(resolved.body), bodyBytes)
+  return parsed instanceof Promise
+    ? parsed.then((read) => readResponses(read, asking, resolved, bodyBytes))
+    : readResponses(parsed, asking, resolved, bodyBytes)
+}
+
+function readResponses(parsed: Parsed, asking: Asking, resolved: Resolved, bodyBytes: number): Read {
+  const { pathOf } = resolved
+  if ('refusal' in parsed) return { refusal: inClientsPaths(parsed.refusal, pathOf) }
+  const { request, dropped, addedBytes } = parsed
+  const asked = askedBy(parsed.asked, resolved)
   return {
     endpoint: 'chat',
     request,
     format: formatWithoutReasoning(asked),
-    dropped,
-    addedBytes,
-    bindTo: binding(request, asked, cipher, bodyBytes),
+    dropped: dropped.map(({ name, path }) => ({ name, path: pathOf(path) })),
+    addedBytes: addedBytes + resolved.addedBytes,
+    bindTo: binding(parsed, asked, { asking, resolved, bodyBytes }),
   }
 }
 
-function binding(
-  request: ChatRequest,
-  asked: ResponsesAsked,
-  cipher: ReasoningCipher,
-  bodyBytes: number,
-): BindChat {
-  return (organizationId) => {
+/** Errors name the fields that the client sent. */
+function inClientsPaths(refusal: Refusal, pathOf: Resolved['pathOf']): Refusal {
+  const { param, message } = refusal
+  if (param === null) return refusal
+  const own = pathOf(param)
+  return { ...refusal, param: own, message: message.replaceAll(param, own) }
+}
+
+function askedBy(asked: ResponsesAsked, { previousId, pathOf }: Resolved): ResponsesAsked {
+  if (previousId === null) return asked
+  return {
+    ...asked,
+    repeated: { ...asked.repeated, previous_response_id: `resp_${previousId}` },
+    pathOf: (path) => pathOf(asked.pathOf(path)),
+  }
+}
+
+type Binding = { readonly asking: Asking; readonly resolved: Resolved; readonly bodyBytes: number }
+
+function binding({ request }: ParsedResponses, asked: ResponsesAsked, bound: Binding): BindChat {
+  const { asking, resolved, bodyBytes } = bound
+  const { cipher, store, sent } = asking
+  const keepable: Keepable | undefined =
+    resolved.body.store === false
+      ? undefined
+      : {
+          authorization: sent.headers.authorization ?? '',
+          secretHash: sent.caller.secretHash,
+          input: resolved.ownInput,
+          inputBytes: bodyBytes,
+          previousId: resolved.previousId,
+        }
+  return (owner) => {
+    const { organizationId, keepsResponsesHours } = owner
+    const isKept = store !== undefined && keepable !== undefined && keepsResponsesHours > 0
     const format = createResponsesFormat(asked, {
       nowS,
       encrypt: (signed) => cipher.encrypt(signed, organizationId),
+      ...(isKept ? { keep: keeperOf(store, keepable, owner) } : {}),
     })
     if (!hasEncrypted(request)) return { request, format }
     const decrypted = workThrough(

@@ -11,6 +11,7 @@ import { quoted } from '#core/errors/quoted'
 import { type Refusal, refusal } from '#core/errors/refusal'
 import { formatRub, nanoRub } from '#core/ledger/money'
 import { receiptMessages } from '#core/ledger/receipt-messages'
+import { responseMessages } from '#core/stored-responses/response-messages'
 
 /** The task of a model, which decides the format of a request for it. */
 export type ModelType = 'chat' | 'embedding'
@@ -133,6 +134,23 @@ export const receiptsNotServed = refusal(
 export const receiptsUnavailable = refusal('service_unavailable', receiptMessages.unavailable, {
   retryAfterMs: 1000,
 })
+
+/** No cabinet is configured for this gateway. */
+export const responsesNotServed = refusal(
+  'service_unavailable',
+  'This gateway cannot read stored responses because CABINET_URL is not set. Ask its operator to set it.',
+)
+
+/** The cabinet, which has the stored responses, does not answer. */
+export const responsesUnavailable = refusal('service_unavailable', responseMessages.unavailable, {
+  retryAfterMs: 1000,
+})
+
+/** Another key's response is like one that there never was. */
+export const responseNotFound = refusal(
+  'response_not_found',
+  'No stored response of this API key has this ID. It was deleted, has expired or was never stored.',
+)
 
 /** A bug in our code; the log has the details under the request id. */
 export const internalError = refusal(

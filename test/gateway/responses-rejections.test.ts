@@ -243,11 +243,15 @@ test('a WebSocket is 426, which sends Codex to HTTP at once', async () => {
   expect((await lone.send({ path: '/v1/responses', method: 'GET' })).status).toBe(405)
 })
 
-test.each(['GET', 'DELETE'])('%s of a response is 404 with the reason', async (method) => {
-  const answer = await lone.send({ path: '/v1/responses/resp_1', method, key: owner.key })
-  expect(answer.status).toBe(404)
-  expect(JSON.parse(answer.text).error.message).toContain('Responses are not stored.')
-})
+test.each(['GET', 'DELETE'])(
+  '%s of a response is 503 without a cabinet, and the message names the setting',
+  async (method) => {
+    const answer = await lone.send({ path: '/v1/responses/resp_1', method, key: owner.key })
+    expect(answer.status).toBe(503)
+    expect(answer.headers['x-should-retry']).toBe('false')
+    expect(JSON.parse(answer.text).error.message).toContain('CABINET_URL')
+  },
+)
 
 describe('the part of a request that has no place in a chat', () => {
   const body = {

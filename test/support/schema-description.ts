@@ -4,13 +4,13 @@ import type { Queryable } from '#core/db/pool'
 
 /**
  * What a migrated database consists of, a line each, the same on every version of Postgres: tables, columns,
- * constraints, indexes, triggers, functions, types, permissions and policies. Monthly partitions are left out; they follow the date.
+ * constraints, indexes, triggers, functions, types, permissions and policies. Partitions of months and days are left out; they follow the date.
  */
 export async function describeSchema(client: Queryable): Promise<string> {
   const { rows } = await client.query<{ line: string }>(`
     with relation as (
       select c.* from pg_class c
-       where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p') and c.relname !~ '_\\d{4}_\\d{2}$'
+       where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p') and c.relname !~ '_\\d{4}(_\\d{2}){1,2}$'
     ), line (about, rank, line) as (
       select relname, 0, 'table ' || relname || coalesce(' partition by ' || pg_get_partkeydef(oid), '')
              || coalesce(' ' || pg_get_expr(relpartbound, oid), '') || coalesce(' with ' || reloptions::text, '')

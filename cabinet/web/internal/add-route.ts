@@ -1,7 +1,7 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { isUnavailability } from '#core/db/availability'
 import { errorBody, type Refusal, type RefusalCode, refusal } from '#core/errors/refusal'
-import type { HttpRoute } from '#core/process/http-route'
+import type { HttpRoute, RouteCaller } from '#core/process/http-route'
 import type { Log } from '#core/process/log'
 import type { createKeyAccess } from './key-access.ts'
 
@@ -17,23 +17,37 @@ export function addRoute(
   route: WebRoute,
   { rules, log }: { readonly rules: AccessRules; readonly log: Log },
 ): void {
-  const { method, url, access, limit, messages, handle } = route
+  const { method, url, access, limit, bodyBytesMax, messages, handle } = route
   const findCaller = rules[access](limit)
+  const callers = new WeakMap<FastifyRequest, RouteCaller>()
 
-  async function handler(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+  /** Before the body is read. */
+  async function onRequest(request: FastifyRequest, reply: FastifyReply): Promise<void> {
     reply.header('cache-control', 'no-store') // specific to the caller, and may change
     const found = await findCaller(request)
-    if ('refusal' in found) return sendRefusal(reply, found.refusal)
+    if ('refusal' in found) sendRefusal(reply, found.refusal)
+    else callers.set(request, found)
+  }
+
+  async function handler(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+    const caller = callers.get(request)
+    if (caller === undefined) throw new Error(`${url} was called without a caller`)
     const params = request.params as Readonly<Record<string, string>>
-    const answer = await handle({ caller: found, params })
+    const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0)
+    const answer = await handle({ caller, params, headers: request.headers, body })
     if ('refusal' in answer) {
       const { code, message } = answer.refusal
       return sendRefusal(reply, refusal(code, message))
     }
-    reply.send(answer.body)
+    if ('bytes' in answer) reply.type(bytesType).send(answer.bytes)
+    else reply.send(answer.body)
   }
 
   function errorHandler(error: FastifyError, request: FastifyRequest, reply: FastifyReply): void {
+    if (error.statusCode !== undefined && error.statusCode < 500) {
+      sendRefusal(reply, unreadable)
+      return
+    }
     log.error({ requestId: request.id, route: url, err: error }, 'request failed')
     const told = isUnavailability(error)
       ? refusal('service_unavailable', messages.unavailable, { retryAfterMs: 1000 })
@@ -41,8 +55,20 @@ export function addRoute(
     sendRefusal(reply, told)
   }
 
-  app.route({ method, url, handler, errorHandler })
+  app.register(async (own) => {
+    own.removeAllContentTypeParsers()
+    if (bodyBytesMax !== undefined)
+      own.addContentTypeParser(
+        bytesType,
+        { parseAs: 'buffer', bodyLimit: bodyBytesMax },
+        (_request, body, done) => done(null, body),
+      )
+    own.route({ method, url, onRequest, handler, errorHandler })
+  })
 }
+
+const bytesType = 'application/octet-stream'
+const unreadable = refusal('malformed_request', 'The request body is too large, or not of the expected type.')
 
 /** Writes an error in the gateway's format, because the gateway forwards it unchanged. */
 function sendRefusal(reply: FastifyReply, refused: Refusal): void {

@@ -18,6 +18,7 @@ export const conditionsInRussian: Readonly<Record<RefusalCode, string>> = {
   request_too_large_for_tpm: 'В запросе может быть больше токенов, чем весь лимит TPM ключа.',
   request_exceeds_max_cost: 'Максимальная стоимость больше значения `x-gateway-max-cost-rub`.',
   request_not_found: 'У организации нет завершённого запроса с таким идентификатором.',
+  response_not_found: 'У ключа нет сохранённого ответа с таким идентификатором, или срок его хранения истёк.',
   model_not_found: 'Модели нет в каталоге, или она недоступна этой организации.',
   model_not_allowed: 'Модели нет в списке разрешённых для ключа.',
   wrong_model_type: 'Модель эмбеддингов использована для чата или наоборот.',

@@ -90,6 +90,8 @@ export type StreamNormaliser = {
    * if the client asked for it; `[DONE]`.
    */
   finishFrames(usage: OpenAiUsage, costRub: string): string
+  /** Stores the response before these; absent: nothing is stored. */
+  readonly keep: StreamWriter['keep']
   /** Which choices have had their finish reason; as cheap as reading a field. */
   finished(): Finished
   /**
@@ -172,6 +174,7 @@ export function createStreamNormaliser(options: StreamOptions): StreamNormaliser
     end: () => (state.isOver ? nothing : conclude(state, endOfBody(state))),
     endAtLimit: () => endAtLimit(state),
     heldFrames: () => heldFrames(state),
+    keep: state.writer.keep,
     finishFrames: (charged, costRub) => state.writer.end(charged, costRub, state.moderation),
     finished: () => state.finished,
     usage() {

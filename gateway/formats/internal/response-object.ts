@@ -23,8 +23,12 @@ export function responseIdOf(requestId: string): string {
   return `resp_${requestId}`
 }
 
-/** The first fields of a response: those that neither repeat its request nor grow. */
-export function responseHead(facts: ResponseFacts, state: ResponseState): JsonObject {
+/**
+ * The first fields of a response: those that neither repeat its request nor grow.
+ *
+ * @param store whether it is stored, or will be.
+ */
+export function responseHead(facts: ResponseFacts, state: ResponseState, store: boolean): JsonObject {
   const { requestId, createdS, model, serviceTier } = facts
   return {
     id: responseIdOf(requestId),
@@ -36,6 +40,7 @@ export function responseHead(facts: ResponseFacts, state: ResponseState): JsonOb
     incomplete_details: state.status === 'incomplete' ? { reason: state.reason } : null,
     model,
     service_tier: serviceTier,
+    store,
   }
 }
 

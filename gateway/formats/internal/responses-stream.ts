@@ -2,6 +2,7 @@ import type { JsonObject } from '../../wire/json-fields.ts'
 import type { OpenAiUsage } from '../../wire/openai-usage.ts'
 import type { StreamWriter } from '../api-format.ts'
 import type { ContentStep } from '../content-step.ts'
+import type { KeepResponse } from '../keep-response.ts'
 import type { ItemEvents } from './item-events.ts'
 import {
   endState,
@@ -18,7 +19,11 @@ export type ResponsesStreamOptions = Omit<OutputOptions, 'events' | 'requestId'>
   /** The fields that repeat the request, as JSON text without braces. */
   readonly repeated: string
   readonly nowS: () => number
+  readonly keep?: KeepResponse | undefined
 }
+
+/** The whole response, before its last event is written. */
+type Whole = { readonly type: string; readonly json: string }
 
 /** Writes the events of one response. Each has the next number, and each frame is whole. */
 export class ResponsesStream implements StreamWriter, ItemEvents {
@@ -29,6 +34,7 @@ export class ResponsesStream implements StreamWriter, ItemEvents {
   #serviceTier: string
   #sequenceNumber = 0
   #frames = ''
+  #whole: Whole | undefined
 
   constructor(options: ResponsesStreamOptions) {
     this.#options = options
@@ -56,13 +62,28 @@ export class ResponsesStream implements StreamWriter, ItemEvents {
     }
   }
 
+  get keep(): StreamWriter['keep'] {
+    const { keep, facts } = this.#options
+    if (keep === undefined) return undefined
+    return async (usage, costRub) => {
+      const whole = this.#endWith(usage, costRub, true)
+      this.#whole = (await keep(whole.json, facts.requestId)) ? whole : this.#endWith(usage, costRub, false)
+    }
+  }
+
   end(usage: OpenAiUsage, costRub: string): string {
+    const { type, json } = this.#whole ?? this.#endWith(usage, costRub, false)
+    this.written(type, `"response":${json}`)
+    return `${this.#takeFrames()}data: [DONE]\n\n`
+  }
+
+  #endWith(usage: OpenAiUsage, costRub: string, store: boolean): Whole {
     this.#begin()
     this.#output.take({ kind: 'finish', reason: 'stop' })
     const { finish, isRefused } = this.#output
     const state = endState(finish, isRefused, this.#options.nowS())
-    this.#writeResponse(`response.${state.status}`, state, JSON.stringify(responseUsage(usage, costRub)))
-    return `${this.#takeFrames()}data: [DONE]\n\n`
+    const json = this.#responseJson(state, store, JSON.stringify(responseUsage(usage, costRub)))
+    return { type: `response.${state.status}`, json }
   }
 
   /** Ends the stream with an error: some clients read only the first of its events, Codex only the second. */
@@ -72,7 +93,7 @@ export class ResponsesStream implements StreamWriter, ItemEvents {
     this.event('error', { code, message, param })
     const broken = this.#output.brokenItem()
     if (broken !== undefined) this.#itemTexts.push(JSON.stringify(broken))
-    this.#writeResponse('response.failed', { status: 'failed', error })
+    this.written('response.failed', `"response":${this.#responseJson({ status: 'failed', error }, false)}`)
     return this.#takeFrames()
   }
 
@@ -89,21 +110,24 @@ export class ResponsesStream implements StreamWriter, ItemEvents {
   }
 
   #begin(): void {
-    if (this.#create()) this.#writeResponse('response.in_progress', inProgress)
+    if (this.#create()) this.#writeOpen('response.in_progress')
   }
 
   /** The first event of every stream; `false`: it was written. */
   #create(): boolean {
     if (this.#sequenceNumber > 0) return false
-    this.#writeResponse('response.created', inProgress)
+    this.#writeOpen('response.created')
     return true
   }
 
-  #writeResponse(type: string, state: ResponseState, usage = 'null'): void {
+  #writeOpen(type: string): void {
+    this.written(type, `"response":${this.#responseJson(inProgress, this.#options.keep !== undefined)}`)
+  }
+
+  #responseJson(state: ResponseState, store: boolean, usage = 'null'): string {
     const { facts, repeated } = this.#options
-    const head = JSON.stringify(responseHead({ ...facts, serviceTier: this.#serviceTier }, state))
-    const output = this.#itemTexts.join(',')
-    this.written(type, `"response":{${repeated},${head.slice(1, -1)},"output":[${output}],"usage":${usage}}`)
+    const head = JSON.stringify(responseHead({ ...facts, serviceTier: this.#serviceTier }, state, store))
+    return `{${repeated},${head.slice(1, -1)},"output":[${this.#itemTexts.join(',')}],"usage":${usage}}`
   }
 
   #takeFrames(): string {

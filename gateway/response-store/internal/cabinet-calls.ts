@@ -1,0 +1,62 @@
+import { Pool } from 'undici'
+import { proofHeader } from '#core/stored-responses/response-frame'
+
+/** One call about stored responses, for the caller whose key it carries. */
+type CabinetCall = {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
+  /** Below `/v1/responses`. */
+  readonly path: string
+  readonly authorization: string
+  readonly requestId: string
+  readonly body?: Buffer
+  /** That a gateway writes. */
+  readonly proof?: string
+}
+
+/** `unavailable`: it does not respond in time, or not as the cabinet does. */
+export type CabinetAnswer =
+  | { readonly kind: 'answered'; readonly status: number; readonly bytes: Buffer }
+  | { readonly kind: 'unavailable'; readonly cause: unknown }
+
+export type CabinetCalls = {
+  call(call: CabinetCall): Promise<CabinetAnswer>
+  close(): Promise<void>
+}
+
+/** For the whole answer, or the headers of it to a write. The cabinet gives Postgres 3 s. */
+const timeoutMs = 5_000
+/** Calls at a time; more wait. */
+export const connectionsMax = 16
+
+/** Calls of the cabinet at `cabinetUrl`, over its own connections. */
+export function createCabinetCalls(cabinetUrl: string, answerBytesMax: number): CabinetCalls {
+  const { origin, pathname } = new URL(cabinetUrl)
+  const prefix = `${pathname.replace(/\/+$/, '')}/v1/responses`
+  const pool = new Pool(origin, {
+    allowH2: false,
+    connections: connectionsMax,
+    maxResponseSize: answerBytesMax,
+    headersTimeout: timeoutMs,
+  })
+  return {
+    async call({ method, path, authorization, requestId, body, proof }) {
+      const headers = ['authorization', authorization, 'x-request-id', requestId]
+      if (body !== undefined) headers.push('content-type', 'application/octet-stream')
+      if (proof !== undefined) headers.push(proofHeader, proof)
+      try {
+        const answer = await pool.request({
+          method,
+          path: prefix + path,
+          headers,
+          ...(body === undefined ? {} : { body }),
+          ...(method === 'PUT' ? {} : { signal: AbortSignal.timeout(timeoutMs) }), // the pool's time is cheaper
+        })
+        const bytes = Buffer.from(await answer.body.arrayBuffer())
+        return { kind: 'answered', status: answer.statusCode, bytes }
+      } catch (cause) {
+        return { kind: 'unavailable', cause }
+      }
+    },
+    close: () => pool.destroy(),
+  }
+}
