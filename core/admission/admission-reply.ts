@@ -143,7 +143,12 @@ export type InspectedKey = KeyAmounts & {
 }
 
 export type Inspection =
-  | { readonly outcome: 'usable'; readonly key: InspectedKey }
+  | {
+      readonly outcome: 'usable'
+      readonly key: InspectedKey
+      /** Until its requests per minute have room for one more; 0: they have. */
+      readonly rpmWaitMs: number
+    }
   | (Refused<RefusedKey & KeyAmounts> & InspectRefusal)
 
 /** Why a key gets nothing, or why a request that was rejected cannot even be counted. */
@@ -179,6 +184,7 @@ export function parseInspection(reply: ScriptReply): Inspection {
       limits: parseLimits(reply),
       ...parseAmounts(reply),
     },
+    rpmWaitMs: reply.whole(),
   }
 }
 

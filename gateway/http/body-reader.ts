@@ -171,9 +171,10 @@ function refusalOf(
   share: BodyReaderDeps['share'],
 ): Refusal | undefined {
   if (inspection.outcome === 'refused') return keyRefusal(inspection)
-  const { limit, used, remaining } = inspection.key.limits.rpm
-  if (remaining > 0) return share.take(raw, inspection.key.organizationId)
-  return keyRefusal({ reason: 'rpm', limit, used, retryAfterMs: 1000 })
+  const { key, rpmWaitMs: retryAfterMs } = inspection
+  const { limit, used, remaining } = key.limits.rpm
+  if (remaining > 0) return share.take(raw, key.organizationId)
+  return keyRefusal({ reason: 'rpm', limit, used, retryAfterMs })
 }
 
 /** Compressed bodies are rejected: they may be much larger than they look. */

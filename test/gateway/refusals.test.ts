@@ -232,6 +232,19 @@ describe('a limit', () => {
     for (const wait of waits.slice(1)) expect(Number(wait)).toBeLessThanOrEqual(60)
   })
 
+  test('RPM: a body that is rejected before it is read gets the wait of a short one', async () => {
+    const { key, model } = await served({ rpm: 1 })
+    expect((await post(gateway, key, { model, messages })).status).toBe(200)
+    const waits = ['short', 'long'.repeat(10_000)].map(async (content) => {
+      const { status, headers } = await post(gateway, key, { model, messages: [{ role: 'user', content }] })
+      expect(status).toBe(429)
+      return Number(headers.get('retry-after'))
+    })
+    const [short = 0, long = 0] = await Promise.all(waits)
+    expect(long).toBeGreaterThan(30)
+    expect(Math.abs(short - long)).toBeLessThanOrEqual(1)
+  })
+
   test('TPM: a request that does not fit any more is 429; one above the whole limit is 400', async () => {
     const { key, model } = await served({ tpm: 2000 })
     expect((await post(gateway, key, { model, messages, max_tokens: 1500 })).status).toBe(200)

@@ -12,12 +12,15 @@ local function append_amounts(answer, who, use)
   return answer
 end
 
--- The limits and usage of a key, with its window moved to now.
+-- The limits and usage of a key, with its window moved to now, and when a full one has room for one more request.
 local function usable(who, use)
   local answer = { 'usable', who.organization, who.key, who.models, who.expires_at,
     redis.call('HGET', key_name(who.key), 'read_balance'), who.keeps_hours }
   append_to(answer, limits_of(who, use))
-  return append_amounts(answer, who, use)
+  append_amounts(answer, who, use)
+  local excess = use.requests + 1 - who.rpm
+  append_to(answer, excess > 0 and wait_for(use, 1, excess) or 0)
+  return answer
 end
 
 -- The reason why a key is rejected, and its usage.
