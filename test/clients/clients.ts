@@ -7,7 +7,7 @@ import type { ModelFields } from '../support/catalog.ts'
 import type { Process } from '../support/processes.ts'
 import { type SpokenModel, spokenModelsOfThisFile } from '../support/spoken-models.ts'
 import type { BackendKind, SpokenTurn } from '../support/spoken-turns.ts'
-import { type CustomerOptions, stackOfThisFile, untilListed } from '../support/stack.ts'
+import { type CustomerOptions, stackOfThisFile, untilServed } from '../support/stack.ts'
 import { type CountedRequest, startCountingProxy } from './counting-proxy.ts'
 import { type ClientRun, runClient } from './run-client.ts'
 
@@ -29,16 +29,18 @@ type Serving = {
   readonly name?: string
   readonly fields?: ModelFields
   readonly customer?: CustomerOptions
+  /** Instead of the file's own gateway. */
+  readonly gateway?: Process
 }
 
 /** A stack with one gateway for the clients of this test file. */
-export async function clientsOfThisFile(env: Readonly<Record<string, string>> = {}) {
+export async function clientsOfThisFile() {
   const stack = await stackOfThisFile()
   const models = await spokenModelsOfThisFile(stack)
-  let gateway: Process | undefined
+  let ownGateway: Process | undefined
   beforeAll(async () => {
     await stack.startWorker()
-    gateway = await stack.startGateway(env)
+    ownGateway = await stack.startGateway()
   })
   return {
     stack,
@@ -46,13 +48,13 @@ export async function clientsOfThisFile(env: Readonly<Record<string, string>> = 
     async serve(
       kind: BackendKind,
       turns: readonly SpokenTurn[],
-      { name = 'some-model', fields = {}, customer: options = {} }: Serving = {},
+      { name = 'some-model', fields = {}, customer: options = {}, gateway = ownGateway }: Serving = {},
     ): Promise<Served> {
       const model = `t${randomBytes(6).toString('hex')}/${name}`
       const spoken = await models.create(kind, turns, { ...fields, model })
       const { key, organizationId } = await stack.createCustomer(options)
       if (gateway === undefined) throw new Error('the gateway is not started yet')
-      await untilListed(gateway, key, [model])
+      await untilServed(gateway, key, model)
       const { baseUrl, requests, stop } = await startCountingProxy(gateway.baseUrl)
       onTestFinished(stop)
       return { ...spoken, key, organizationId, baseUrl, requests }

@@ -12,6 +12,8 @@ type Fields = { readonly [field: string]: unknown }
 
 export type SpokenModel = {
   readonly model: string
+  /** Its provider's name for it. */
+  readonly backendModel: string
   /** Bodies that its provider accepted, in order. It must have rejected none. */
   sent(): readonly Fields[]
 }
@@ -61,6 +63,7 @@ export async function spokenModelsOfThisFile(stack: Stack): Promise<SpokenModels
       if (first !== undefined) upstream.answer(id, first, ...others)
       return {
         model,
+        backendModel: id,
         sent: () =>
           upstream.requestsFor(id).map(({ body, fault }) => {
             expect(fault).toBeUndefined()

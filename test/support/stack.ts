@@ -219,7 +219,7 @@ const probe = { 'x-gateway-max-cost-rub': '0' }
 
 /** One raw chat request. */
 export function post(
-  gateway: Process,
+  gateway: Pick<Process, 'baseUrl'>,
   key: string,
   body: object,
   headers: Readonly<Record<string, string>> = {},
