@@ -20,10 +20,15 @@ const cases = kinds.flatMap((kind) =>
   versions.flatMap((version) => ways.map((way) => [version, way, kind] as const)),
 )
 
+const stores = [
+  ['with store: false', 'false', {}],
+  ['by its default, with a key that keeps responses', 'default', { keepsResponsesHours: 1 }],
+] as const
+
 describe.each(cases)('AI SDK %s, %s, with a backend of %s', (version, way, kind) => {
-  test('runs three steps of a tool and reads an object', async () => {
-    const served = await serve(kind, turns)
-    const result = await runProgram('ai-sdk.mjs', served, { VERSION: version, WAY: way })
+  test.each(stores)('runs three steps of a tool and reads an object, %s', async (_, store, customer) => {
+    const served = await serve(kind, turns, { customer })
+    const result = await runProgram('ai-sdk.mjs', served, { VERSION: version, WAY: way, STORE: store })
     expect(result).toMatchObject({
       text: 'Omsk is the warmest.',
       cities: ['Kazan', 'Ufa', 'Omsk'],

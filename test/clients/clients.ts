@@ -40,7 +40,8 @@ export async function clientsOfThisFile() {
   let ownGateway: Process | undefined
   beforeAll(async () => {
     await stack.startWorker()
-    ownGateway = await stack.startGateway()
+    const web = await stack.startWeb()
+    ownGateway = await stack.startGateway({ CABINET_URL: new URL(web.baseUrl).origin })
   })
   return {
     stack,

@@ -10,33 +10,35 @@ import { stackOfThisFile, untilServed } from '../support/stack.ts'
 const stack = await stackOfThisFile()
 const models = await spokenModelsOfThisFile(stack)
 let gateway: Process
-let customer: Customer
+let customers: Readonly<Record<Storage, Customer>>
 
 beforeAll(async () => {
   await stack.startWorker()
-  gateway = await stack.startGateway()
-  customer = await stack.createCustomer()
+  const web = await stack.startWeb()
+  gateway = await stack.startGateway({ CABINET_URL: new URL(web.baseUrl).origin })
+  customers = {
+    stored: await stack.createCustomer({ keepsResponsesHours: 1 }),
+    'not stored': await stack.createCustomer(),
+  }
 })
+
+type Storage = 'stored' | 'not stored'
 
 const kinds = ['OpenAI', 'Anthropic', 'Gemini'] as const satisfies readonly BackendKind[]
 
-async function serve(kind: BackendKind, ...turns: readonly SpokenTurn[]): Promise<SpokenModel> {
-  const served = await models.create(kind, turns)
-  await untilServed(gateway, customer.key, served.model)
-  return served
-}
+type Served = SpokenModel & Customer
 
-function send(body: object): Promise<Response> {
+function send({ key, model }: Served, body: object): Promise<Response> {
   return fetch(`${gateway.baseUrl}/responses`, {
     method: 'POST',
-    headers: { authorization: `Bearer ${customer.key}`, 'content-type': 'application/json' },
-    body: JSON.stringify(body),
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ model, ...body }),
   })
 }
 
 /** A response that its schema accepts. */
-async function ask({ model }: SpokenModel, body: object): Promise<OpenResponse> {
-  const response = await send({ model, ...body })
+async function ask(served: Served, body: object): Promise<OpenResponse> {
+  const response = await send(served, body)
   const text = await response.text()
   expect(response.status, text).toBe(200)
   return openResponse.parse(JSON.parse(text))
@@ -66,17 +68,28 @@ trailer<</Root 1 0 R>>
 %%EOF`,
 ).toString('base64')
 
+const everywhere = kinds.flatMap((kind) =>
+  (['stored', 'not stored'] as const).map((storage) => [kind, storage] as const),
+)
+
 /** The cases of the published suite, by their names; it also has two that need a provider's own tools. */
-describe.each(kinds)('Open Responses, with a backend of %s', (kind) => {
+describe.each(everywhere)('Open Responses, with a backend of %s, %s', (kind, storage) => {
+  async function serve(...turns: readonly SpokenTurn[]): Promise<Served> {
+    const served = await models.create(kind, turns)
+    const customer = customers[storage]
+    await untilServed(gateway, customer.key, served.model)
+    return { ...served, ...customer }
+  }
+
   test('basic-response', async () => {
-    const served = await serve(kind, { text: 'Hello to you' })
+    const served = await serve({ text: 'Hello to you' })
     const response = await ask(served, { input: [user('Say hello in three words.')] })
     expect([response.status, words(response)]).toEqual(['completed', ['Hello to you']])
   })
 
   test('streaming-response', async () => {
-    const served = await serve(kind, { text: '1 2 3' })
-    const answer = await send({ model: served.model, stream: true, input: [user('Count to three.')] })
+    const served = await serve({ text: '1 2 3' })
+    const answer = await send(served, { stream: true, input: [user('Count to three.')] })
     expect(answer.headers.get('content-type')).toContain('text/event-stream')
     const frames = (await answer.text()).split('\n\n').filter((frame) => frame !== '')
     expect(frames.pop()).toBe('data: [DONE]')
@@ -89,7 +102,7 @@ describe.each(kinds)('Open Responses, with a backend of %s', (kind) => {
   })
 
   test('system-prompt', async () => {
-    const served = await serve(kind, { text: 'Ahoy' })
+    const served = await serve({ text: 'Ahoy' })
     const response = await ask(served, {
       input: [message('system', 'You are a pirate.'), user('Say hello.')],
     })
@@ -98,7 +111,7 @@ describe.each(kinds)('Open Responses, with a backend of %s', (kind) => {
   })
 
   test('tool-calling', async () => {
-    const served = await serve(kind, { calls: [call] })
+    const served = await serve({ calls: [call] })
     const { output, tools } = await ask(served, { input: [user('What is the weather?')], tools: [weather] })
     // Gemini signs its calls, in an item of their reasoning.
     expect(output.filter(({ type }) => type !== 'reasoning')).toMatchObject([
@@ -108,7 +121,7 @@ describe.each(kinds)('Open Responses, with a backend of %s', (kind) => {
   })
 
   test('function-call-roundtrip', async () => {
-    const served = await serve(kind, { calls: [call] }, { text: 'It is sunny.' })
+    const served = await serve({ calls: [call] }, { text: 'It is sunny.' })
     const question = user('What is the weather?')
     const { output } = await ask(served, { input: [question], tools: [weather] })
     const called = output.find((item) => item.type === 'function_call')
@@ -120,7 +133,7 @@ describe.each(kinds)('Open Responses, with a backend of %s', (kind) => {
   })
 
   test('image-input', async () => {
-    const served = await serve(kind, { text: 'A square' })
+    const served = await serve({ text: 'A square' })
     const image = { type: 'input_image', image_url: `data:image/png;base64,${png}` }
     const response = await ask(served, {
       input: [user([{ type: 'input_text', text: 'What do you see?' }, image])],
@@ -130,7 +143,7 @@ describe.each(kinds)('Open Responses, with a backend of %s', (kind) => {
   })
 
   test('file-input', async () => {
-    const served = await serve(kind, { text: 'An empty page' })
+    const served = await serve({ text: 'An empty page' })
     const file = {
       type: 'input_file',
       filename: 'page.pdf',
@@ -144,18 +157,25 @@ describe.each(kinds)('Open Responses, with a backend of %s', (kind) => {
   })
 
   test('multi-turn', async () => {
-    const served = await serve(kind, { text: 'Alice' })
+    const served = await serve({ text: 'Alice' })
     const input = [user('My name is Alice.'), message('assistant', 'Hello, Alice.'), user('What is my name?')]
     expect(words(await ask(served, { input }))).toEqual(['Alice'])
     const sent = JSON.stringify(served.sent())
     for (const text of ['My name is Alice.', 'Hello, Alice.']) expect(sent).toContain(text)
   })
 
-  test('previous-response-id, without storage: a 400 with the field', async () => {
-    const served = await serve(kind, { text: 'Hello, Alice.' })
-    const { id } = await ask(served, { input: [user('My name is Alice.')] })
-    const second = { model: served.model, previous_response_id: id, input: [user('What is my name?')] }
-    const rejected = await send(second)
+  test('previous-response-id', async () => {
+    const served = await serve({ text: 'Hello, Alice.' }, { text: 'Alice' })
+    const { id, store } = await ask(served, { input: [user('My name is Alice.')] })
+    const second = { previous_response_id: id, input: [user('What is my name?')] }
+    expect(store).toBe(storage === 'stored')
+    if (store) {
+      const response = await ask(served, second)
+      expect([response.previous_response_id, words(response)]).toEqual([id, ['Alice']])
+      expect(JSON.stringify(served.sent().at(-1))).toContain('My name is Alice.')
+      return
+    }
+    const rejected = await send(served, second)
     expect(rejected.status).toBe(400)
     expect(await rejected.json()).toMatchObject({
       error: { code: 'invalid_value', param: 'previous_response_id' },
