@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { liveKeysOfThisFile, statusOf } from '../support/live-keys.ts'
 
 // With no more permissions than an installation gives.
@@ -6,6 +6,7 @@ const live = await liveKeysOfThisFile({ deploy: 'installed' })
 const { cluster, pool, gateway, team, gatewayStatus, createReady, secretOf, untilEvent } = live
 
 const hourMs = 3_600_000
+const waiting = { timeout: 20_000, interval: 50 }
 
 describe('rotation by time', () => {
   test('is in the status, comes when its time has come, and leaves the API key before it alive for the grace', async () => {
@@ -20,7 +21,11 @@ describe('rotation by time', () => {
     expect(next).not.toBe(text)
     expect(await gatewayStatus(gateway, next)).toBe(200)
     expect(await gatewayStatus(gateway, text)).toBe(200)
-    const { rotation } = statusOf(await team.find(name))
+    const rotation = await vi.waitFor(async () => {
+      const shown = statusOf(await team.find(name)).rotation
+      expect(shown?.previousKeyExpiresAt).toBeDefined()
+      return shown
+    }, waiting)
     expect(Date.parse(rotation?.nextRotation ?? '')).toBeGreaterThan(Date.now() + 8 * hourMs)
     const graceMs = Date.parse(rotation?.previousKeyExpiresAt ?? '') - Date.parse(rotation?.lastRotated ?? '')
     expect(Math.abs(graceMs - hourMs)).toBeLessThan(2_000)
