@@ -25,3 +25,8 @@ export const takesScreenshots = process.env.SCREENSHOTS !== undefined
  * faults within minutes; no case is in both.
  */
 export const isSlowRun = process.env.SLOW === '1'
+
+/** Hundreds of processes compile the same files, those of Vitest, too. */
+export function shareCompiledCode(): void {
+  process.env.NODE_COMPILE_CACHE ??= inheritedEnvironment.NODE_COMPILE_CACHE
+}
