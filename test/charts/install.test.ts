@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from 'vitest'
 import { apiVersion } from '#crds/resource'
-import { clusterOfThisFile } from '../support/cluster.ts'
+import { ownClusterOfThisFile } from '../support/cluster.ts'
 import { chartFolder, findHelm, helm, helmMajor, helmOk } from '../support/helm.ts'
 import { releaseFinalizers } from '../support/release-command.ts'
 
@@ -8,7 +8,7 @@ import { releaseFinalizers } from '../support/release-command.ts'
 const timeout = 240_000
 const judgesTakeEffect = { timeout: 30_000, interval: 500 }
 
-const cluster = await clusterOfThisFile({ deploy: 'bare' })
+const cluster = await ownClusterOfThisFile({ deploy: 'bare' })
 const program = await findHelm()
 
 // No kubelet: objects are there, and no pod runs. What pods do is the end-to-end test's.

@@ -6,13 +6,13 @@ import { join } from 'node:path'
 import { Redis } from 'ioredis'
 import { Client } from 'pg'
 import { afterAll, expect, test } from 'vitest'
-import { clusterOfThisFile } from '../support/cluster.ts'
+import { ownClusterOfThisFile } from '../support/cluster.ts'
 import { createOlderDatabase } from '../support/older-database.ts'
 import { createDatabase } from '../support/postgres.ts'
 import { redisOfThisFile } from '../support/redis.ts'
 import { runEntry } from '../support/run-entry.ts'
 
-const cluster = await clusterOfThisFile({ deploy: 'bare' })
+const cluster = await ownClusterOfThisFile({ deploy: 'bare' })
 const redis = await redisOfThisFile()
 const folder = await mkdtemp(join(tmpdir(), 'mg-jobs-'))
 afterAll(() => rm(folder, { recursive: true }))

@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { parse, parseAllDocuments } from 'yaml'
 import { z } from 'zod'
 import { readConfig as readWebhookConfig } from '#cabinet/webhook/config'
-import { clusterOfThisFile } from '../support/cluster.ts'
+import { ownClusterOfThisFile } from '../support/cluster.ts'
 import { isSlowRun } from '../support/environment.ts'
 import { findForeignCrds } from '../support/foreign-crds.ts'
 import { chartFolder, findHelm, helm, helmOk } from '../support/helm.ts'
@@ -19,7 +19,7 @@ type Rendered = {
   readonly spec?: unknown
 }
 
-const cluster = await clusterOfThisFile({ deploy: 'bare' })
+const cluster = await ownClusterOfThisFile({ deploy: 'bare' })
 const program = await findHelm()
 const namespace = 'mg'
 const scenarios = readdirSync(join(chartFolder, 'ci'))

@@ -3,10 +3,10 @@ import { afterAll, describe, expect, test } from 'vitest'
 import { apiVersion } from '#crds/resource'
 import { createClusterClient } from '#operator/runtime/cluster-client'
 import { apiKeys, modelRoutes, secrets } from '#operator/runtime/resources'
-import { type ClusterUser, clusterOfThisFile, deployed } from '../support/cluster.ts'
+import { type ClusterUser, deployed, ownClusterOfThisFile } from '../support/cluster.ts'
 import { type Kind, objectOf } from './specs.ts'
 
-const cluster = await clusterOfThisFile({ deploy: 'installed' })
+const cluster = await ownClusterOfThisFile({ deploy: 'installed' })
 const operator = await cluster.addUser(deployed.operator)
 const client = createClusterClient(operator.kubeConfig)
 afterAll(() => client.close())

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test, vi } from 'vitest'
 import { readKeyState } from '#core/keys/key-state'
-import { keyClusterOfThisFile, type Team, valuesOf } from '../support/api-key-cluster.ts'
+import { ownKeyClusterOfThisFile, type Team, valuesOf } from '../support/api-key-cluster.ts'
 import { deployed } from '../support/cluster.ts'
 import { freshName, statusOf } from '../support/live-keys.ts'
 import { operatorsOfThisFile } from '../support/operator.ts'
@@ -10,7 +10,7 @@ import { readMetric } from '../support/read-metric.ts'
 // With the shipped permissions, the admission plugin that OpenShift enables, and the cluster's own
 // controllers, which delete objects without owners and end namespaces.
 const operators = operatorsOfThisFile()
-const { cluster, stack, createTeam, settledStatus } = await keyClusterOfThisFile({
+const { cluster, stack, createTeam, settledStatus } = await ownKeyClusterOfThisFile({
   deploy: 'installed',
   controllers: 'running',
 })

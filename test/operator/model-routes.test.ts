@@ -1,26 +1,17 @@
 import { beforeAll, describe, expect, test, vi } from 'vitest'
 import { catalogClusterOfThisFile, unique } from '../support/catalog-cluster.ts'
 import { makeCertificate } from '../support/certificate.ts'
-import { operatorsOfThisFile } from '../support/operator.ts'
 import type { Process } from '../support/processes.ts'
-import { post, untilOpen, untilServed } from '../support/stack.ts'
+import { post, untilServed } from '../support/stack.ts'
 import { refusal, startUpstream } from '../support/upstream.ts'
 
-const operators = operatorsOfThisFile()
 const catalog = await catalogClusterOfThisFile()
 const { cluster, stack, namespace, apply, applyProvider, applyRoute, remove, waitReady, until } = catalog
 let gateway: Process
 let key: string
 
 beforeAll(async () => {
-  await stack.startWorker()
-  gateway = await stack.startGateway()
-  await untilOpen(gateway)
-  key = (await stack.createCustomer()).key
-  await operators.start(
-    { cluster, databaseUrl: stack.database.url, namespace },
-    { OPERATOR_SECRET_POLL_MS: '500' },
-  )
+  ;({ gateway, key } = await catalog.serve({ OPERATOR_SECRET_POLL_MS: '500' }))
 })
 
 /** A credential that by default may be sent to providers. */

@@ -3,28 +3,19 @@ import { startAnthropic } from '../support/anthropic.ts'
 import { catalogClusterOfThisFile } from '../support/catalog-cluster.ts'
 import { geminiKey, startGemini } from '../support/gemini.ts'
 import { anthropicKey, nativeManifest, nativeModels } from '../support/native-manifest.ts'
-import { operatorsOfThisFile } from '../support/operator.ts'
 import type { Process } from '../support/processes.ts'
 import { readMetric } from '../support/read-metric.ts'
-import { post, untilOpen } from '../support/stack.ts'
+import { post } from '../support/stack.ts'
 import type { Upstream } from '../support/upstream.ts'
 
-const operators = operatorsOfThisFile()
-const { cluster, stack, namespace, waitReady, until } = await catalogClusterOfThisFile()
+const { cluster, namespace, serve, waitReady, until } = await catalogClusterOfThisFile()
 const servers = { anthropic: await startAnthropic(), gemini: await startGemini() }
 afterAll(() => Promise.all(Object.values(servers).map((server) => server.stop())))
 let gateway: Process
 let key: string
 
 beforeAll(async () => {
-  await stack.startWorker()
-  gateway = await stack.startGateway()
-  await untilOpen(gateway)
-  key = (await stack.createCustomer()).key
-  await operators.start(
-    { cluster, databaseUrl: stack.database.url, namespace },
-    { OPERATOR_SECRET_POLL_MS: '500' },
-  )
+  ;({ gateway, key } = await serve({ OPERATOR_SECRET_POLL_MS: '500' }))
   const urls = { anthropic: servers.anthropic.url, gemini: servers.gemini.url }
   await cluster.kubectlOk(['-n', namespace, 'apply', '-f', '-'], nativeManifest(urls))
 })

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { beforeAll, expect, test, vi } from 'vitest'
 import { createKey, revokeKey } from '#core/keys/key-store'
-import { keyClusterOfThisFile, type Team } from '../support/api-key-cluster.ts'
+import { ownKeyClusterOfThisFile, type Team } from '../support/api-key-cluster.ts'
 import { deployed } from '../support/cluster.ts'
 import { pepper } from '../support/customer.ts'
 import { operatorsOfThisFile } from '../support/operator.ts'
@@ -13,7 +13,7 @@ import { gateOfThisTest } from '../support/tcp-gate.ts'
 
 // The whole thing as an installation has it: two operators with the shipped permissions and policies, worker, gateway.
 const operators = operatorsOfThisFile()
-const { cluster, stack, createTeam, gatewayStatus } = await keyClusterOfThisFile({ deploy: 'installed' })
+const { cluster, stack, createTeam, gatewayStatus } = await ownKeyClusterOfThisFile({ deploy: 'installed' })
 const { namespace } = deployed
 /** Leases five times shorter than in production, so that a test need not wait for them. */
 const quickLease = {

@@ -3,9 +3,9 @@ import { createClusterClient } from '#operator/runtime/cluster-client'
 import { createClusterTransport } from '#operator/runtime/internal/cluster-transport'
 import { createLeaderElector } from '#operator/runtime/leader-elector'
 import { secrets } from '#operator/runtime/resources'
-import { clusterOfThisFile, deployed } from '../support/cluster.ts'
+import { deployed, ownClusterOfThisFile } from '../support/cluster.ts'
 
-const cluster = await clusterOfThisFile({ deploy: 'installed' })
+const cluster = await ownClusterOfThisFile({ deploy: 'installed' })
 const operator = await cluster.addUser(deployed.operator)
 const elsewhere = await cluster.createNamespace('acme')
 const release = deployed.namespace

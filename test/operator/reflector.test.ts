@@ -6,12 +6,12 @@ import { afterAll, expect, onTestFinished, test, vi } from 'vitest'
 import { createClusterClient } from '#operator/runtime/cluster-client'
 import { createReflector, type Reflector, type ReflectorOptions } from '#operator/runtime/reflector'
 import type { Resource } from '#operator/runtime/resources'
-import { clusterOfThisFile } from '../support/cluster.ts'
+import { ownClusterOfThisFile } from '../support/cluster.ts'
 import { gateOfThisTest } from '../support/tcp-gate.ts'
 import { atPort, portOf } from './cluster-port.ts'
 import { listOf, scriptedApiServerOfThisTest, watchLine } from './scripted-api-server.ts'
 
-const { kubeConfig, apiServer, etcd, createNamespace } = await clusterOfThisFile()
+const { kubeConfig, apiServer, etcd, createNamespace } = await ownClusterOfThisFile()
 const client = createClusterClient(kubeConfig)
 afterAll(() => client.close())
 

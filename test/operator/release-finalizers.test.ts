@@ -1,6 +1,6 @@
 import { afterEach, beforeAll, expect, test, vi } from 'vitest'
 import { revokeKey } from '#core/keys/key-store'
-import { keyClusterOfThisFile, type Team } from '../support/api-key-cluster.ts'
+import { ownKeyClusterOfThisFile, type Team } from '../support/api-key-cluster.ts'
 import { type ClusterUser, deployed } from '../support/cluster.ts'
 import { freshName, statusOf } from '../support/live-keys.ts'
 import { operatorsOfThisFile } from '../support/operator.ts'
@@ -9,7 +9,7 @@ import { releaseFinalizers } from '../support/release-command.ts'
 import { inTestScope } from '../support/scope.ts'
 
 const operators = operatorsOfThisFile()
-const { cluster, stack, createTeam, settledStatus } = await keyClusterOfThisFile({ deploy: 'installed' })
+const { cluster, stack, createTeam, settledStatus } = await ownKeyClusterOfThisFile({ deploy: 'installed' })
 const { namespace } = deployed
 const databaseUrl = stack.database.url
 /** The account of the Job, with the permissions that are shipped for it. */

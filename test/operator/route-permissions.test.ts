@@ -1,26 +1,17 @@
 import { beforeAll, expect, onTestFinished, test, vi } from 'vitest'
 import { catalogClusterOfThisFile, unique } from '../support/catalog-cluster.ts'
-import { operatorsOfThisFile } from '../support/operator.ts'
 import type { Process } from '../support/processes.ts'
-import { post, untilOpen } from '../support/stack.ts'
+import { post } from '../support/stack.ts'
 import { startUpstream } from '../support/upstream.ts'
 
-const operators = operatorsOfThisFile()
 const catalog = await catalogClusterOfThisFile()
-const { cluster, stack, namespace, applyProvider, applyRoute, letOffer, until } = catalog
+const { cluster, namespace, applyProvider, applyRoute, letOffer, until } = catalog
 const [team, shared] = [await cluster.createNamespace(), await cluster.createNamespace()]
 let gateway: Process
 let key: string
 
 beforeAll(async () => {
-  await stack.startWorker()
-  gateway = await stack.startGateway()
-  await untilOpen(gateway)
-  key = (await stack.createCustomer()).key
-  await operators.start(
-    { cluster, databaseUrl: stack.database.url, namespace },
-    { OPERATOR_ROUTES_NAMESPACES: [namespace, team, shared].join() },
-  )
+  ;({ gateway, key } = await catalog.serve({ OPERATOR_ROUTES_NAMESPACES: [namespace, team, shared].join() }))
 })
 
 async function ask(model: string): Promise<number> {

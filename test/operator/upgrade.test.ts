@@ -6,7 +6,7 @@ import { beforeAll, expect, test, vi } from 'vitest'
 import { parseDocument } from 'yaml'
 import { createKey } from '#core/keys/key-store'
 import { group } from '#crds/resource'
-import { keyClusterOfThisFile, type Team } from '../support/api-key-cluster.ts'
+import { ownKeyClusterOfThisFile, type Team } from '../support/api-key-cluster.ts'
 import { deployed } from '../support/cluster.ts'
 import { pepper } from '../support/customer.ts'
 import { inheritedEnvironment } from '../support/environment.ts'
@@ -22,7 +22,7 @@ import { bareSpecs, faultsOf, type Kind, objectOf } from './specs.ts'
 
 // One story: each test goes on where the one before it has left the cluster.
 const operators = operatorsOfThisFile()
-const { cluster, stack, createTeam, gatewayStatus } = await keyClusterOfThisFile({ deploy: 'installed' })
+const { cluster, stack, createTeam, gatewayStatus } = await ownKeyClusterOfThisFile({ deploy: 'installed' })
 const release = deployed.namespace
 const kinds = ['ApiKey', 'ModelProvider', 'ModelRoute'] as const
 const previous = globSync('test/operator/previous-release/*.yaml')

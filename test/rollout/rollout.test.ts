@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { beforeAll, describe, expect, test, vi } from 'vitest'
 import { apiVersion } from '#crds/resource'
 import { readClusterId } from '#operator/runtime/cluster-id'
-import { keyClusterOfThisFile, type Team } from '../support/api-key-cluster.ts'
+import { ownKeyClusterOfThisFile, type Team } from '../support/api-key-cluster.ts'
 import { openStream } from '../support/chat-stream.ts'
 import { type ClusterUser, deployed } from '../support/cluster.ts'
 import { startLoad } from '../support/load.ts'
@@ -19,7 +19,7 @@ if (folder === undefined)
   process.stderr.write('SKIPPED: roll-out beside the release before. This is no clone of the repository.\n')
 
 const operators = operatorsOfThisFile()
-const { client, cluster, stack, createTeam, settledStatus } = await keyClusterOfThisFile({
+const { client, cluster, stack, createTeam, settledStatus } = await ownKeyClusterOfThisFile({
   deploy: 'installed',
 })
 const view = viewOfThisFile(stack.redis)

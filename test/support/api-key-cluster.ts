@@ -8,14 +8,14 @@ import { type ClusterClient, createClusterClient } from '#operator/runtime/clust
 import type { ClusterObject } from '#operator/runtime/cluster-object'
 import { type Condition, conditionsOf } from '#operator/runtime/conditions'
 import { apiKeys, secrets } from '#operator/runtime/resources'
-import { type Cluster, clusterOfThisFile } from './cluster.ts'
+import { type Cluster, clusterOfThisFile, type OwnCluster, ownClusterOfThisFile } from './cluster.ts'
 import type { Process } from './processes.ts'
 import { inTestScope } from './scope.ts'
 import { type Stack, stackOfThisFile } from './stack.ts'
 
 /** A cluster, a whole system next to it, and words for what people do with ApiKeys and see of them. */
-export type KeyCluster = {
-  readonly cluster: Cluster
+export type KeyCluster<C extends Cluster = Cluster> = {
+  readonly cluster: C
   readonly stack: Stack
   readonly client: ClusterClient
   /** An organization with money, and a namespace that may spend it. */
@@ -43,11 +43,21 @@ export type Team = {
   events(name: string): Promise<readonly string[]>
 }
 
-/** Starts both for this test file. Call it at the top of the file. */
-export async function keyClusterOfThisFile(
-  ...options: Parameters<typeof clusterOfThisFile>
-): Promise<KeyCluster> {
-  const [cluster, stack] = await Promise.all([clusterOfThisFile(...options), stackOfThisFile()])
+/** Both for this test file. Call it at the top of the file. */
+export async function keyClusterOfThisFile(): Promise<KeyCluster> {
+  const [cluster, stack] = await Promise.all([clusterOfThisFile(), stackOfThisFile()])
+  return keyClusterOn(cluster, stack)
+}
+
+/** The same on a cluster that serves this file only. */
+export async function ownKeyClusterOfThisFile(
+  ...options: Parameters<typeof ownClusterOfThisFile>
+): Promise<KeyCluster<OwnCluster>> {
+  const [cluster, stack] = await Promise.all([ownClusterOfThisFile(...options), stackOfThisFile()])
+  return keyClusterOn(cluster, stack)
+}
+
+function keyClusterOn<C extends Cluster>(cluster: C, stack: Stack): KeyCluster<C> {
   const client = createClusterClient(cluster.kubeConfig)
   return {
     cluster,

@@ -2,7 +2,9 @@ import { randomBytes } from 'node:crypto'
 import { expect, vi } from 'vitest'
 import type { Condition } from '#operator/runtime/conditions'
 import { type Cluster, clusterOfThisFile } from './cluster.ts'
-import { type Stack, stackOfThisFile } from './stack.ts'
+import { operatorsOfThisFile } from './operator.ts'
+import type { Process } from './processes.ts'
+import { type Stack, stackOfThisFile, untilOpen } from './stack.ts'
 
 /** A cluster whose ModelProviders are at the scripted provider, next to a whole system. */
 export type CatalogCluster = {
@@ -10,6 +12,10 @@ export type CatalogCluster = {
   readonly stack: Stack
   /** Of the release; objects are created here by default. */
   readonly namespace: string
+  /** Starts a worker, an operator with these settings, and a gateway, which is open then; `key` is of a customer with money. */
+  serve(
+    operatorSettings: Readonly<Record<string, string>>,
+  ): Promise<{ readonly gateway: Process; readonly key: string }>
   /** Applies an object; in this project's API group by default. */
   apply(object: object): Promise<void>
   /** At the scripted provider by default. */
@@ -36,6 +42,7 @@ export function unique(prefix: string): string {
 /** Starts everything for this test file; it ends with the file. Call it at the top of the file. */
 export async function catalogClusterOfThisFile(): Promise<CatalogCluster> {
   const [cluster, stack] = await Promise.all([clusterOfThisFile(), stackOfThisFile()])
+  const operators = operatorsOfThisFile()
   const namespace = await cluster.createNamespace()
 
   async function apply(object: object): Promise<void> {
@@ -51,6 +58,15 @@ export async function catalogClusterOfThisFile(): Promise<CatalogCluster> {
     cluster,
     stack,
     namespace,
+    async serve(operatorSettings) {
+      const [gateway] = await Promise.all([
+        stack.startGateway(),
+        stack.startWorker(),
+        operators.start({ cluster, databaseUrl: stack.database.url, namespace }, operatorSettings),
+      ])
+      const [{ key }] = await Promise.all([stack.createCustomer(), untilOpen(gateway)])
+      return { gateway, key }
+    },
     apply,
     async applyProvider(name, spec = {}, place = namespace) {
       const network = { http: true, privateAddresses: true }

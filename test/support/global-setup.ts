@@ -4,12 +4,13 @@ import { migrate } from '#core/db/migrate'
 import { createPool } from '#core/db/pool'
 import { startEmbeddedPostgres } from '#standalone/postgres'
 import { findRedisServer } from '#standalone/redis'
+import { startClusterPool } from './cluster-pool.ts'
 
 /** A migrated database without connections, so that it can be copied. */
 const templateName = 'template_migrated'
 
 /**
- * One Postgres for the whole run, with a migrated database to copy; stopped and removed at its end.
+ * One Postgres for the whole run, with a migrated database to copy, and a pool of clusters; stopped and removed at its end.
  *
  * Redis is installed here, once: on a fresh machine test files that did so at the same time locked each other out. The
  * cabinet's pages are built here for the same reason.
@@ -28,5 +29,10 @@ export default async function setup(project: TestProject): Promise<() => Promise
   await pool.end()
   project.provide('postgresUrl', postgres.url)
   project.provide('postgresTemplate', templateName)
-  return () => postgres[Symbol.asyncDispose]()
+  const clusters = await startClusterPool()
+  project.provide('clusterPoolPort', clusters.port)
+  return async () => {
+    await clusters.stop()
+    await postgres[Symbol.asyncDispose]()
+  }
 }

@@ -3,19 +3,20 @@ import type { Pool } from 'pg'
 import { afterAll, expect, vi } from 'vitest'
 import type { ClusterObject } from '#operator/runtime/cluster-object'
 import { secrets } from '#operator/runtime/resources'
-import { keyClusterOfThisFile } from './api-key-cluster.ts'
+import { keyClusterOfThisFile, ownKeyClusterOfThisFile } from './api-key-cluster.ts'
 import { startKeyOperator } from './api-key-operator.ts'
 import { deployed } from './cluster.ts'
 
 /** A cluster whose ApiKeys an operator looks after, a gateway that answers to them, and a team that may make them. */
-export async function liveKeysOfThisFile(...options: Parameters<typeof keyClusterOfThisFile>) {
-  const { cluster, stack, client, createTeam, gatewayStatus } = await keyClusterOfThisFile(...options)
+export async function liveKeysOfThisFile({ deploy }: { readonly deploy?: 'installed' } = {}) {
+  const { cluster, stack, client, createTeam, gatewayStatus } = await (deploy === undefined
+    ? keyClusterOfThisFile()
+    : ownKeyClusterOfThisFile({ deploy }))
   const { pool } = stack.database
   const clusterId = randomUUID()
   const [gateway, worker] = await Promise.all([stack.startGateway(), stack.startWorker()])
   // Where its permissions are installed, it has no others.
-  const { kubeConfig } =
-    options[0]?.deploy === 'installed' ? await cluster.addUser(deployed.operator) : cluster
+  const { kubeConfig } = deploy === 'installed' ? await cluster.addUser(deployed.operator) : cluster
   const start = () => startKeyOperator({ kubeConfig, databaseUrl: stack.database.url, clusterId })
   let running = await start()
   afterAll(() => running.stop())
