@@ -83,7 +83,7 @@ class LongFirst extends BaseSequencer {
  */
 const onRealParts = {
   retry: isOnCi ? 2 : 0,
-  // By Node alone, as in production: Vite's runner took 0.5 s longer to load a file.
+  // By Node itself, as in production: Vite's runner took 0.5 s longer to load a file.
   experimental: { viteModuleRunner: false, nodeLoader: false },
   globalSetup: ['./test/support/global-setup.ts'],
   setupFiles: ['./test/support/patience.ts'],

@@ -12,7 +12,7 @@ export type ClusterPool = {
   stop(): Promise<void>
 }
 
-/** A cluster of the pool: nobody else uses it until this process ends. Vitest starts one for each test file. */
+/** A cluster of the pool: no other file uses it until this process ends. Vitest starts one for each test file. */
 export type BorrowedCluster = {
   readonly admin: RestConfig
   readonly apiServerPid: number
@@ -96,7 +96,7 @@ export async function startClusterPool(): Promise<ClusterPool> {
 
 /** Borrows a cluster with our resources and nothing else from the pool on this port; starts one if none is free. */
 export async function borrowCluster(port: number): Promise<BorrowedCluster> {
-  const socket = connect(port, '127.0.0.1').on('error', () => undefined) // told by the end of its lines
+  const socket = connect(port, '127.0.0.1').on('error', () => undefined) // the end of its lines shows it
   const lines = createInterface(socket)[Symbol.asyncIterator]()
   async function hear<T>(): Promise<T> {
     const { value, done } = await lines.next()

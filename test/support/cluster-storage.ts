@@ -3,7 +3,7 @@ export type Storage = {
   /**
    * Removes everything that was stored since, as if it had been deleted: the API server notices by its watches.
    *
-   * @returns false if something else was changed or removed in the meantime: this is not mended.
+   * @returns false if something else was changed or removed in the meantime: this is not undone.
    */
   restore(): Promise<boolean>
 }
