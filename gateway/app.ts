@@ -15,8 +15,9 @@ import { chatRoutes } from './chat/routes.ts'
 import type { HttpLimits } from './config.ts'
 import { embeddingRoutes } from './embeddings/routes.ts'
 import type { CompleteExchange } from './exchange/exchange.ts'
+import { messagesRejections } from './formats/messages-format.ts'
 import { guardRoutes } from './http/access.ts'
-import { isPreflight, sendPreflight, sendRefusal } from './http/answer.ts'
+import { isPreflight, type RejectionFormat, sendEmpty, sendPreflight, sendRefusal } from './http/answer.ts'
 import { type Caller, createFindCaller } from './http/authenticate.ts'
 import { type BodyReader, BodyRefused, createBodyReader } from './http/body-reader.ts'
 import { answerClientError, answerTunnel, type OpenAnswers } from './http/client-error.ts'
@@ -44,6 +45,7 @@ import {
 import { newRequestId } from './http/request-id.ts'
 import { createRevokedKeys } from './http/revoked-keys.ts'
 import { keyRoutes } from './key/routes.ts'
+import { messagesRoutes } from './messages/routes.ts'
 import { type GatewayMetrics, watchBodies, watchOpen } from './metrics/metrics.ts'
 import { modelRoutes } from './models/routes.ts'
 import type { ReceiptSource } from './receipts/receipt-source.ts'
@@ -133,7 +135,7 @@ export function buildApp(deps: AppDeps): FastifyInstance {
   const refuse: Refuse = (request, reply, refused) => {
     reply.hijack()
     const facts = { requestId: request.id, ...limitsShown(refused) }
-    sendRefusal(reply.raw, refused.refusal, facts, request.routeOptions.config?.rejections)
+    sendRefusal(reply.raw, refused.refusal, facts, rejectionsOf(request))
     linger(request.raw)
     noteEnd(request, endOfRefusal(refused))
   }
@@ -141,7 +143,7 @@ export function buildApp(deps: AppDeps): FastifyInstance {
   decorateRequests(app)
   app.addHook('onRequest', (request, reply, done) => {
     request.startedAtMs = now()
-    answers.set(request.raw.socket, { raw: reply.raw, rejections: request.routeOptions.config.rejections })
+    answers.set(request.raw.socket, { raw: reply.raw, rejections: rejectionsOf(request) })
     openCount += 1
     if (request.is404 && isPreflight(request.raw)) return answerPreflight(request, reply, noteEnd)
     const refusal = refuseProtocol(request.raw) ?? (request.is404 ? refuseAddress(request.raw) : undefined)
@@ -182,13 +184,24 @@ function createRawAnswers({ refusals }: GatewayMetrics, answers: OpenAnswers) {
 /** Answers a request with a refusal. */
 type Refuse = (request: FastifyRequest, reply: FastifyReply, refused: Refused) => void
 
+/** Anthropic's clients read errors of any path in their format; these are the paths that they call. */
+const messagesPaths = /\/messages(?:\/|\?|$)/
+
+/** How rejections of a request are written: as its route has it, or the route that its client looks for. */
+function rejectionsOf({ routeOptions, raw, headers }: FastifyRequest): RejectionFormat | undefined {
+  const { rejections } = routeOptions.config ?? {}
+  if (rejections !== undefined) return rejections
+  const isTheirs = headers['anthropic-version'] !== undefined || messagesPaths.test(raw.url ?? '')
+  return isTheirs ? messagesRejections : undefined
+}
+
 /** Lets a request through if its key may be valid, and notes whose it is. */
 function createKeyGuard(
   findCaller: ReturnType<typeof createFindCaller>,
   refuse: Refuse,
 ): onRequestHookHandler {
   return (request, reply, done) => {
-    const found = findCaller(request.headers.authorization)
+    const found = findCaller(request.headers)
     if ('refusal' in found) return refuse(request, reply, found)
     request.caller = found.caller
     if (isToContinue(request.raw)) request.askForBody = () => reply.raw.writeContinue()
@@ -236,10 +249,22 @@ function addRoutes(
   const deps = { ...given, countRefused: createCountCaller(given.admission), holdMore: bodies.hold }
   chatRoutes(app, deps)
   responsesRoutes(app, deps)
+  messagesRoutes(app, deps)
   embeddingRoutes(app, deps)
   modelRoutes(app, deps)
   keyRoutes(app, deps)
   receiptRoutes(app, deps)
+  probeRoutes(app, deps.noteEnd)
+}
+
+/** Claude Code asks so whether there is a server, with no key. */
+function probeRoutes(app: FastifyInstance, noteEnd: NoteEnd): void {
+  for (const path of ['/', '/api/hello'])
+    app.head(path, { config: { access: 'anyone' } }, (request, reply) => {
+      reply.hijack()
+      sendEmpty(reply.raw, { requestId: request.id })
+      noteEnd(request, endOfLookup(undefined))
+    })
 }
 
 function serverOptions(limits: HttpLimits) {

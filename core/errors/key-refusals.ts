@@ -1,10 +1,10 @@
 import type { Blocker } from '../keys/key.ts'
 import { type Refusal, refusal } from './refusal.ts'
 
-/** No `Authorization: Bearer` header. */
+/** Neither an `Authorization: Bearer` header nor `x-api-key`. */
 export const missingApiKey = unauthenticated(
   'missing_api_key',
-  'No API key provided. Send it in the header "Authorization: Bearer sk-gateway-…", including the word Bearer.',
+  'No API key provided. Send it in the header "Authorization: Bearer sk-gateway-…", including the word Bearer, or in x-api-key.',
 )
 
 /** A key that cannot exist, or does not. */

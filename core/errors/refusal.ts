@@ -3,7 +3,7 @@ type Source = 'client' | 'gateway' | 'upstream'
 
 /** Every code an error body may carry, with its status, type and source. */
 export const errorRows = {
-  /** There is no `Authorization: Bearer` header. */
+  /** There is no `Authorization: Bearer` header, and no `x-api-key`. */
   missing_api_key: [401, 'authentication_error', 'client'],
   /** The key is malformed, unknown, revoked or replaced by a rotation. */
   invalid_api_key: [401, 'authentication_error', 'client'],

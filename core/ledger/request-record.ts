@@ -106,7 +106,7 @@ export const requestRecordSchema = z.object({
    * The API that the client spoke, if it is not the endpoint's first one. A value of a later release is read as absent: a
    * record that cannot be read would be a charge that is not posted.
    */
-  apiFormat: z.enum(['responses']).optional().catch(undefined),
+  apiFormat: z.enum(['responses', 'messages']).optional().catch(undefined),
   modelAsked: text,
   modelRan: text.nullable().default(null),
   outcome: requestOutcome,

@@ -1,7 +1,7 @@
 import { stdSerializers } from 'pino'
 
 /** Never logged under these names, however they came into a line. */
-const hidden = ['authorization', 'cookie', 'set-cookie', 'password', 'token', 'secret', 'email']
+const hidden = ['authorization', 'x-api-key', 'cookie', 'set-cookie', 'password', 'token', 'secret', 'email']
 
 /** Options of pino in each process that has personal data: they keep it out of every line. */
 export const logOptions = {

@@ -109,8 +109,11 @@ export function noteDropped(
   { backend }: Target,
   dropped: readonly string[],
 ): void {
-  run.dropped = dropped
-  deps.noteDropped(backend.provider.name, dropped)
+  const extras = (run.exchange.dropped ?? [])
+    .filter(({ name, isExtra }) => isExtra && backend.dialect.quirks.extrasRefused.includes(name))
+    .map(({ name }) => name)
+  run.dropped = extras.length === 0 ? dropped : [...dropped, ...extras]
+  deps.noteDropped(backend.provider.name, run.dropped)
 }
 
 /** The time until `stop` is a provider's: it began with a call that is sent now. Stopping again does nothing. */

@@ -14,6 +14,8 @@ type Asking = Pick<Exchange, 'choices' | 'content' | 'estimatePrompt'> & {
   readonly request: JsonObject
   /** Of one answer, where the request names a limit. */
   readonly outputTokensMax: number | undefined
+  /** Of one answer, where the request names none but allows no more than this. */
+  readonly outputTokensCap?: number | undefined
   /** The caller's own cap. */
   readonly maxCostNano: bigint | null
   /** The one asked for, then its fallbacks. */
@@ -120,12 +122,16 @@ function sizeOn(route: Route, asking: Asking, promptMax: number): RequestSize {
     promptTokensMax: promptMax,
     choices: asking.choices,
     outputTokensMax: asking.outputTokensMax,
+    outputTokensCap: asking.outputTokensCap,
   }
   if (route.document.type === 'embedding') return { ...measured, outputTokensMax: 0 }
   if (route.backends.every(({ dialect }) => dialect.route.limit === 'as_asked')) return measured
   const told = route.backends.map(({ dialect }) => findOutputLimit(request, dialect))
   const limits = told.filter((limit) => limit !== null)
-  if (limits.length === told.length) return { ...measured, outputTokensMax: Math.max(...limits) }
+  if (limits.length === told.length)
+    return asking.outputTokensCap === undefined
+      ? { ...measured, outputTokensMax: Math.max(...limits) }
+      : { ...measured, outputTokensCap: Math.max(...limits) }
   const isToldOurs = route.backends.every(
     ({ dialect }) => findOutputLimit({ ...request, ...ours }, dialect) !== null,
   )

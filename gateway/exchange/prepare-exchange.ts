@@ -29,6 +29,8 @@ type AskedRequest = OwnFormat &
 type Measured = Pick<Exchange, 'mode' | 'choices' | 'content' | 'estimatePrompt' | 'readPrompt'> & {
   /** Of one answer, where the request names a limit. */
   readonly outputTokensMax: number | undefined
+  /** Of one answer, where the request names none but allows no more than this; absent: anything. */
+  readonly outputTokensCap?: number | undefined
 }
 
 /** How the requests of one operation are read; everything else before admission is the same for all of them. */
@@ -36,7 +38,11 @@ export type Operation<Asked extends AskedRequest> = {
   /** Of the models that serve it. */
   readonly type: RouteDocument['type']
   /** A promise for a large body. */
-  readonly parse: (body: JsonObject, bodyBytes: number) => Parsed<Asked> | Promise<Parsed<Asked>>
+  readonly parse: (
+    body: JsonObject,
+    bodyBytes: number,
+    headers: IncomingHttpHeaders,
+  ) => Parsed<Asked> | Promise<Parsed<Asked>>
   /** A promise for a large body. May add to what is asked for. */
   readonly measure: (asked: Asked, textBytes: number) => Measuring<Asked> | Promise<Measuring<Asked>>
   /** Takes the prompt apart, for a request whose bound does not fit; `null`: part of it cannot be measured. */
@@ -46,7 +52,8 @@ export type Operation<Asked extends AskedRequest> = {
   ) => MeasurablePrompt | null | Promise<MeasurablePrompt | null>
 }
 
-type Parsed<Asked> = Asked | { readonly refusal: Refusal }
+/** `model`: by the catalog's name, if the body has another one. */
+type Parsed<Asked> = Asked | { readonly refusal: Refusal; readonly model?: string }
 type Measuring<Asked> = Measured & Partial<Asked>
 
 /** The input from a client. */
@@ -61,7 +68,7 @@ export type Sent = {
 
 /** Decisions made before a request is admitted. */
 export type Prepared<Asked> = Asked &
-  Omit<Measured, 'outputTokensMax'> &
+  Omit<Measured, 'outputTokensMax' | 'outputTokensCap'> &
   Pick<Exchange, 'options' | 'bodyBytes' | 'candidates' | 'measureCandidates'>
 
 /**
@@ -138,7 +145,7 @@ function readRequest<Asked extends AskedRequest>(
   { headers, body: { length } }: Sent,
   body: JsonObject,
 ): Reading<Asked> | Promise<Reading<Asked>> {
-  const parsing = parse(body, length)
+  const parsing = parse(body, length, headers)
   return parsing instanceof Promise
     ? parsing.then((asked) => withOptions(asked, headers, body))
     : withOptions(parsing, headers, body)
@@ -149,7 +156,7 @@ function withOptions<Asked extends AskedRequest>(
   headers: IncomingHttpHeaders,
   body: JsonObject,
 ): Reading<Asked> {
-  if (isRefusal(asked)) return { ...asked, ...modelOf(body) }
+  if (isRefusal(asked)) return { ...modelOf(body), ...asked }
   const wished = parseRequestOptions(headers)
   return 'refusal' in wished ? { ...wished, model: asked.request.model } : { asked, options: wished.options }
 }
@@ -160,8 +167,8 @@ function modelOf({ model }: JsonObject): { readonly model?: string } {
 }
 
 function isRefusal<Asked extends AskedRequest>(
-  asked: Asked | { readonly refusal: Refusal },
-): asked is { readonly refusal: Refusal } {
+  asked: Parsed<Asked>,
+): asked is Extract<Parsed<Asked>, { readonly refusal: Refusal }> {
   return 'refusal' in asked
 }
 
@@ -198,7 +205,8 @@ function textBytesOf(body: Buffer): number {
 
 /** Fields that have no place in a chat, else parameters that every backend drops; none if one of its backends accepts all. */
 function findUnsupported({ backends }: Route, { request, dropped }: AskedRequest): readonly string[] {
-  if (dropped !== undefined && dropped.length > 0) return namesShown(dropped.map(({ path }) => path))
+  const lost = dropped?.filter(({ isExtra }) => !isExtra) ?? []
+  if (lost.length > 0) return namesShown(lost.map(({ path }) => path))
   const [first, ...others] = backends.map(({ dialect }) => findDropped(request, dialect))
   if (first === undefined || others.some((dropped) => dropped.length === 0)) return []
   return first

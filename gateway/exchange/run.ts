@@ -183,7 +183,7 @@ export function factsOf(run: Run, nowMs: number): AnswerFacts {
 
 /** What no provider gets, and what the last one did not get, by the client's names. */
 function droppedOf({ exchange, dropped }: Run): readonly string[] {
-  const before = (exchange.dropped ?? []).map(({ name }) => name)
+  const before = (exchange.dropped ?? []).filter(({ isExtra }) => !isExtra).map(({ name }) => name)
   return [...new Set([...before, ...dropped.map(exchange.format.parameterOf)])]
 }
 

@@ -8,7 +8,7 @@ import type { ContentStep } from './content-step.ts'
  * measuring the delivered content happen before.
  */
 export type ApiFormat = {
-  readonly name: 'chat_completions' | 'responses'
+  readonly name: 'chat_completions' | 'responses' | 'messages'
   /** The response's id, made of its request's: one number finds everything. */
   readonly idOf: (requestId: string) => string
   /** A frame of a stream that clients skip. */

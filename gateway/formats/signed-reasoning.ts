@@ -10,4 +10,6 @@ export type SignedReasoning = {
   readonly calls: { readonly [callId: string]: JsonObject }
   /** The `extra_content` of the text. */
   readonly content: JsonObject | null
+  /** The reasoning itself, where its client does not have it. */
+  readonly text?: string
 }

@@ -27,6 +27,12 @@ test('a route is reached by the access rule that it declares, before its own hoo
   expect(reached).toEqual(['hook', 'handler'])
 })
 
+test('a route for anyone needs no key', async () => {
+  const app = guarded()
+  app.get('/probe', { config: { access: 'anyone' } }, async () => 'here')
+  expect((await app.inject('/probe')).statusCode).toBe(200)
+})
+
 test('a route that declares no access rule cannot be added', () => {
   expect(() => guarded().get('/open', async () => 'open')).toThrow('/open does not declare who may call it')
 })

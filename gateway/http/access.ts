@@ -1,8 +1,8 @@
 import type { FastifyInstance, onRequestHookHandler } from 'fastify'
 import type { RejectionFormat } from './answer.ts'
 
-/** Who may call a route. `api_key`: any client with a well-formed key; Redis later decides what it may do. */
-export type Access = 'api_key'
+/** Who may call a route. `api_key`: any client with a well-formed key; Redis later decides what it may do. `anyone`: no key. */
+export type Access = 'api_key' | 'anyone'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -19,12 +19,12 @@ declare module 'fastify' {
  */
 export function guardRoutes(
   app: FastifyInstance,
-  rules: Readonly<Record<Access, onRequestHookHandler>>,
+  rules: Readonly<Record<Exclude<Access, 'anyone'>, onRequestHookHandler>>,
 ): void {
   app.addHook('onRoute', (route) => {
     const access = route.config?.access
     if (access === undefined)
       throw new Error(`route ${route.url} does not declare who may call it: set config.access`)
-    route.onRequest = [rules[access], ...[route.onRequest ?? []].flat()]
+    if (access !== 'anyone') route.onRequest = [rules[access], ...[route.onRequest ?? []].flat()]
   })
 }

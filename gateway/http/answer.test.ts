@@ -8,8 +8,12 @@ function headersOf(facts: AnswerFacts): Record<string, string> {
   return Object.fromEntries(list.flatMap((name, at) => (at % 2 === 0 ? [[name, list[at + 1] ?? '']] : [])))
 }
 
-test('the request id is under both names, and unknown values are absent', () => {
-  expect(headersOf({ requestId: 'r' })).toEqual({ 'x-gateway-request-id': 'r', 'x-request-id': 'r' })
+test('the request id is under the names that SDKs read, and unknown values are absent', () => {
+  expect(headersOf({ requestId: 'r' })).toEqual({
+    'x-gateway-request-id': 'r',
+    'x-request-id': 'r',
+    'request-id': 'r',
+  })
 })
 
 test('limits go out under our names with whole seconds, and under OpenAI’s with its spans', () => {

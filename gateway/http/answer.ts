@@ -30,7 +30,9 @@ type HeaderList = string[]
  * reset is a span like `12ms`, `1s`, `6m0s`.
  */
 export function answerHeaders(facts: AnswerFacts): HeaderList {
-  const list = ['x-gateway-request-id', facts.requestId, 'x-request-id', facts.requestId]
+  const { requestId } = facts
+  // The same by the names that the SDKs of OpenAI and Anthropic read.
+  const list = ['x-gateway-request-id', requestId, 'x-request-id', requestId, 'request-id', requestId]
   if (facts.limits !== undefined) addLimits(list, facts.limits)
   addOutcome(list, facts)
   return list
@@ -91,6 +93,12 @@ function acceptsStream(request: IncomingMessage | undefined): boolean {
 /** Answers 200 with a whole JSON body. */
 export function sendPlain(raw: ServerResponse, json: string, facts: AnswerFacts): void {
   sendWhole(raw, 200, { type: jsonType, body: json }, headersFor(raw, facts))
+}
+
+/** Answers 200 without a body. */
+export function sendEmpty(raw: ServerResponse, facts: AnswerFacts): void {
+  raw.writeHead(200, headersFor(raw, facts))
+  raw.end()
 }
 
 /** Forwards the complete response of another process of this system. */

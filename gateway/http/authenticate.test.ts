@@ -13,7 +13,7 @@ const findCaller = createFindCaller(pepper, revoked)
 test('a whole key behind Bearer, in any case, names its shard and its hash', () => {
   for (const header of [`Bearer ${key}`, `bearer ${key}`, `BEARER  ${key} `])
     for (const time of ['first', 'second'])
-      expect(findCaller(header), time).toEqual({
+      expect(findCaller({ authorization: header }), time).toEqual({
         caller: { shard, secretHash: hashKey(key, pepper) },
       })
 })
@@ -29,18 +29,28 @@ test('no Bearer is missing_api_key, whatever else is there', () => {
     `Bearer${key}`,
     `Bearer ${key} x`,
   ])
-    expect(findCaller(header), header).toMatchObject({
+    expect(findCaller({ authorization: header }), header).toMatchObject({
       refusal: { status: 401, code: 'missing_api_key', headers: { 'www-authenticate': 'Bearer' } },
     })
 })
 
+test('a key may be in x-api-key, where it needs no Bearer', () => {
+  const found = { caller: { shard, secretHash: hashKey(key, pepper) } }
+  expect(findCaller({ 'x-api-key': key })).toEqual(found)
+  expect(findCaller({ 'x-api-key': ` ${key} `, authorization: `Bearer ${key}` })).toEqual(found)
+  expect(findCaller({ 'x-api-key': '' })).toMatchObject({ refusal: { code: 'missing_api_key' } })
+  expect(findCaller({ 'x-api-key': `Bearer ${key}` })).toMatchObject({ refusal: { code: 'invalid_api_key' } })
+})
+
 test('a key forged without the pepper is invalid_api_key, and a revoked one stays so', () => {
   const madeUp = writeKey(shard, new Uint8Array(32).fill(7), 'another pepper')
-  expect(findCaller(`Bearer ${madeUp}`)).toMatchObject({ refusal: { status: 401, code: 'invalid_api_key' } })
+  expect(findCaller({ authorization: `Bearer ${madeUp}` })).toMatchObject({
+    refusal: { status: 401, code: 'invalid_api_key' },
+  })
   const gone = writeKey(shard, new Uint8Array(32).fill(8), pepper)
-  expect(findCaller(`Bearer ${gone}`)).toHaveProperty('caller')
+  expect(findCaller({ authorization: `Bearer ${gone}` })).toHaveProperty('caller')
   revoked.add(hashKey(gone, pepper))
-  expect(findCaller(`Bearer ${gone}`)).toMatchObject({ refusal: { status: 401 } })
+  expect(findCaller({ authorization: `Bearer ${gone}` })).toMatchObject({ refusal: { status: 401 } })
 })
 
 test('a key with a typo is invalid_api_key without any look-up', () => {
@@ -50,7 +60,7 @@ test('a key with a typo is invalid_api_key without any look-up', () => {
     key.replace(/.$/, (last) => (last === 'A' ? 'B' : 'A')),
     'sk-proj-1',
   ])
-    expect(findCaller(`Bearer ${wrong}`)).toMatchObject({
+    expect(findCaller({ authorization: `Bearer ${wrong}` })).toMatchObject({
       refusal: { status: 401, code: 'invalid_api_key', headers: { 'www-authenticate': 'Bearer' } },
     })
 })

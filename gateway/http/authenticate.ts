@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import type { IncomingHttpHeaders } from 'node:http'
 import { invalidApiKey, missingApiKey, revokedApiKey } from '#core/errors/key-refusals'
 import type { Refusal } from '#core/errors/refusal'
 import { findBearer, findKey, hashKey, type KeyHash } from '#core/keys/key'
@@ -11,18 +12,34 @@ export type Caller = {
   readonly secretHash: KeyHash
 }
 
+/** The same as the one header that the cabinet reads; '' if there is no key. */
+export function bearerOf(headers: KeyHeaders): string {
+  const key = keyIn(headers)
+  return key === undefined ? '' : `Bearer ${key}`
+}
+
 /** Callers remembered: those of a busy minute; the oldest is dropped first. */
 const rememberedMax = 4096
 
 type Found = { readonly caller: Caller } | { readonly refusal: Refusal }
 
+/** The headers that a key may be in: OpenAI's clients send the first, Anthropic's one or both. */
+type KeyHeaders = Pick<IncomingHttpHeaders, 'authorization'> & {
+  readonly 'x-api-key'?: string | string[] | undefined
+}
+
 /**
- * The caller named by an `Authorization` header, without any I/O: neither a made-up key nor one that was just
- * found to be revoked costs anything.
+ * The caller named by a key's header, without any I/O: neither a made-up key nor one that was just found to be revoked
+ * costs anything.
  *
  * A key that passes was created by this system. Only Redis can confirm that it still works.
  */
-export type FindCaller = (authorization: string | undefined) => Found
+export type FindCaller = (headers: KeyHeaders) => Found
+
+/** The key of a request; `undefined`: it has none. Where both headers have one it is the same (`early-refusal.ts`). */
+function keyIn({ authorization, 'x-api-key': apiKey }: KeyHeaders): string | undefined {
+  return findBearer(authorization) ?? (typeof apiKey === 'string' ? apiKey.trim() || undefined : undefined)
+}
 
 /**
  * Remembers who passed, by SHA-256 of the key and never by the key itself: hash and look-up take 0.45 µs, check and
@@ -44,8 +61,8 @@ export function createFindCaller(pepper: string, revoked: Pick<RevokedKeys, 'has
     return caller
   }
 
-  return (authorization) => {
-    const text = findBearer(authorization)
+  return (headers) => {
+    const text = keyIn(headers)
     if (text === undefined) return { refusal: missingApiKey }
     const caller = findByText(text)
     if (caller === undefined) return { refusal: invalidApiKey }

@@ -1,10 +1,11 @@
 import type { IncomingMessage } from 'node:http'
 import type { Refusal } from '#core/errors/refusal'
-import { malformedRequest, methodNotAllowed, unknownUrl, upgradeRefused } from '../wire/errors.ts'
+import { findBearer } from '#core/keys/key'
+import { malformedRequest, methodNotAllowed, twoKeys, unknownUrl, upgradeRefused } from '../wire/errors.ts'
 
 /** Every path of the public port, with the methods it accepts. */
 const methods: readonly (readonly [path: RegExp, method: string])[] = [
-  [/^\/v1\/(?:chat\/completions|responses|embeddings)$/, 'POST'],
+  [/^\/v1\/(?:chat\/completions|responses|messages|messages\/count_tokens|embeddings)$/, 'POST'],
   [/^\/v1\/responses\/.+/, 'GET, DELETE'],
   [/^\/v1\/(?:models(?:\/.+)?|key|requests\/.+)$/, 'GET'],
 ]
@@ -24,9 +25,15 @@ const hints: readonly (readonly [path: RegExp, hint: string])[] = [
     /\/chat\/completions\/./,
     "The client's base URL must end with /v1; the client adds /chat/completions itself.",
   ],
-  [/^\/v1\/v1\//, "The client's base URL must contain /v1 only once."],
   [
-    /^(?!\/v1\/).*\/(?:completions|responses|embeddings|models)(?:\/|$)/,
+    /^\/v1\/v1\/messages(?:\/|$)/,
+    'The client adds /v1 itself: its base URL (ANTHROPIC_BASE_URL) must not end with /v1.',
+  ],
+  [/^\/v1\/v1\//, "The client's base URL must contain /v1 only once."],
+  [/^\/v1\/messages\/batches(?:\/|$)/, 'Batches are not supported. Send single requests to /v1/messages.'],
+  [/^\/v1\/messages\/msg_/, 'Messages are not stored. GET /v1/requests/msg_… returns the receipt of one.'],
+  [
+    /^(?!\/v1\/).*\/(?:completions|responses|messages|embeddings|models)(?:\/|$)/,
     "The client's base URL must end with /v1.",
   ],
 ]
@@ -50,24 +57,32 @@ function methodOf(path: string): string | undefined {
  * Problems in the head of any request: HTTP/1.1 without a Host header, or with two (RFC 9112 §3.2), which
  * Node would reject without our body and headers; two keys; a body in another coding than `chunked`. A proxy
  * in front of the gateway may have read the other one.
+ *
+ * One key in both of its headers is one key: Anthropic's clients send it so.
  */
 export function refuseProtocol({ httpVersion, rawHeaders, headers }: IncomingMessage): Refusal | undefined {
-  const { hosts, keys } = countHeaders(rawHeaders)
-  const isFaulty = hosts > 1 || (hosts === 0 && httpVersion === '1.1') || keys > 1
+  const { hosts, bearers, apiKeys } = countHeaders(rawHeaders)
+  const isFaulty = hosts > 1 || (hosts === 0 && httpVersion === '1.1') || bearers > 1
   const coding = headers['transfer-encoding']
-  return isFaulty || (coding !== undefined && !/^chunked$/i.test(coding)) ? malformedRequest : undefined
+  if (isFaulty || (coding !== undefined && !/^chunked$/i.test(coding))) return malformedRequest
+  if (apiKeys === 0 || apiKeys + bearers === 1) return undefined
+  return apiKeys === 1 && findBearer(headers.authorization) === headers['x-api-key'] ? undefined : twoKeys
 }
 
-/** Node keeps the first of several in `headers`. Few names are as long as these two, so that this costs 40 ns. */
-function countHeaders(rawHeaders: readonly string[]): { readonly hosts: number; readonly keys: number } {
+type HeaderCounts = { readonly hosts: number; readonly bearers: number; readonly apiKeys: number }
+
+/** Node keeps the first of several in `headers`. Few names are as long as these three, so that this costs 40 ns. */
+function countHeaders(rawHeaders: readonly string[]): HeaderCounts {
   let hosts = 0
-  let keys = 0
+  let bearers = 0
+  let apiKeys = 0
   for (let at = 0; at < rawHeaders.length; at += 2) {
     const name = rawHeaders[at]
     if (name?.length === 4 && name.toLowerCase() === 'host') hosts += 1
-    else if (name?.length === 13 && name.toLowerCase() === 'authorization') keys += 1
+    else if (name?.length === 9 && name.toLowerCase() === 'x-api-key') apiKeys += 1
+    else if (name?.length === 13 && name.toLowerCase() === 'authorization') bearers += 1
   }
-  return { hosts, keys }
+  return { hosts, bearers, apiKeys }
 }
 
 function pathOf(url: string): string {

@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { InspectedKey } from '#core/admission/admission-reply'
 import type { Refusal } from '#core/errors/refusal'
 import { keyRefusal } from '../wire/errors.ts'
-import { sendPlain, sendRefusal } from './answer.ts'
+import { type RejectionFormat, sendPlain, sendRefusal } from './answer.ts'
 import type { InspectCaller } from './key-first.ts'
 import { endOfLookup, endOfRefusal, type NoteEnd } from './request-end.ts'
 
@@ -14,13 +14,14 @@ export async function answerKeyed(
   reply: FastifyReply,
   deps: KeyedDeps,
   respond: (key: InspectedKey) => { readonly body: object } | { readonly refusal: Refusal },
+  rejections?: RejectionFormat,
 ): Promise<void> {
   const { id: requestId } = request
   const inspection = await deps.inspect(request)
   const answer =
     inspection.outcome === 'refused' ? { refusal: keyRefusal(inspection) } : respond(inspection.key)
   reply.hijack()
-  if ('refusal' in answer) sendRefusal(reply.raw, answer.refusal, { requestId })
+  if ('refusal' in answer) sendRefusal(reply.raw, answer.refusal, { requestId }, rejections)
   else sendPlain(reply.raw, JSON.stringify(answer.body), { requestId })
   const { key } = inspection
   deps.noteEnd(request, 'refusal' in answer ? endOfRefusal({ ...answer, key }) : endOfLookup(key))

@@ -62,7 +62,7 @@ export function createNoteEnd(
     if (code !== null) metrics.refusals.inc({ code })
     if (overheadMs !== undefined) metrics.overheadSeconds.observe({}, overheadMs / 1000)
     if (record !== undefined) countRecord(metrics, record, firstChunkMs)
-    if (isAnybodys(end)) log.debug(lineOf(request, end, ms), 'request')
+    if (isAnybodys(end) || request.method === 'HEAD') log.debug(lineOf(request, end, ms), 'request')
     else writeLine(lineOf(request, end, ms))
   }
 }
@@ -74,7 +74,7 @@ const keylessCodes: ReadonlySet<string | null> = new Set([
   'malformed_request',
 ])
 
-/** Whether it needed no working key: 204 to a preflight, 401, 499 before the body had arrived, 503 before a key lookup. */
+/** Whether it needed no working key, like a probe by HEAD: 204 to a preflight, 401, 499 before the body had arrived, 503 before a key lookup. */
 function isAnybodys({ keyId, status, code }: RequestEnd): boolean {
   return status === 401 || (keyId === null && (status === 204 || status >= 499 || keylessCodes.has(code)))
 }

@@ -6,8 +6,8 @@ export function newRequestId(nowMs: number): string {
   return `${time.slice(0, 8)}-${time.slice(8)}-7${randomUUID().slice(15)}`
 }
 
-/** Of the ids of answers (`formats/chat-format.ts`, `formats/responses-format.ts`). */
-const answerPrefixes = ['chatcmpl-', 'resp_'] as const
+/** Of the ids of answers (`idOf` of each of `formats/`). */
+const answerPrefixes = ['chatcmpl-', 'resp_', 'msg_'] as const
 
 /** The request that an id belongs to, be it the request's own or that of its answer. */
 export function requestIdOf(id: string): string {

@@ -3,6 +3,7 @@ import type { Refusal } from '#core/errors/refusal'
 import type { Log } from '#core/process/log'
 import { createNoteOutage, type NoteOutage } from '#core/process/outage-note'
 import { sendForwarded, sendRefusal } from '../http/answer.ts'
+import { bearerOf } from '../http/authenticate.ts'
 import { refuseAddress } from '../http/early-refusal.ts'
 import { endOfLookup, endOfRefusal, type NoteEnd } from '../http/request-end.ts'
 import { requestIdOf } from '../http/request-id.ts'
@@ -49,7 +50,7 @@ async function forward(
 ): Promise<ForwardedAnswer | { readonly refusal: Refusal }> {
   if (id === '') return { refusal: refuseAddress(request.raw) }
   if (receipts === undefined) return { refusal: receiptsNotServed }
-  const { authorization = '' } = request.headers
+  const authorization = bearerOf(request.headers)
   try {
     const answer = await receipts.ask({ id: requestIdOf(id), authorization, requestId: request.id })
     noteCabinet('answers', { requestId: request.id })

@@ -4,4 +4,6 @@ export type DroppedField = {
   readonly name: string
   /** Its place: `input[3]`. */
   readonly path: string
+  /** A field beyond OpenAI's that is still in the chat: some providers take it. */
+  readonly isExtra?: true
 }

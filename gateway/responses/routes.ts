@@ -8,15 +8,16 @@ import { type ExchangeDeps, exchangeRoute } from '../exchange/exchange-route.ts'
 import { type Operation, prepareExchange, type Sent } from '../exchange/prepare-exchange.ts'
 import type { ApiFormat } from '../formats/api-format.ts'
 import { createResponsesFormat } from '../formats/responses-format.ts'
+import { bearerOf } from '../http/authenticate.ts'
 import { nothingAsked, type ResponsesAsked } from '../requests/responses-asked.ts'
 import { type ParsedResponses, parseResponsesRequest } from '../requests/responses-request.ts'
 import type { ResponseStore } from '../response-store/response-store.ts'
+import { decryptReasoning, hasEncrypted } from '../signatures/decrypt-reasoning.ts'
+import { createReasoningCipher, type ReasoningCipher } from '../signatures/reasoning-cipher.ts'
 import { responsesNotServed, serviceUnavailable } from '../wire/errors.ts'
 import type { JsonObject } from '../wire/json-fields.ts'
 import { workThrough } from '../wire/turns.ts'
-import { decryptReasoning, hasEncrypted } from './internal/decrypt-reasoning.ts'
 import { type Keepable, keeperOf } from './internal/kept-response.ts'
-import { createReasoningCipher, type ReasoningCipher } from './internal/reasoning-cipher.ts'
 import {
   inputItemsOf,
   type Resolved,
@@ -102,7 +103,7 @@ async function resolve(
   const { organizationId, keyId, keepsResponsesHours } = key
   if (keepsResponsesHours === 0) return unresolved(body)
   if (store === undefined) return { refusal: responsesNotServed }
-  const { authorization = '' } = sent.headers
+  const authorization = bearerOf(sent.headers)
   const caller = { authorization, requestId: sent.requestId, organizationId, keyId }
   const resolved = await resolveReferences(body, store, caller)
   const excess = 'refusal' in resolved ? undefined : sent.hold(resolved.addedBytes, organizationId)
@@ -161,7 +162,7 @@ function binding({ request }: ParsedResponses, asked: ResponsesAsked, bound: Bin
     resolved.body.store === false
       ? undefined
       : {
-          authorization: sent.headers.authorization ?? '',
+          authorization: bearerOf(sent.headers),
           secretHash: sent.caller.secretHash,
           input: resolved.ownInput,
           inputBytes: bodyBytes,

@@ -10,6 +10,8 @@ export type RequestSize = {
   readonly choices: number
   /** Of one answer, where the request names a limit; `unsendable`: its route keeps every limit from the provider. */
   readonly outputTokensMax: number | 'unsendable' | undefined
+  /** Of one answer, where the request names no limit but allows no more than this. */
+  readonly outputTokensCap?: number | undefined
 }
 
 /**
@@ -17,12 +19,14 @@ export type RequestSize = {
  *
  * The prompt: its bound × most expensive input class + price per request, in nano-rubles. An output token:
  * choices × most expensive output class. The output bound is the request's own limit, at most what the model
- * can write. Without a limit, `admit` decides what the balance covers. If the provider accepts no limit
+ * can write. Without a limit, `admit` decides what the balance covers, at most the cap. If the provider accepts no limit
  * (`limit: 'unsendable'`), the bound is the model's whole length. A free model costs nothing.
  */
 export function estimateCost(size: RequestSize, { document }: Route): Omit<Candidate, 'model'> {
-  const { price, defaultOutputTokens, maxOutputTokens } = document
+  const { price, defaultOutputTokens } = document
+  const isSendable = size.outputTokensMax !== 'unsendable'
   const named = size.outputTokensMax === 'unsendable' ? undefined : size.outputTokensMax
+  const maxOutputTokens = lesser(document.maxOutputTokens, isSendable ? size.outputTokensCap : undefined)
   const expected = named ?? defaultOutputTokens
   const outputTokens = BigInt(size.choices) * BigInt(Math.min(expected, maxOutputTokens ?? expected))
   return {
@@ -51,7 +55,8 @@ export function costBound(size: RequestSize, { document }: Route): bigint | unde
   const { price, maxOutputTokens, contextLength } = document
   if (price === null) return 0n
   const named = size.outputTokensMax === 'unsendable' ? null : size.outputTokensMax
-  const limits = [named, maxOutputTokens, contextLength, size.choices === 0 ? 0 : null]
+  const cap = size.outputTokensMax === 'unsendable' ? null : size.outputTokensCap
+  const limits = [named, cap, maxOutputTokens, contextLength, size.choices === 0 ? 0 : null]
   const outputTokens = Math.min(...limits.flatMap((limit) => limit ?? []))
   if (outputTokens === Number.POSITIVE_INFINITY) return undefined
   return costOf(size.promptTokensMax, BigInt(size.choices) * BigInt(outputTokens), price)
@@ -59,6 +64,11 @@ export function costBound(size: RequestSize, { document }: Route): bigint | unde
 
 function costOf(promptTokens: number, outputTokens: bigint, price: Price): bigint {
   return BigInt(promptTokens) * dearestInput(price) + outputTokens * dearestOutput(price) + price.perRequest
+}
+
+/** Where one of them is not known, the other. */
+function lesser(known: number | null, cap: number | undefined): number | null {
+  return known === null || cap === undefined ? (known ?? cap ?? null) : Math.min(known, cap)
 }
 
 function least(a: bigint, b: bigint): bigint {

@@ -327,6 +327,12 @@ export const upgradeRefused = refusal(
 /** HTTP that cannot be read. */
 export const malformedRequest = refusal('malformed_request', 'The request is not valid HTTP.')
 
+/** Two keys, of which one may be another client's. */
+export const twoKeys = refusal(
+  'malformed_request',
+  'The request has two different API keys. Send one key, as "Authorization: Bearer …" or as "x-api-key: …".',
+)
+
 /** The request was not received in full in time. */
 export const requestTimeout = refusal('request_timeout', 'Timed out while receiving the request.')
 

@@ -10,6 +10,12 @@ export type ProviderFields = Pick<ProviderDocument, 'name' | 'baseUrl'> & Partia
 export type ModelFields = Partial<StoredRoute> & {
   readonly inputNano?: bigint
   readonly outputNano?: bigint
+  /** Of classes with their own price. */
+  readonly ownNano?: {
+    readonly cachedInput?: bigint
+    readonly cacheWrite?: bigint
+    readonly reasoning?: bigint
+  }
   readonly pricing?: 'priced' | 'free'
 }
 
@@ -51,16 +57,22 @@ export async function createModel(
   pool: Pool,
   model: string,
   provider: string,
-  { inputNano = 10_000n, outputNano = 30_000n, pricing = 'priced', ...fields }: ModelFields = {},
+  {
+    inputNano = 10_000n,
+    outputNano = 30_000n,
+    ownNano = {},
+    pricing = 'priced',
+    ...fields
+  }: ModelFields = {},
 ): Promise<void> {
   if (pricing === 'priced')
     await inTestScope(pool, (client) =>
       putPrice(client, model, {
         input: nanoRub(inputNano),
-        cachedInput: null,
-        cacheWrite: null,
+        cachedInput: own(ownNano.cachedInput),
+        cacheWrite: own(ownNano.cacheWrite),
         output: nanoRub(outputNano),
-        reasoning: null,
+        reasoning: own(ownNano.reasoning),
         perRequest: nanoRub(0n),
       }),
     )
@@ -69,3 +81,5 @@ export async function createModel(
   const route = storedRoute(model, { ...limits, backends, ...fields })
   await inTestScope(pool, (client) => putRoute(client, route, pricing))
 }
+
+const own = (nano: bigint | undefined) => (nano === undefined ? null : nanoRub(nano))

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Node, parseSync } from 'oxc-parser'
 
-const resources = join(import.meta.dirname, '../../node_modules/openai/resources')
+const packages = join(import.meta.dirname, '../../node_modules')
 
 /** A declaration, and those that its names are looked up in: the innermost last. */
 type Declared = { readonly node: Node; readonly scopes: readonly Scope[] }
@@ -12,14 +12,18 @@ type Scope = Map<string, Declared>
 type Problem = string | undefined
 
 /**
- * Checks JSON against a type that the `openai` package publishes: every field that is required is there, every value has its
- * type, and no field is unknown.
+ * Checks JSON against a type that an SDK publishes: every field that is required is there, every value has its type, and no
+ * field is unknown.
  *
  * @param except ends of paths of fields that differ from the type, each with the reason why.
  */
-export function publishedType(name: string, except: Readonly<Record<string, string>> = {}) {
-  const declared = responses.get(name)
-  if (declared === undefined) throw new Error(`openai publishes no type ${name}`)
+export function publishedType(
+  name: string,
+  except: Readonly<Record<string, string>> = {},
+  sdk: keyof typeof declarations = 'openai',
+) {
+  const declared = declarations[sdk].get(name)
+  if (declared === undefined) throw new Error(`${sdk} publishes no type ${name}`)
   return (value: unknown): Problem => check(value, declared, name, except)
 }
 
@@ -148,18 +152,18 @@ function nameOf(node: Node): string {
   throw new Error(`no name: ${node.type}`)
 }
 
-/** `Shared` and `ResponsesAPI` are how the files import each other. */
+/** `Shared`, `ResponsesAPI` and `MessagesAPI` are how the files import each other. */
 function lookUp(name: string, scopes: readonly Scope[]): Declared {
-  const own = name.replace(/^ResponsesAPI\./, '')
+  const own = name.replace(/^(?:Responses|Messages)API\./, '')
   const found = own.startsWith('Shared.')
     ? shared.get(own.slice('Shared.'.length))
     : scopes.findLast((scope) => scope.has(own))?.get(own)
-  if (found === undefined) throw new Error(`openai publishes no type ${name}`)
+  if (found === undefined) throw new Error(`the SDK publishes no type ${name}`)
   return found
 }
 
 function declarationsOf(file: string): Scope {
-  const source = readFileSync(join(resources, file), 'utf8')
+  const source = readFileSync(join(packages, file), 'utf8')
   const scope: Scope = new Map()
   collect(parseSync(file, source).program.body as readonly Node[], scope, [scope], '')
   return scope
@@ -183,5 +187,9 @@ function collect(nodes: readonly Node[], outer: Scope, scopes: readonly Scope[],
   }
 }
 
-const shared = declarationsOf('shared.d.ts')
-const responses = declarationsOf('responses/responses.d.ts')
+const shared = declarationsOf('openai/resources/shared.d.ts')
+const declarations = {
+  openai: declarationsOf('openai/resources/responses/responses.d.ts'),
+  anthropic: declarationsOf('@anthropic-ai/sdk/resources/messages/messages.d.ts'),
+  'anthropic models': declarationsOf('@anthropic-ai/sdk/resources/models.d.ts'),
+}

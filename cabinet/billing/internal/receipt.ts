@@ -16,7 +16,7 @@ export const receipt = z.object({
   created_at: time,
   api_key_id: uuid,
   endpoint: z.enum(['chat', 'embeddings']),
-  api_format: z.enum(['chat_completions', 'responses', 'embeddings']),
+  api_format: z.enum(['chat_completions', 'responses', 'messages', 'embeddings']),
   model_asked: z.string(),
   model_ran: z.string().nullable(),
   outcome: shownOutcome,

@@ -6,9 +6,19 @@ import type { Fault } from './field-checks.ts'
 import { isWords } from './response-content.ts'
 
 /** A message of a chat, and the place in the client's request that it was made of. */
-type Placed = { readonly message: ChatMessage; readonly path: string; readonly callPaths: readonly string[] }
+export type Placed = {
+  readonly message: ChatMessage
+  readonly path: string
+  readonly callPaths: readonly string[]
+}
 
-type Result = { readonly callId: string; readonly path: string; readonly parts: JsonObject[] }
+type Result = {
+  readonly callId: string
+  readonly path: string
+  readonly parts: JsonObject[]
+  /** Further fields of its message. */
+  readonly extras: JsonObject
+}
 
 /** The items of one answer of the model, and the results of its calls. */
 type AssistantTurn = {
@@ -23,6 +33,24 @@ type AssistantTurn = {
 
 type Turn = Placed | AssistantTurn
 
+/** How a client's API names the parts of a conversation. */
+export type ConversationNames = {
+  /** The fields with the id of a call, where it is made and where it is answered. */
+  readonly callId: string
+  readonly answeredId: string
+  /** What a call leads to. */
+  readonly output: string
+  /** What to do about a call without. */
+  readonly remedy: string
+}
+
+const responsesNames: ConversationNames = {
+  callId: 'call_id',
+  answeredId: 'call_id',
+  output: 'output',
+  remedy: 'add an item with its output and the same call_id',
+}
+
 /**
  * Puts items together to the messages of a chat: the words, thoughts and calls of one turn are one message. The results of
  * its calls follow it, wherever they come.
@@ -32,6 +60,11 @@ export class ChatConversation {
   readonly #openCalls = new Map<string, { readonly turn: AssistantTurn; readonly path: string }>()
   /** Of each call's id the last result. */
   readonly #results = new Map<string, Result>()
+  readonly #names: ConversationNames
+
+  constructor(names: ConversationNames = responsesNames) {
+    this.#names = names
+  }
 
   addMessage(role: string, parts: readonly JsonObject[], path: string): void {
     if (role === 'assistant') this.#assistant(path).parts.push(...parts)
@@ -45,35 +78,47 @@ export class ChatConversation {
     if (encrypted !== undefined) turn.encrypted.push(encrypted)
   }
 
+  /** @param extras further fields of the call in the chat. */
   addCall(
     id: string,
     called: { readonly name: string; readonly arguments: Text },
     path: string,
+    extras: JsonObject = {},
   ): Fault | undefined {
+    const { callId, output } = this.#names
     if (this.#openCalls.has(id))
       return {
-        path: `${path}.call_id`,
-        problem: 'is that of an earlier call that has no output yet: each call needs its own',
+        path: `${path}.${callId}`,
+        problem: `is that of an earlier call that has no ${output} yet: each call needs its own`,
       }
     const turn = this.#assistant(path)
-    turn.calls.push({ id, type: 'function', function: called })
+    turn.calls.push({ id, type: 'function', function: called, ...extras })
     turn.callPaths.push(path)
     this.#openCalls.set(id, { turn, path })
     return undefined
   }
 
-  /** A call may have several outputs, which are one result: scripts in Codex send some while they run. */
-  addOutput(id: string, parts: readonly JsonObject[], path: string): Fault | undefined {
+  /**
+   * A call may have several outputs, which are one result: scripts in Codex send some while they run.
+   *
+   * @param extras further fields of the result in the chat.
+   */
+  addOutput(
+    id: string,
+    parts: readonly JsonObject[],
+    path: string,
+    extras: JsonObject = {},
+  ): Fault | undefined {
     const call = this.#openCalls.get(id)
     if (call === undefined) {
       const earlier = this.#results.get(id)
       if (earlier === undefined)
-        return { path: `${path}.call_id`, problem: 'must be that of an earlier call' }
+        return { path: `${path}.${this.#names.answeredId}`, problem: 'must be that of an earlier call' }
       earlier.parts.push(...parts)
       return undefined
     }
     this.#openCalls.delete(id)
-    const result = { callId: id, path, parts: [...parts] }
+    const result = { callId: id, path, parts: [...parts], extras }
     this.#results.set(id, result)
     call.turn.results.push(result)
     return undefined
@@ -82,13 +127,9 @@ export class ChatConversation {
   /** The messages in order, or the first call that has no output. */
   finish(): { readonly placed: readonly Placed[] } | { readonly fault: Fault } {
     const [unanswered] = this.#openCalls.values()
+    const { output, remedy } = this.#names
     if (unanswered !== undefined)
-      return {
-        fault: {
-          path: unanswered.path,
-          problem: 'has no output: add an item with its output and the same call_id',
-        },
-      }
+      return { fault: { path: unanswered.path, problem: `has no ${output}: ${remedy}` } }
     return { placed: this.#turns.flatMap((turn) => ('message' in turn ? turn : placedOf(turn))) }
   }
 
@@ -103,11 +144,12 @@ export class ChatConversation {
 
 const attached: readonly JsonObject[] = [{ type: 'text', text: 'The output is attached.' }]
 
-/** A single text is a string, which every provider takes. */
+/** A single text without further fields is a string, which every provider takes. */
 function contentOf(parts: readonly JsonObject[]): unknown {
   const [first, ...others] = parts
   if (first === undefined) return ''
-  return others.length === 0 && first.type === 'text' ? first.text : parts
+  const isText = first.type === 'text' && Object.keys(first).length === 2
+  return others.length === 0 && isText ? first.text : parts
 }
 
 function placedOf(turn: AssistantTurn): readonly Placed[] {
@@ -125,10 +167,10 @@ function placedOf(turn: AssistantTurn): readonly Placed[] {
   return [{ message, path, callPaths }, ...results.map(toolMessageOf), ...results.flatMap(mediaMessageOf)]
 }
 
-function toolMessageOf({ callId, parts, path }: Result): Placed {
+function toolMessageOf({ callId, parts, path, extras }: Result): Placed {
   const words = parts.filter(isWords)
   const content = contentOf(words.length === 0 && parts.length > 0 ? attached : words)
-  return { message: { role: 'tool', tool_call_id: callId, content }, path, callPaths: [] }
+  return { message: { role: 'tool', tool_call_id: callId, content, ...extras }, path, callPaths: [] }
 }
 
 /** Pictures and files are in a message after all results: few providers take them in a result. */

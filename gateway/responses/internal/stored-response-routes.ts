@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { InspectedKey } from '#core/admission/admission-reply'
 import type { Refusal } from '#core/errors/refusal'
 import { sendPlain, sendRefusal } from '../../http/answer.ts'
+import { bearerOf } from '../../http/authenticate.ts'
 import type { InspectCaller } from '../../http/key-first.ts'
 import { endOfLookup, endOfRefusal, type NoteEnd } from '../../http/request-end.ts'
 import { requestIdOf } from '../../http/request-id.ts'
@@ -69,7 +70,7 @@ async function answerOf(
   answering: Answering,
 ): Promise<Answer> {
   if (store === undefined) return { refusal: responsesNotServed }
-  const { authorization = '' } = headers
+  const authorization = bearerOf(headers)
   return answering(requestIdOf(asked), store, { authorization, requestId, organizationId, keyId })
 }
 

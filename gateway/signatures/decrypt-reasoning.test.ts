@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import type { SignedReasoning } from '../../formats/signed-reasoning.ts'
-import type { ChatMessage } from '../../requests/chat-request.ts'
-import { encryptedDetail } from '../../requests/encrypted-detail.ts'
+import type { SignedReasoning } from '../formats/signed-reasoning.ts'
+import type { ChatMessage } from '../requests/chat-request.ts'
+import { encryptedDetail } from '../requests/encrypted-detail.ts'
 import { decryptReasoning, hasEncrypted } from './decrypt-reasoning.ts'
 
 const user = { role: 'user', content: 'Hi' }

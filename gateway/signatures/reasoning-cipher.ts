@@ -1,8 +1,8 @@
 import { hkdfSync } from 'node:crypto'
 import type { KeyList } from '#core/process/key-list'
 import { openSealed, seal } from '#core/process/seal'
-import type { SignedReasoning } from '../../formats/signed-reasoning.ts'
-import { fieldsOf, findExactJson, type JsonObject, objectsIn } from '../../wire/json-fields.ts'
+import type { SignedReasoning } from '../formats/signed-reasoning.ts'
+import { fieldsOf, findExactJson, type JsonObject, objectsIn } from '../wire/json-fields.ts'
 
 /** Encrypts what providers signed, so that a client can return it and nothing else. */
 export type ReasoningCipher = {
@@ -34,11 +34,12 @@ function derive(sealingKey: Uint8Array): Uint8Array {
 function signedIn(text: string): SignedReasoning | undefined {
   const fields = fieldsOf(findExactJson(text))
   if (typeof fields?.origin !== 'string') return undefined
-  const { origin, details, calls, content } = fields
+  const { origin, details, calls, content, text: reasoning } = fields
   return {
     origin,
     details: objectsIn(details),
     calls: (fieldsOf(calls) ?? {}) as { readonly [callId: string]: JsonObject },
     content: fieldsOf(content) ?? null,
+    ...(typeof reasoning === 'string' ? { text: reasoning } : {}),
   }
 }

@@ -1,8 +1,8 @@
-import type { SignedReasoning } from '../../formats/signed-reasoning.ts'
-import type { ChatMessage, ChatRequest } from '../../requests/chat-request.ts'
-import { encryptedDetail } from '../../requests/encrypted-detail.ts'
-import { contentWithMark, withMark } from '../../upstream/signature-marks.ts'
-import { fieldsOf, itemsOf, type JsonObject } from '../../wire/json-fields.ts'
+import type { SignedReasoning } from '../formats/signed-reasoning.ts'
+import type { ChatMessage, ChatRequest } from '../requests/chat-request.ts'
+import { encryptedDetail } from '../requests/encrypted-detail.ts'
+import { contentWithMark, withMark } from '../upstream/signature-marks.ts'
+import { fieldsOf, itemsOf, type JsonObject } from '../wire/json-fields.ts'
 
 type Decrypt = (encrypted: string) => SignedReasoning | undefined
 
@@ -47,8 +47,10 @@ function withSigned(message: ChatMessage, signed: readonly SignedReasoning[]): C
   const { reasoning_details, tool_calls: calls, ...rest } = message
   const details = signed.flatMap((part) => part.details.map((detail) => withMark(detail, part.origin)))
   const content = signed.findLast((part) => part.content !== null)
+  const hidden = signed.map(({ text }) => text ?? '').join('')
   return {
     ...rest,
+    ...(hidden === '' ? {} : { reasoning_content: hidden }),
     ...(details.length === 0 ? {} : { reasoning_details: details }),
     ...(content?.content == null ? {} : { extra_content: contentWithMark(content.content, content.origin) }),
     ...(calls === undefined ? {} : { tool_calls: itemsOf(calls).map((call) => signCall(call, signed)) }),

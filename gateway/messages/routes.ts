@@ -1,0 +1,105 @@
+import type { FastifyInstance } from 'fastify'
+import type { KeyList } from '#core/process/key-list'
+import { chatSize } from '../chat/chat-size.ts'
+import type { BindChat, Exchange } from '../exchange/exchange.ts'
+import { type ExchangeDeps, exchangeRoute } from '../exchange/exchange-route.ts'
+import { type Operation, prepareExchange } from '../exchange/prepare-exchange.ts'
+import type { ApiFormat } from '../formats/api-format.ts'
+import { createMessagesFormat, messagesRejections } from '../formats/messages-format.ts'
+import type { DroppedField } from '../requests/dropped-field.ts'
+import { modelNamed, type ParsedMessages, parseMessagesRequest } from '../requests/messages-request.ts'
+import { decryptReasoning, hasEncrypted } from '../signatures/decrypt-reasoning.ts'
+import { createReasoningCipher, type ReasoningCipher } from '../signatures/reasoning-cipher.ts'
+import { workThrough } from '../wire/turns.ts'
+
+type MessagesDeps = ExchangeDeps & {
+  /** The keys of reasoning that clients keep are derived from them. */
+  readonly sealingKeys: KeyList<Uint8Array>
+}
+
+type Messages = Pick<Extract<Exchange, { endpoint: 'chat' }>, 'endpoint' | 'request' | 'bindTo'> &
+  Pick<ParsedMessages, 'dropped' | 'addedBytes' | 'asked'> & { readonly format: ApiFormat }
+
+/** `POST /v1/messages`: a chat in Anthropic's terms. */
+export function messagesRoutes(app: FastifyInstance, deps: MessagesDeps): void {
+  const operation = operationOf(createReasoningCipher(deps.sealingKeys))
+  exchangeRoute(
+    app,
+    { path: '/v1/messages', access: 'api_key', format: messagesRejections },
+    deps,
+    (...asked) => prepareExchange(operation, ...asked),
+  )
+}
+
+function operationOf(cipher: ReasoningCipher): Operation<Messages> {
+  return {
+    type: 'chat',
+    parse(body, bodyBytes, headers) {
+      const betas = headers['anthropic-beta'] === undefined ? [] : [beta]
+      const parsed = workThrough(parseMessagesRequest(body), bodyBytes)
+      return parsed instanceof Promise
+        ? parsed.then((read) => readMessages(read, body.model, betas))
+        : readMessages(parsed, body.model, betas)
+    },
+    measure(asked, bodyBytes) {
+      const measured = chatSize.measure(asked, bodyBytes + asked.addedBytes)
+      return measured instanceof Promise
+        ? measured.then((size) => withBinding(size, asked, cipher, bodyBytes))
+        : withBinding(measured, asked, cipher, bodyBytes)
+    },
+    takeApart: chatSize.takeApart,
+  }
+}
+
+const beta: DroppedField = { name: 'anthropic-beta', path: 'anthropic-beta' }
+
+type Parsed =
+  ReturnType<typeof parseMessagesRequest> extends Generator<unknown, infer Result> ? Result : never
+
+function readMessages(parsed: Parsed, model: unknown, betas: readonly DroppedField[]) {
+  if ('refusal' in parsed) return typeof model === 'string' ? { ...parsed, model: modelNamed(model) } : parsed
+  const { request, asked, dropped, addedBytes } = parsed
+  return {
+    endpoint: 'chat',
+    request,
+    asked,
+    // For rejections: whose organization it is is not known yet.
+    format: createMessagesFormat(asked, { encrypt: () => undefined, promptTokens: () => 1 }),
+    dropped: [...betas, ...dropped],
+    addedBytes,
+  } as const
+}
+
+type Size = Awaited<ReturnType<typeof chatSize.measure>>
+
+/** The limit of a request is only the most that it may get: clients always send the model's maximum. */
+function withBinding(size: Size, asked: Messages, cipher: ReasoningCipher, bodyBytes: number) {
+  return {
+    ...size,
+    outputTokensMax: undefined,
+    outputTokensCap: size.outputTokensMax,
+    bindTo: binding(asked, size.estimatePrompt, cipher, bodyBytes),
+  }
+}
+
+function binding(
+  { request, asked }: Messages,
+  promptTokens: () => number,
+  cipher: ReasoningCipher,
+  bodyBytes: number,
+): BindChat {
+  return ({ organizationId }) => {
+    const format = createMessagesFormat(asked, {
+      promptTokens,
+      encrypt: (signed) => cipher.encrypt(signed, organizationId),
+    })
+    if (!hasEncrypted(request)) return { request, format }
+    const decrypted = workThrough(
+      decryptReasoning(request, (encrypted) => cipher.decrypt(encrypted, organizationId)),
+      bodyBytes,
+    )
+    return decrypted instanceof Promise
+      ? decrypted.then((chat) => ({ ...chat, format }))
+      : { ...decrypted, format }
+  }
+}

@@ -1,0 +1,376 @@
+import Anthropic from '@anthropic-ai/sdk'
+import { betaZodTool } from '@anthropic-ai/sdk/helpers/beta/zod'
+import { zodOutputFormat } from '@anthropic-ai/sdk/helpers/zod'
+import type { MessageCreateParamsNonStreaming, MessageParam } from '@anthropic-ai/sdk/resources/messages'
+import { beforeAll, describe, expect, test, vi } from 'vitest'
+import { z } from 'zod'
+import { findRub } from '#core/ledger/money'
+import { patientCounting, prices } from '../support/billed-chat.ts'
+import type { Customer } from '../support/customer.ts'
+import { expectMessage, expectMessageStream, readMessageEvents } from '../support/message-events.ts'
+import type { Process } from '../support/processes.ts'
+import { viewOfThisFile } from '../support/redis-view.ts'
+import { settledBooks } from '../support/settled-books.ts'
+import { spokenModelsOfThisFile } from '../support/spoken-models.ts'
+import type { BackendKind, SpokenTurn } from '../support/spoken-turns.ts'
+import { stackOfThisFile, untilServed } from '../support/stack.ts'
+import { goodStream } from '../support/upstream.ts'
+
+const stack = await stackOfThisFile()
+const view = viewOfThisFile(stack.redis)
+const models = await spokenModelsOfThisFile(stack)
+let gateway: Process
+
+beforeAll(async () => {
+  await stack.startWorker()
+  const web = await stack.startWeb()
+  gateway = await stack.startGateway({ ...patientCounting, CABINET_URL: new URL(web.baseUrl).origin })
+})
+
+type Way = 'whole' | 'streamed'
+type Fields = { readonly [field: string]: unknown }
+type Served = {
+  readonly model: string
+  readonly customer: Customer
+  readonly client: Anthropic
+  /** Bodies that the provider accepted, in order. */
+  sent(): readonly Fields[]
+}
+
+const ways = ['whole', 'streamed'] as const
+const everywhere = (['OpenAI', 'Anthropic', 'Gemini'] as const).flatMap((kind) =>
+  ways.map((way) => [kind, way] as const),
+)
+
+const rootOf = () => new URL(gateway.baseUrl).origin
+const clientOf = (apiKey: string) => new Anthropic({ baseURL: rootOf(), apiKey, maxRetries: 0 })
+
+/** A new customer of a new model, whose backend answers so. */
+async function serve(
+  kind: BackendKind,
+  turns: readonly SpokenTurn[] = [],
+  { balanceNano, ...fields }: Parameters<typeof models.create>[2] & { readonly balanceNano?: bigint } = {},
+): Promise<Served> {
+  const { model, sent } = await models.create(kind, turns, { ...prices, ...fields })
+  const customer = await stack.createCustomer(balanceNano === undefined ? {} : { balanceNano })
+  await untilServed(gateway, customer.key, model)
+  return { model, customer, client: clientOf(customer.key), sent }
+}
+
+type Ask = Omit<MessageCreateParamsNonStreaming, 'model' | 'max_tokens'> & { readonly max_tokens?: number }
+
+/** The message of one request, by either way of the SDK. */
+async function ask({ client, model }: Pick<Served, 'client' | 'model'>, way: Way, body: Ask) {
+  const asked = { model, max_tokens: 4_096, ...body }
+  if (way === 'streamed') return client.messages.stream(asked).finalMessage()
+  const message = await client.messages.create(asked)
+  expectMessage(JSON.parse(JSON.stringify(message)))
+  return message
+}
+
+function send(
+  { customer, model }: Served,
+  body: object,
+  headers: Record<string, string> = {},
+): Promise<Response> {
+  return fetch(`${gateway.baseUrl}/messages?beta=true`, {
+    method: 'POST',
+    headers: { 'x-api-key': customer.key, 'content-type': 'application/json', ...headers },
+    body: JSON.stringify({ model, max_tokens: 100, ...body }),
+  })
+}
+
+const messages = [{ role: 'user', content: 'Say hello' }] satisfies MessageParam[]
+const lookUp = { name: 'get_weather', input_schema: { type: 'object' as const } }
+
+describe.each(everywhere)("Anthropic's SDK, with a backend of %s, %s", (kind, way) => {
+  test('reads words, and what they cost', async () => {
+    const served = await serve(kind, [{ text: 'Hello' }])
+    const message = await ask(served, way, { messages, system: 'Be brief.', max_tokens: 100 })
+    expect(message).toMatchObject({
+      content: [{ type: 'text', text: 'Hello' }],
+      stop_reason: 'end_turn',
+      model: served.model,
+    })
+    const { input_tokens: input, cache_read_input_tokens: cached, output_tokens: output } = message.usage
+    expect([input + (cached ?? 0), output]).toEqual([10, 5])
+    expect(JSON.stringify(served.sent())).toContain('Be brief.')
+  })
+
+  test('runs tools over three turns, two at once in the first, and returns what it thought', async () => {
+    const served = await serve(kind, [
+      {
+        thought: 'Two at once.',
+        text: 'I look.',
+        calls: [
+          { id: 'toolu_1', name: 'get_weather', arguments: { city: 'Kazan' } },
+          { id: 'toolu_2', name: 'get_weather', arguments: { city: 'Ufa' } },
+        ],
+      },
+      { thought: 'One more.', calls: [{ id: 'toolu_3', name: 'get_weather', arguments: {} }] },
+      { text: 'Done' },
+    ])
+    const history: MessageParam[] = [...messages]
+    const called: unknown[] = []
+    let last = await ask(served, way, {
+      messages: history,
+      tools: [lookUp],
+      output_config: { effort: 'low' },
+    })
+    while (last.stop_reason === 'tool_use') {
+      const calls = last.content.filter((block) => block.type === 'tool_use')
+      called.push(...calls.map(({ input }) => input))
+      history.push(
+        { role: 'assistant', content: last.content as MessageParam['content'] },
+        {
+          role: 'user',
+          content: calls.map(({ id }) => ({
+            type: 'tool_result',
+            tool_use_id: id,
+            content: `result of ${id}`,
+          })),
+        },
+      )
+      last = await ask(served, way, { messages: history, tools: [lookUp], output_config: { effort: 'low' } })
+    }
+    expect(last.content).toMatchObject([{ type: 'text', text: 'Done' }])
+    expect(called).toEqual([{ city: 'Kazan' }, { city: 'Ufa' }, {}])
+    const body = JSON.stringify(served.sent().at(-1))
+    for (const id of ['toolu_1', 'toolu_2', 'toolu_3']) expect(body).toContain(`result of ${id}`)
+    if (kind === 'Anthropic') expect(body).toContain('"thinking":"Two at once."')
+    if (kind === 'Gemini') expect(body.match(/thoughtSignature/g)?.length).toBe(2)
+  })
+
+  test('learns that an answer is not whole', async () => {
+    const served = await serve(kind, [{ text: 'Hel', end: 'length' }])
+    const message = await ask(served, way, { messages })
+    expect(message).toMatchObject({ stop_reason: 'max_tokens', content: [{ text: 'Hel' }] })
+  })
+
+  test('learns that the model declined', async () => {
+    const served = await serve(kind, [{ refusal: 'I cannot.' }])
+    expect(await ask(served, way, { messages })).toMatchObject({ stop_reason: 'refusal' })
+  })
+})
+
+describe("Anthropic's SDK", () => {
+  test('runs its tools', async () => {
+    const served = await serve('OpenAI', [
+      { calls: [{ id: 'call_1', name: 'add', arguments: { a: 1, b: 2 } }] },
+      { text: '3' },
+    ])
+    const add = betaZodTool({
+      name: 'add',
+      description: 'Adds.',
+      inputSchema: z.object({ a: z.number(), b: z.number() }),
+      run: ({ a, b }) => String(a + b),
+    })
+    const message = await served.client.beta.messages.toolRunner({
+      model: served.model,
+      max_tokens: 100,
+      messages,
+      tools: [add],
+    })
+    expect(message.content).toMatchObject([{ type: 'text', text: '3' }])
+    expect(JSON.stringify(served.sent().at(-1))).toContain('"content":"3"')
+  })
+
+  test('parses an answer by a schema', async () => {
+    const served = await serve('OpenAI', [{ text: '{"city":"Kazan"}' }])
+    const { parsed_output: parsed } = await served.client.messages.parse({
+      model: served.model,
+      max_tokens: 100,
+      messages,
+      output_config: { format: zodOutputFormat(z.object({ city: z.string() })) },
+    })
+    expect(parsed).toEqual({ city: 'Kazan' })
+  })
+
+  test('lists models, page by page', async () => {
+    const served = await serve('OpenAI')
+    const listed = []
+    for await (const model of served.client.models.list({ limit: 1 })) listed.push(model)
+    const found = listed.find(({ id }) => id === served.model)
+    expect(found).toMatchObject({ type: 'model', display_name: expect.any(String) })
+    expect(await served.client.models.retrieve(served.model)).toEqual(found)
+  })
+
+  test.each<[string, (served: Served) => Promise<unknown>, number, string]>([
+    [
+      'an unknown model',
+      ({ client }) => ask({ client, model: 'a/none' }, 'whole', { messages }),
+      404,
+      'NotFoundError',
+    ],
+    [
+      'a wrong key',
+      ({ model }) => ask({ client: clientOf('sk-gateway-x'), model }, 'whole', { messages }),
+      401,
+      'AuthenticationError',
+    ],
+    ['a wrong field', (served) => ask(served, 'whole', { messages: [] }), 400, 'BadRequestError'],
+  ])('raises on %s', async (_, act, status, name) => {
+    const served = await serve('OpenAI')
+    const error = await act(served).catch((thrown: unknown) => thrown)
+    expect(error).toMatchObject({ status, requestID: expect.any(String) })
+    expect((error as object).constructor.name).toBe(name)
+  })
+})
+
+describe('money', () => {
+  test.each([false, true])('is the same as of the same chat, streamed: %s', async (stream) => {
+    const served = await serve('OpenAI')
+    const { customer, model } = served
+    const answer = await send(served, { messages, stream })
+    const text = await answer.text()
+    const id = answer.headers.get('x-gateway-request-id') ?? ''
+    expect(answer.headers.get('request-id')).toBe(id)
+    const chat = await fetch(`${gateway.baseUrl}/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${customer.key}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ model, messages, max_tokens: 100, stream }),
+    })
+    await chat.text()
+    const message = stream ? expectMessageStream(readMessageEvents(text)) : JSON.parse(text)
+    const shown = findRub(String((message.usage as Fields).cost_rub))
+    const books = await settledBooks(stack, view, customer.organizationId, { requests: 2 })
+    const [one, other] = [...books.values()]
+    expect(other?.costNano).toBe(one?.costNano)
+    expect(shown).toBe(one?.costNano)
+    expect(findRub(answer.headers.get('x-gateway-cost-rub') ?? '')).toBe(stream ? undefined : shown)
+    expect(books.get(id)?.record).toMatchObject({ endpoint: 'chat', apiFormat: 'messages' })
+    const receipt = await fetch(`${gateway.baseUrl}/requests/msg_${id}`, {
+      headers: { 'x-api-key': customer.key },
+    })
+    expect(await receipt.json()).toMatchObject({ id, api_format: 'messages' })
+  })
+
+  test('of each class of input is shown apart, and adds up', async () => {
+    const usage = {
+      prompt_tokens: 100,
+      completion_tokens: 50,
+      total_tokens: 150,
+      prompt_tokens_details: { cached_tokens: 60, cache_write_tokens: 30 },
+      completion_tokens_details: { reasoning_tokens: 20 },
+    }
+    const { role, say, finish, done } = goodStream
+    const steps = [role, say('Hello'), finish(), goodStream.usage(usage), done]
+    const served = await serve('OpenAI', [{ steps }], {
+      ownNano: { cachedInput: 1_000n, cacheWrite: 12_000n, reasoning: 40_000n },
+    })
+    const answer = await send(served, { messages, stream: true })
+    const { usage: shown } = expectMessageStream(readMessageEvents(await answer.text()))
+    expect(shown).toMatchObject({
+      input_tokens: 10,
+      cache_read_input_tokens: 60,
+      cache_creation_input_tokens: 30,
+      output_tokens: 50,
+      output_tokens_details: { thinking_tokens: 20 },
+    })
+    const due =
+      10n * prices.inputNano + 60n * 1_000n + 30n * 12_000n + 30n * prices.outputNano + 20n * 40_000n
+    expect(findRub(String((shown as Fields).cost_rub))).toBe(due)
+    const [booked] = (await settledBooks(stack, view, served.customer.organizationId)).values()
+    expect(booked?.costNano).toBe(due)
+  })
+
+  test("of a small balance is enough for a request with the model's maximum, which is then a lower limit", async () => {
+    const balanceNano = 50_000_000_000n
+    const served = await serve('OpenAI', [{ text: 'Hello' }, { text: 'Hello' }], {
+      balanceNano,
+      outputNano: 1_000_000n, // 128,000 tokens would cost 128 ₽
+      maxOutputTokens: 128_000,
+    })
+    const answer = await send(served, { messages, max_tokens: 128_000 })
+    expect(answer.status).toBe(200)
+    const limit = Number(answer.headers.get('x-gateway-output-limit'))
+    expect(limit).toBeGreaterThan(4_000)
+    expect(BigInt(limit) * 1_000_000n).toBeLessThanOrEqual(balanceNano)
+    expect(JSON.stringify(served.sent().at(-1))).toContain(`:${limit}`)
+    const small = await send(served, { messages, max_tokens: 50 })
+    expect([small.status, small.headers.get('x-gateway-output-limit')]).toEqual([200, null])
+    expect(JSON.stringify(served.sent().at(-1))).toMatch(/max_(?:completion_)?tokens":50\b/)
+    const left = Number(small.headers.get('x-ratelimit-remaining-tpm'))
+    expect(2_000_000 - left).toBeLessThan(10_000)
+  })
+})
+
+describe('a stream', () => {
+  test('of a long prompt begins with an estimate of it, and ends with what is charged', async () => {
+    const served = await serve('OpenAI', [{ text: 'Hello' }])
+    const prompt = 'Say hello. '.repeat(1_000)
+    const answer = await send(served, { messages: [{ role: 'user', content: prompt }], stream: true })
+    const events = readMessageEvents(await answer.text())
+    const [start] = events as readonly [{ message: { usage: { input_tokens: number } } }, ...typeof events]
+    const { usage } = start.message
+    expect(usage.input_tokens).toBeGreaterThan(2_000)
+    expect(usage.input_tokens).toBeLessThan(6_000)
+    expect(events.at(-2)).toMatchObject({ type: 'message_delta', usage: { input_tokens: 10 } })
+  })
+
+  test('that breaks ends with an error event', async () => {
+    const { role, say } = goodStream
+    let cutNow = () => {}
+    const until = new Promise<void>((resolve) => {
+      cutNow = resolve
+    })
+    const served = await serve('OpenAI', [{ steps: [role, say('Some words'), { until }, { cut: 'reset' }] }])
+    const answer = await send(served, { messages, stream: true })
+    cutNow() // its headers left with the first words
+    const events = readMessageEvents(await answer.text())
+    expectMessageStream(events, 'broken')
+    expect(events.at(-1)).toMatchObject({
+      type: 'error',
+      error: { type: 'api_error', code: 'upstream_error' },
+      request_id: answer.headers.get('request-id'),
+    })
+    const [booked] = (await settledBooks(stack, view, served.customer.organizationId)).values()
+    expect(booked?.record).toMatchObject({ outcome: 'upstream_cut', apiFormat: 'messages' })
+  })
+})
+
+describe('thinking', () => {
+  const thought = { thought: 'A thought – 😀.', text: 'Hello' }
+  const next = { role: 'user', content: 'Go on' } as const
+  const thinkingIn = (body: Fields | undefined) =>
+    ((body?.messages ?? []) as { content: Fields[] }[]).flatMap(({ content }) =>
+      content.filter(({ type }) => type === 'thinking'),
+    )
+  const asked = { messages, output_config: { effort: 'low' } } as const
+  const historyOf = (content: readonly object[]): Ask => ({
+    ...asked,
+    messages: [...messages, { role: 'assistant', content: content as never }, next],
+  })
+
+  test('of another organization, or damaged, is left out, and the request is served', async () => {
+    const served = await serve('Anthropic', [thought])
+    const { content } = await ask(served, 'whole', asked)
+    const [thinking, text] = content as unknown as [Fields & { signature: string }, object]
+    const other = clientOf((await stack.createCustomer()).key)
+    await vi.waitFor(() => ask({ ...served, client: other }, 'whole', historyOf(content)), {
+      timeout: 10_000,
+    })
+    expect(thinkingIn(served.sent().at(-1))).toEqual([])
+    for (const signature of ['', 'gAAAA', thinking.signature.slice(0, -2)]) {
+      await ask(served, 'whole', historyOf([{ ...thinking, signature }, text]))
+      expect(thinkingIn(served.sent().at(-1))).toEqual([])
+    }
+    await ask(served, 'whole', historyOf(content))
+    expect(thinkingIn(served.sent().at(-1))).toHaveLength(1)
+  })
+
+  test('that its client does not read returns with its signature, to its provider only', async () => {
+    const [first, second] = await Promise.all([
+      serve('Anthropic', [thought]),
+      serve('OpenAI', [{ text: 'Hi' }]),
+    ])
+    const omitted = { ...asked, thinking: { type: 'adaptive', display: 'omitted' } } as const
+    const { content } = await ask(first, 'streamed', omitted)
+    expect(content).toMatchObject([{ type: 'thinking', thinking: '' }, { type: 'text' }])
+    await ask(first, 'whole', historyOf(content))
+    expect(thinkingIn(first.sent().at(-1))).toMatchObject([{ thinking: thought.thought }])
+    await vi.waitFor(() => untilServed(gateway, first.customer.key, second.model))
+    await ask({ client: first.client, model: second.model }, 'whole', historyOf(content))
+    expect(JSON.stringify(second.sent().at(-1))).not.toMatch(/signature|encrypted|gateway/)
+  })
+})
