@@ -11,12 +11,12 @@ import { databaseOfThisFile, urlAs } from '../support/postgres.ts'
 import { type Process, startProcess, untilReady } from '../support/processes.ts'
 import { inTestScope } from '../support/scope.ts'
 import { signedIn } from '../support/signed-in.ts'
-import { isReading, openStepGate } from '../support/step-gate.ts'
+import { isUsualKill, openStepGate } from '../support/step-gate.ts'
 import { appUrl, webSettings } from '../support/web-settings.ts'
 
 /**
  * Kills the cabinet's web process after the first statement of a call that writes, then after the second, and so on.
- * The last kill is after the commit, before the response. The slow run kills after statements that only read.
+ * The last kill is after the commit, before the response. The usual run kills after some of them, the slow run after the others.
  */
 const database = await databaseOfThisFile()
 const { pool } = database
@@ -255,8 +255,7 @@ async function killEverywhere<Subject>(flow: Flow<Subject>): Promise<readonly ('
   const statements = await statementsOf(flow)
   expect(statements.length).toBeLessThan(statementCountMax)
   for (const [index, statement] of statements.entries()) {
-    const isEdge = index === 0 || index === statements.length - 1
-    if (isSlowRun !== (isReading(statement) && !isEdge)) continue
+    if (isUsualKill(statements, index) === isSlowRun) continue
     const subject = await flow.prepare()
     const [call, key] = [await flow.call(subject), randomUUID()]
     const isKilled = await isKilledAfter(index + 1, call, key)

@@ -31,9 +31,22 @@ export type StepGate = {
 const opening = /^(?:begin|select set_config)/
 
 /** Whether a step only reads: after it there is what was before it. */
-export const isReading = (step: string) =>
+const isReading = (step: string) =>
   /^(?:select|with)\b/.test(step) &&
   !/\b(?:(?:book|grant|reverse|post|write|promise)_\w+\(|insert into|update \w+ set|delete from)/.test(step)
+
+const isCall = (step: string) => /^(?:GET|POST) /.test(step)
+
+/**
+ * Whether the usual run kills after this step; the slow run kills after all others. These are the first, the last, every call
+ * to an API, and every third statement that writes.
+ */
+export function isUsualKill(steps: readonly string[], index: number): boolean {
+  const step = steps[index] ?? ''
+  if (index === 0 || index === steps.length - 1 || isCall(step)) return true
+  const written = steps.slice(0, index).filter((before) => !isReading(before)).length
+  return !isReading(step) && written % 3 === 0
+}
 
 const passedHeaders = ['authorization', 'content-type', 'idempotence-key'] as const
 
