@@ -270,6 +270,9 @@ function openProviders(config: Config, deps: ProvidersDeps) {
     outputLimit: deps.outputLimit,
     images: { fetcher: createImageFetcher(), held: deps.held },
     noteDropped: (provider, parameters) => countDropped(deps.metrics, provider, parameters),
+    noteServerTools(provider, tools) {
+      for (const tool of tools) deps.metrics.serverToolsRun.inc({ provider, tool })
+    },
   })
   return { attempt, calls, gate: openGate(deps), close: calls.close }
 }

@@ -20,11 +20,11 @@ import {
   isErrorBody,
   type TransportFault,
 } from '../upstream/failure.ts'
-import type { ChatReading } from '../upstream/provider-adapter.ts'
 import { createBodyCollector, type Heard, type ProviderCall } from '../upstream/provider-call.ts'
 import { fieldsOf, findJson } from '../wire/json-fields.ts'
 import { type WrittenChat, writeChatRequest } from './chat-call.ts'
 import { type ClientStream, createClientStream } from './internal/client-stream.ts'
+import { createRelayedStream } from './internal/relayed-stream.ts'
 import { createStepReader, type StepReader } from './internal/step-reader.ts'
 import {
   createStreamNormaliser,
@@ -53,8 +53,9 @@ export function attemptStream(deps: StreamDeps, run: Run, target: Target): Promi
 function sendForStream(deps: StreamDeps, run: Run, target: Target, written: WrittenChat): Promise<Served> {
   if ('failure' in written) return Promise.resolve({ kind: 'failed', failure: written.failure })
   const { firstByteMs } = target.route.document.timeouts
-  const sending = { bytes: written.bytes, firstByteMs: Math.min(firstByteMs, deps.timeMs) }
-  const chat = { sending, normaliser: normaliserFor(run, target, written.reading) }
+  const { reading, ...call } = written
+  const sending = { ...call, firstByteMs: Math.min(firstByteMs, deps.timeMs) }
+  const chat = { sending, normaliser: normaliserFor(run, target, reading) }
   return new Promise((resolve, reject) => followStream(deps, run, target, chat, { resolve, reject }))
 }
 
@@ -75,7 +76,7 @@ function followStream(
   const clock = clockProvider(run, deps.now)
   let grace: NodeJS.Timeout | undefined
   let [hasContent, isOver] = [false, false]
-  const cut = () => take({ kind: 'ended', text: normaliser.endAtLimit() })
+  const cut = (unsent: readonly Frames[]) => take(cutAtLimit(normaliser, unsent))
   const watched = { call: () => call, take, cut }
   const client = openClientStream(deps, run, watched.call, reject)
   const pass = watchOutput<Frames>(deps.outputLimit, run, normaliser.delivered, watched)
@@ -91,7 +92,7 @@ function followStream(
   }
 
   const end = (ending: StreamEnding, cutBy: Failure | null = null) =>
-    over({ kind: 'streamed', ending, cutBy, ...pastOf(normaliser, client) })
+    over({ kind: 'streamed', ending, cutBy, ...pastOf(deps, target, normaliser, client) })
 
   function fail(failure: Failure): void {
     call.cancel()
@@ -174,8 +175,13 @@ function onceLeft(
   })
 }
 
+function cutAtLimit(normaliser: StreamNormaliser, unsent: readonly Frames[]): Frames {
+  return { kind: 'ended', text: normaliser.endAtLimit(unsent.map(({ text }) => text).join('')) }
+}
+
 /** The facts about a stream that is over, however it ended. */
-function pastOf(normaliser: StreamNormaliser, client: ClientStream) {
+function pastOf(deps: StreamDeps, { backend }: Target, normaliser: StreamNormaliser, client: ClientStream) {
+  deps.noteServerTools(backend.provider.name, normaliser.serverTools())
   return {
     usage: readUsage(normaliser.usage()),
     heldUpMs: client.heldUpMs(),
@@ -234,17 +240,26 @@ function read(reader: StepReader, bytes: Buffer, fail: (failure: Failure) => voi
   }
 }
 
-function normaliserFor(run: Run, target: Target, reading: ChatReading): StreamNormaliser {
+function normaliserFor(
+  run: Run,
+  target: Target,
+  reading: Extract<WrittenChat, { readonly bytes: unknown }>['reading'],
+): StreamNormaliser {
   const { choices, format, request, requestId } = run.exchange
-  return createStreamNormaliser({
-    reader: reading.createEventReader(),
-    format,
+  const facts = {
     requestId,
     model: target.route.document.model,
     createdS: Math.floor(Date.now() / 1000),
     origin: target.backend.dialect.origin,
+    secrets: target.backend.provider.secrets,
+  }
+  if ('relay' in reading)
+    return createRelayedStream({ ...facts, reader: reading.createRelayReader(), relay: reading.relay })
+  return createStreamNormaliser({
+    ...facts,
+    reader: reading.createEventReader(),
+    format,
     choices,
     usage: fieldsOf(request.stream_options)?.include_usage === true ? 'shown' : 'hidden',
-    secrets: target.backend.provider.secrets,
   })
 }

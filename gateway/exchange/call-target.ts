@@ -28,6 +28,8 @@ export type AttemptDeps = {
   readonly images: { readonly fetcher: ImageFetcher; readonly held: HeldBodies }
   /** Counts the parameters that a provider was not sent. */
   readonly noteDropped: (provider: string, parameters: readonly string[]) => void
+  /** Counts tools that a provider ran although the request may not use them. */
+  readonly noteServerTools: (provider: string, tools: readonly string[]) => void
 }
 
 /** Largest non-streaming response, and largest stream, that is read from a provider: 64 MiB. */
@@ -44,7 +46,13 @@ export type AttemptHandler = Omit<ProviderCallHandler, 'onSent' | 'onHeaders' | 
 /**
  * The request to send, and how soon its response must begin; `null` if the caller cancels a slow one itself.
  */
-export type Sending = { readonly bytes: JsonBytes; readonly firstByteMs: number | null }
+export type Sending = WrittenCall & { readonly firstByteMs: number | null }
+
+/** The body of a call, and where it goes if not to the usual address of its backend. */
+export type WrittenCall = { readonly bytes: JsonBytes; readonly to?: CallPlace }
+
+/** `headers`: in addition to those of the provider, which come first. */
+type CallPlace = { readonly url: string; readonly headers: Readonly<Record<string, string>> }
 
 /**
  * Sends `bytes` to `target`; an answer with another status than 2xx is a failure. From the moment when all of it is
@@ -54,7 +62,7 @@ export function callTarget(
   deps: AttemptDeps,
   run: Run,
   { route, backend }: Target,
-  { bytes, firstByteMs }: Sending,
+  { bytes, to, firstByteMs }: Sending,
   handler: AttemptHandler,
 ): ProviderCall {
   let refused: { readonly status: number; readonly headers: AnswerHeaders } | undefined
@@ -65,9 +73,9 @@ export function callTarget(
 
   return deps.calls.call(
     {
-      url: backend.dialect.urls[run.exchange.mode],
+      url: to?.url ?? backend.dialect.urls[run.exchange.mode],
       access: backend.provider.access,
-      headers: backend.provider.headers,
+      headers: headersOf(backend.provider.headers, to),
       body: bytes,
       connectMs: Math.min(deps.connectMs, firstByteMs ?? deps.connectMs),
       firstByteMs,
@@ -100,6 +108,12 @@ export function callTarget(
       onCrash: handler.onCrash,
     },
   )
+}
+
+/** The very object of the provider if nothing is added: its form for the connection is made only once. */
+function headersOf(own: Readonly<Record<string, string>>, to: CallPlace | undefined): typeof own {
+  if (to === undefined || Object.keys(to.headers).length === 0) return own
+  return { ...to.headers, ...own }
 }
 
 /** Notes what a provider was not sent. */

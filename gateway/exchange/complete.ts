@@ -18,7 +18,7 @@ import { requestTimedOut, streamCut, streamTimedOut } from '../wire/upstream-err
 import type { AbandonedRequests } from './abandoned-requests.ts'
 import type { MakeBill } from './billing.ts'
 import { createDelivered, type Generated } from './delivered-text.ts'
-import type { CompleteExchange, Exchange } from './exchange.ts'
+import type { BoundExchange, CompleteExchange, Exchange } from './exchange.ts'
 import { type Bill, nothingDue, totalOf } from './internal/bill.ts'
 import { type OutputLimit, tokensOfTexts } from './output-limit.ts'
 import {
@@ -81,9 +81,16 @@ function bindTo(exchange: Exchange, { hold, keepsResponsesHours }: Admitted): Ex
   if (exchange.endpoint !== 'chat' || exchange.bindTo === undefined) return exchange
   const { organizationId, keyId } = hold
   const bound = exchange.bindTo({ organizationId, keyId, keepsResponsesHours })
-  return bound instanceof Promise
-    ? bound.then((chat) => ({ ...exchange, ...chat }))
-    : { ...exchange, ...bound }
+  return bound instanceof Promise ? bound.then((chat) => boundBy(exchange, chat)) : boundBy(exchange, bound)
+}
+
+function boundBy(
+  exchange: Extract<Exchange, { endpoint: 'chat' }>,
+  { findSigned, ...chat }: BoundExchange,
+): Exchange {
+  const { own } = exchange
+  const decryptable = own === undefined || findSigned === undefined ? {} : { own: { ...own, findSigned } }
+  return { ...exchange, ...chat, ...decryptable }
 }
 
 /**

@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import type { Candidate } from '#core/admission/admission'
 import type { Admitted, Hold } from '#core/admission/admission-reply'
+import type { Refusal } from '#core/errors/refusal'
 import type { ApiFormat } from '../formats/api-format.ts'
 import type { Caller } from '../http/authenticate.ts'
 import type { ExchangeReport } from '../http/request-end.ts'
@@ -10,6 +11,7 @@ import type { EmbeddingInputs, EmbeddingRequest } from '../requests/embedding-re
 import type { Route } from '../routing/route-table.ts'
 import type { PromptContent } from '../tokens/prompt-content.ts'
 import type { Prompt } from '../tokens/token-estimate.ts'
+import type { OwnRequest } from '../upstream/provider-adapter.ts'
 
 /** The options in the headers of a request. */
 export type RequestOptions = {
@@ -63,9 +65,18 @@ type ExchangeFields = {
   readonly raw: ServerResponse
 }
 
-/** A request as the client sent it, without nulls that mean "not set"; and what it is for. */
+/**
+ * A request as the client sent it, without nulls that mean "not set"; and what it is for. `nativeOnly`: why only backends that
+ * speak the client's API can serve it.
+ */
 export type Asked =
-  | ({ readonly endpoint: 'chat'; readonly bindTo?: BindChat } & BoundChat)
+  | ({
+      readonly endpoint: 'chat'
+      readonly bindTo?: BindChat
+      /** The same as the client sent it, for backends that speak its API; absent: there are none. */
+      readonly own?: OwnRequest
+      readonly nativeOnly?: Refusal
+    } & BoundChat)
   | {
       readonly endpoint: 'embeddings'
       readonly request: EmbeddingRequest
@@ -83,6 +94,12 @@ type BoundChat = {
   readonly signedBy?: string
 }
 
+/** A chat that was decrypted, and how its client's own request can be. */
+export type BoundExchange = BoundChat & {
+  readonly format: ApiFormat
+  readonly findSigned?: OwnRequest['findSigned']
+}
+
 /** Whose request it is, and for how long its response is stored; 0 hours: it is not. */
 export type KeyOwner = Pick<Hold, 'organizationId' | 'keyId'> & Pick<Admitted, 'keepsResponsesHours'>
 
@@ -90,9 +107,7 @@ export type KeyOwner = Pick<Hold, 'organizationId' | 'keyId'> & Pick<Admitted, '
  * Decrypts what is encrypted for the organization, which admission reveals. Nothing that a client sent makes it fail. Absent
  * from an exchange: nothing is encrypted.
  */
-export type BindChat = (
-  owner: KeyOwner,
-) => (BoundChat & { readonly format: ApiFormat }) | Promise<BoundChat & { readonly format: ApiFormat }>
+export type BindChat = (owner: KeyOwner) => BoundExchange | Promise<BoundExchange>
 
 /** One valid request, on its way from the HTTP shell to `complete.ts`, which answers it. */
 export type Exchange = ExchangeFields & Asked

@@ -58,7 +58,8 @@ export function watchOutput<Step extends { readonly text: string }>(
   stream: {
     readonly call: () => ProviderCall
     readonly take: (step: Step) => void
-    readonly cut: () => void
+    /** Ends the response; what was passed last does not leave. */
+    readonly cut: (unsent: readonly Step[]) => void
   },
 ): (step: Step) => void {
   let suspectAbove: number | undefined
@@ -83,7 +84,7 @@ export function watchOutput<Step extends { readonly text: string }>(
     waiting = undefined
     if (share < 1) {
       stream.call().cancel()
-      return stream.cut()
+      return stream.cut(steps)
     }
     stream.call().resume()
     for (const step of steps) stream.take(step)

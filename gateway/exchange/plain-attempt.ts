@@ -1,8 +1,13 @@
 import type { Target } from '../routing/attempt-plan.ts'
 import { type Failure, failureOfDeadline, failureOfFault, failureOfOwnLimit } from '../upstream/failure.ts'
 import { createBodyCollector, type ProviderCall } from '../upstream/provider-call.ts'
-import type { JsonBytes } from '../wire/json-writer.ts'
-import { type AttemptDeps, type AttemptHandler, callTarget, clockProvider } from './call-target.ts'
+import {
+  type AttemptDeps,
+  type AttemptHandler,
+  callTarget,
+  clockProvider,
+  type WrittenCall,
+} from './call-target.ts'
 import { paceCalls } from './internal/paced-calls.ts'
 import { createSentCalls, type SentCalls } from './internal/sent-calls.ts'
 import { type Run, type SentPrompt, stopsWhenClosed } from './run.ts'
@@ -28,7 +33,7 @@ export type PlainJob = {
   readonly finish: () => Served
 }
 
-type WrittenBody = { readonly bytes: JsonBytes } | { readonly failure: Failure }
+type WrittenBody = WrittenCall | { readonly failure: Failure }
 
 type PlainOptions = Pick<AttemptOptions, 'timeMs' | 'furtherCalls'> & { readonly job: PlainJob }
 
@@ -112,10 +117,10 @@ function makeCalls(
       reject(error)
     }
 
-    function post(position: number, bytes: JsonBytes): void {
+    function post(position: number, written: WrittenCall): void {
       if (state !== 'sending') return
       clock ??= clockProvider(run, deps.now)
-      const call = readWhole(deps, run, target, bytes, { room, onText, onFailure, onCrash: crash })
+      const call = readWhole(deps, run, target, written, { room, onText, onFailure, onCrash: crash })
       sent.add(call, position)
       function onText(text: string): void {
         const isLast = calls.noteEnd()
@@ -149,7 +154,7 @@ function readWhole(
   deps: AttemptDeps,
   run: Run,
   target: Target,
-  bytes: JsonBytes,
+  written: WrittenCall,
   { room, onText, onFailure, onCrash }: Reader,
 ): ProviderCall {
   const body = createBodyCollector()
@@ -157,7 +162,7 @@ function readWhole(
     deps,
     run,
     target,
-    { bytes, firstByteMs: null },
+    { ...written, firstByteMs: null },
     {
       onAnswer() {
         run.ran = target.route
@@ -176,7 +181,7 @@ function readWhole(
 }
 
 type OnBody = {
-  readonly onWritten: (position: number, bytes: JsonBytes) => void
+  readonly onWritten: (position: number, written: WrittenCall) => void
   readonly onFailure: (failure: Failure) => void
   readonly onCrash: (error: unknown) => void
 }
@@ -184,7 +189,7 @@ type OnBody = {
 /** Writes the body of one call, at once where it is not large. */
 function writeBody(job: PlainJob, position: number, { onWritten, onFailure, onCrash }: OnBody): void {
   const take = (body: WrittenBody) =>
-    'failure' in body ? onFailure(body.failure) : onWritten(position, body.bytes)
+    'failure' in body ? onFailure(body.failure) : onWritten(position, body)
   const body = job.bodyOf(position)
   if (body instanceof Promise) body.then(take).catch(onCrash)
   else take(body)

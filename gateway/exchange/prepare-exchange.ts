@@ -10,12 +10,14 @@ import { parseJsonBody } from '../requests/json-body.ts'
 import { promptTokensMax } from '../routing/prompt-bound.ts'
 import { isOpenTo, type Route, type RouteTable } from '../routing/route-table.ts'
 import type { MeasurablePrompt } from '../tokens/measurable-prompt.ts'
-import { findDropped } from '../upstream/chat-request.ts'
+import type { OwnRequest } from '../upstream/provider-adapter.ts'
+import { isRelayed } from '../upstream/relay.ts'
 import { modelNotFound, serviceUnavailable, unsupportedParameters, wrongModelType } from '../wire/errors.ts'
 import type { JsonObject } from '../wire/json-fields.ts'
-import { namesShown } from '../wire/openai-parameters.ts'
 import { candidatesOf, type MeasurePrompt, measuringOf } from './candidates.ts'
 import type { Exchange, RequestOptions } from './exchange.ts'
+import { findDroppedAt } from './internal/dropped-at.ts'
+import { canServe } from './internal/native-only.ts'
 import { parseRequestOptions } from './internal/request-options.ts'
 
 /** A format that is made for one request; absent: that of its endpoint. */
@@ -23,7 +25,12 @@ export type OwnFormat = { readonly format?: ApiFormat }
 
 /** The fields that an operation reads from a body. */
 type AskedRequest = OwnFormat &
-  Pick<Exchange, 'dropped'> & { readonly request: JsonObject & { readonly model: string } }
+  Pick<Exchange, 'dropped'> & {
+    readonly request: JsonObject & { readonly model: string }
+    readonly own?: OwnRequest
+    /** Why only backends that speak the client's API can serve it. */
+    readonly nativeOnly?: Refusal
+  }
 
 /** The size of a request as its operation determines it, for its hold. */
 type Measured = Pick<Exchange, 'mode' | 'choices' | 'content' | 'estimatePrompt' | 'readPrompt'> & {
@@ -113,6 +120,9 @@ async function prepareRead<Asked extends AskedRequest>(
   const { request } = asked
   const found = await findRoutes({ request, options, type: operation.type }, table, inspect)
   if ('refusal' in found) return found
+  const { nativeOnly } = asked
+  if (nativeOnly !== undefined && !found.route.backends.some(({ dialect }) => canServe(asked, dialect)))
+    return keyFirst(await inspect(), nativeOnly, request.model)
   const unsupported = options.strictParameters ? findUnsupported(found.route, asked) : []
   if (unsupported.length > 0)
     return keyFirst(await inspect(), unsupportedParameters(request.model, unsupported), request.model)
@@ -126,8 +136,10 @@ async function prepareRead<Asked extends AskedRequest>(
   const free = candidatesOf(asking, (route) => promptTokensMax(measured.content, route))
   const fitting = 'refusal' in free ? ((await measureCandidates?.()) ?? free) : free
   if ('refusal' in fitting) return keyFirst(await inspect(), fitting.refusal, request.model)
+  const { own, ...others } = asked
+  const isNative = fitting.some(({ route }) => route.backends.some(({ dialect }) => isRelayed(own, dialect)))
   return {
-    ...asked,
+    ...(isNative ? asked : (others as unknown as Asked)), // which then takes no memory
     ...measured,
     options,
     bodyBytes: sent.body.length,
@@ -203,11 +215,9 @@ function textBytesOf(body: Buffer): number {
   return isUtf8(body) ? body.length : 3 * body.length
 }
 
-/** Fields that have no place in a chat, else parameters that every backend drops; none if one of its backends accepts all. */
-function findUnsupported({ backends }: Route, { request, dropped }: AskedRequest): readonly string[] {
-  const lost = dropped?.filter(({ isExtra }) => !isExtra) ?? []
-  if (lost.length > 0) return namesShown(lost.map(({ path }) => path))
-  const [first, ...others] = backends.map(({ dialect }) => findDropped(request, dialect))
+/** What every backend would drop; none if one of them accepts all. */
+function findUnsupported({ backends }: Route, asked: AskedRequest): readonly string[] {
+  const [first, ...others] = backends.map(({ dialect }) => findDroppedAt(asked, dialect))
   if (first === undefined || others.some((dropped) => dropped.length === 0)) return []
   return first
 }

@@ -37,6 +37,8 @@ export type Run = {
   images: RequestImages | undefined
   /** Parameters that the last target was not sent, as many as are named. */
   dropped: readonly string[]
+  /** The last target was sent the client's own request, and `dropped` is all that it was not sent. */
+  isRelayed: boolean
   /**
    * Output token limits per answer that this gateway sets, by route; a route that uses the request's own
    * limit has none.
@@ -103,6 +105,7 @@ export function startRun(exchange: Exchange, admitted: Admitted): Run {
     attemptCount: 0,
     images: undefined,
     dropped: [],
+    isRelayed: false,
     outputLimits: outputLimitsOf(exchange, admitted),
     outputLimit: null,
     outputTokensMax: null,
@@ -182,7 +185,8 @@ export function factsOf(run: Run, nowMs: number): AnswerFacts {
 }
 
 /** What no provider gets, and what the last one did not get, by the client's names. */
-function droppedOf({ exchange, dropped }: Run): readonly string[] {
+function droppedOf({ exchange, dropped, isRelayed }: Run): readonly string[] {
+  if (isRelayed) return dropped
   const before = (exchange.dropped ?? []).filter(({ isExtra }) => !isExtra).map(({ name }) => name)
   return [...new Set([...before, ...dropped.map(exchange.format.parameterOf)])]
 }

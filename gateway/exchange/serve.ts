@@ -12,9 +12,10 @@ import {
 } from '../routing/attempt-plan.ts'
 import { chooseTarget } from '../routing/choose-target.ts'
 import type { Route } from '../routing/route-table.ts'
-import { findDropped } from '../upstream/chat-request.ts'
 import { type Failure, failureOfDeadline, type TransportFault, wasCalled } from '../upstream/failure.ts'
+import { findDroppedAt } from './internal/dropped-at.ts'
 import { refusalOfExhausted } from './internal/exhausted.ts'
+import { canServe } from './internal/native-only.ts'
 import { affinityOf } from './internal/session-affinity.ts'
 import { startOf, verdictOf } from './internal/verdict.ts'
 import type { Run } from './run.ts'
@@ -156,11 +157,12 @@ async function attemptOnce(
 
 /** The backends of a route for this request; a strict caller gets only those that accept every parameter. */
 function optionOf(run: Run, route: Route, { gate, random }: ServeDeps): Option {
-  const { request, options } = run.exchange
-  const wishes = route.backends.length < 2 ? {} : wishesOf(run)
-  const ordered = orderBackends(route.backends, random, gate.inFlight, wishes)
-  if (!options.strictParameters) return { route, backends: ordered }
-  return { route, backends: ordered.filter(({ dialect }) => findDropped(request, dialect).length === 0) }
+  const { exchange } = run
+  const able = route.backends.filter(({ dialect }) => canServe(exchange, dialect))
+  const wishes = able.length < 2 ? {} : wishesOf(run)
+  const ordered = orderBackends(able, random, gate.inFlight, wishes)
+  if (!exchange.options.strictParameters) return { route, backends: ordered }
+  return { route, backends: ordered.filter(({ dialect }) => findDroppedAt(exchange, dialect).length === 0) }
 }
 
 function wishesOf({ exchange, hold }: Run): Wishes {

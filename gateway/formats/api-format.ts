@@ -29,7 +29,22 @@ export type ApiFormat = {
    * stored. Takes a second at most and never fails. Absent: nothing is stored.
    */
   readonly keep?: (json: string, requestId: string) => Promise<string>
+  /** For providers that speak this API, too; absent: their responses are translated. */
+  readonly relay?: RelayFormat
 }
+
+/**
+ * Relays responses of a provider that speaks the client's own API: only ids, the model's name, what is encrypted and the usage
+ * change.
+ */
+export type RelayFormat = {
+  readonly createStreamRelay: (facts: FormatFacts) => StreamRelay
+  /** A whole response. `share`: the part of its texts that is shown, 1 for all of them. */
+  readonly answerOf: (own: JsonObject, facts: FormatFacts, charged: Charged, share: number) => JsonObject
+}
+
+/** The usage that is charged and its cost. */
+export type Charged = { readonly usage: OpenAiUsage; readonly costRub: string }
 
 /** Facts about a response that every format shows. */
 export type FormatFacts = {
@@ -66,8 +81,34 @@ export type StreamWriter = {
    * needs no escape.
    */
   textFrame(choice: number): ((text: string) => string) | undefined
+  /** These frames, the last ones, do not leave. Absent: frames do not depend on those before. */
+  discard?(frames: string): void
   /** Stores the response before its end is written, as `ApiFormat.keep` does; absent: nothing is stored. */
   readonly keep?: ((usage: OpenAiUsage, costRub: string) => Promise<void>) | undefined
   /** The end of a whole response, once its charge is settled. */
   end(usage: OpenAiUsage, costRub: string, moderation: JsonObject | undefined): string
+}
+
+/** Writes one relayed stream. What it returns are whole frames, which leave in this order. */
+export type StreamRelay = {
+  /** The text with which an event continues an item; `undefined`: it does not continue any. */
+  deltaOf(event: JsonObject): Delta | undefined
+  /** An event of the provider. `data`: its text, if nothing in the event was changed. `''`: the event waits for the end. */
+  write(event: JsonObject, data: string | undefined): string
+  /** As `StreamWriter.discard`. */
+  discard?(frames: string): void
+  /** Ends all that is open, since the response reached its limit. */
+  endAtLimit(): string
+  /** Stores the response before its end is written, as `ApiFormat.keep` does; absent: nothing is stored. */
+  readonly keep?: StreamWriter['keep']
+  /** The end of a whole response, once its charge is settled. */
+  end(usage: OpenAiUsage, costRub: string): string
+}
+
+/** `field`: the same for all events that continue the same text. */
+export type Delta = {
+  readonly field: string
+  readonly text: string
+  /** The same event with another text. */
+  readonly withText: (text: string) => JsonObject
 }

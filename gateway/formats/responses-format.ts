@@ -6,7 +6,8 @@ import type { ApiFormat, FormatAnswer, FormatFacts } from './api-format.ts'
 import { noEvents } from './internal/item-events.ts'
 import { endState, responseHead, responseIdOf, responseUsage } from './internal/response-object.ts'
 import { ResponseOutput } from './internal/response-output.ts'
-import { breakOf, rejectionOf } from './internal/responses-error.ts'
+import { breakOf, type ResponsesError, rejectionOf } from './internal/responses-error.ts'
+import { cutResponse, OwnResponse, ResponsesRelay } from './internal/responses-relay.ts'
 import { ResponsesStream } from './internal/responses-stream.ts'
 import { stepsOf } from './internal/whole-steps.ts'
 import type { KeepResponse } from './keep-response.ts'
@@ -25,7 +26,7 @@ export function createResponsesFormat(asked: ResponsesAsked, deps: ResponsesForm
   const repeated = JSON.stringify(asked.repeated).slice(1, -1)
   const { toolOf } = asked
   const { keep } = deps
-  let stream: ResponsesStream | undefined
+  let stream: { fail(error: ResponsesError): string } | undefined
   const open = ({ requestId, model, createdS, origin }: FormatFacts) => {
     const facts = { requestId, model, createdS, serviceTier: asked.serviceTier }
     return new ResponsesStream({ facts, origin, repeated, toolOf, ...deps })
@@ -45,10 +46,30 @@ export function createResponsesFormat(asked: ResponsesAsked, deps: ResponsesForm
     answerOf: (answer, usage, costRub) => wholeResponse(answer, usage, costRub, asked, deps),
     ...(keep === undefined ? {} : { keep: (json, requestId) => keepWhole(json, requestId, keep) }),
     createStreamWriter(facts) {
-      stream = open(facts)
-      return stream
+      const writer = open(facts)
+      stream = writer
+      return writer
+    },
+    relay: {
+      createStreamRelay(facts) {
+        const relay = new ResponsesRelay(relayOptions(facts, asked, deps))
+        stream = relay
+        return relay
+      },
+      answerOf(given, facts, charged, share) {
+        const own = new OwnResponse(relayOptions(facts, asked, deps))
+        return own.chargedOf(own.responseOf(cutResponse(given, share)), charged)
+      },
     },
   }
+}
+
+function relayOptions(
+  facts: FormatFacts,
+  { repeated }: ResponsesAsked,
+  { encrypt, keep }: ResponsesFormatDeps,
+) {
+  return { facts, encrypt, keep, previousId: repeated.previous_response_id ?? null }
 }
 
 function wholeResponse(

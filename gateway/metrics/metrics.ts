@@ -136,6 +136,13 @@ function upstreamMetrics(registers: Registry[]) {
       labelNames: ['provider', 'param'],
       registers,
     }),
+    /** `tool`: as OpenAI names them, and `other` for those that are not known. */
+    serverToolsRun: new Counter({
+      name: 'model_gateway_server_tools_run_total',
+      help: 'Tools that a provider ran and bills itself, although the request was not allowed to use them.',
+      labelNames: ['provider', 'tool'],
+      registers,
+    }),
     /** `why`: asked, resting, rate_limited, retries_spent. */
     attemptsSkipped: new Counter({
       name: 'model_gateway_upstream_attempts_skipped_total',

@@ -15,7 +15,8 @@ const requestOf = (body: object) => read(body).request
 const messagesOf = (...input: readonly object[]) => requestOf({ input }).messages
 function refusalOf(body: object) {
   const parsed = parse(body)
-  return 'refusal' in parsed ? [parsed.refusal.param, parsed.refusal.message] : undefined
+  const refusal = 'refusal' in parsed ? parsed.refusal : parsed.nativeOnly
+  return refusal && [refusal.param, refusal.message]
 }
 
 const user = { role: 'user', content: 'Hi' }

@@ -20,6 +20,8 @@ export type ParsedResponses = {
   readonly asked: ResponsesAsked
   /** The part of the request that a chat has no place for. */
   readonly dropped: readonly DroppedField[]
+  /** Why only a provider with this API can serve the request. */
+  readonly nativeOnly?: Refusal
   /** Bytes of the chat that are not in the request, at most. */
   readonly addedBytes: number
 }
@@ -39,13 +41,13 @@ export function* parseResponsesRequest(
   if (fault !== undefined) return refuse(fault)
   const conversation = new ChatConversation()
   const reader = new ItemReader(tools, conversation, dropped)
-  const unreadable = yield* readInput(body, conversation, reader)
+  const { unreadable, nativeOnly } = yield* readInput(body, conversation, reader)
   if (unreadable !== undefined) return refuse(unreadable)
   const finished = conversation.finish()
   if ('fault' in finished) return refuse(finished.fault)
   const { placed } = finished
   if (placed.length === 0)
-    return refuse({ path: '.input', problem: 'contains nothing for the model. Add a message' })
+    return refuse(nativeOnly ?? { path: '.input', problem: 'contains nothing for the model. Add a message' })
   const chosen = parametersOf(body, tools, dropped)
   if ('fault' in chosen) return refuse(chosen.fault)
   return {
@@ -56,6 +58,7 @@ export function* parseResponsesRequest(
     },
     asked: askedOf(body, tools, dropped, placed.map(sourceOf)),
     dropped: dropped.map(({ name, path }) => ({ name: shown(name), path: shown(path) })),
+    ...(nativeOnly === undefined ? {} : { nativeOnly: refuse(nativeOnly).refusal }),
     addedBytes: tools.addedBytes + reader.addedBytes,
   }
 }
@@ -106,20 +109,23 @@ function* listTools(body: JsonObject, tools: AskedTools): Generator<undefined, F
   return undefined
 }
 
+/** `nativeOnly`: the first item that only a provider with this API can read. */
 function* readInput(
   { instructions, input }: JsonObject,
   conversation: ChatConversation,
   reader: ItemReader,
-): Generator<undefined, Fault | undefined> {
+): Generator<undefined, { readonly unreadable?: Fault; readonly nativeOnly?: Fault }> {
+  let nativeOnly: Fault | undefined
   if (isText(instructions))
     conversation.addMessage('system', [{ type: 'text', text: instructions }], 'instructions')
   if (isText(input)) conversation.addMessage('user', [{ type: 'text', text: input }], 'input')
   for (const [at, item] of itemsOf(input).entries()) {
     const fault = reader.read(item as JsonObject, `input[${at}]`)
-    if (fault !== undefined) return fault
+    if (fault?.isNative === true) nativeOnly ??= fault
+    else if (fault !== undefined) return { unreadable: fault }
     yield
   }
-  return undefined
+  return nativeOnly === undefined ? {} : { nativeOnly }
 }
 
 function askedOf(

@@ -12,12 +12,14 @@ import { bearerOf } from '../http/authenticate.ts'
 import { nothingAsked, type ResponsesAsked } from '../requests/responses-asked.ts'
 import { type ParsedResponses, parseResponsesRequest } from '../requests/responses-request.ts'
 import type { ResponseStore } from '../response-store/response-store.ts'
-import { decryptReasoning, hasEncrypted } from '../signatures/decrypt-reasoning.ts'
+import { decryptingOnce, decryptReasoning, hasEncrypted } from '../signatures/decrypt-reasoning.ts'
 import { createReasoningCipher, type ReasoningCipher } from '../signatures/reasoning-cipher.ts'
+import type { PromptContent } from '../tokens/prompt-content.ts'
 import { responsesNotServed, serviceUnavailable } from '../wire/errors.ts'
 import type { JsonObject } from '../wire/json-fields.ts'
 import { workThrough } from '../wire/turns.ts'
 import { type Keepable, keeperOf } from './internal/kept-response.ts'
+import { mayReferOutside, ownRequestOf } from './internal/own-request.ts'
 import {
   inputItemsOf,
   type Resolved,
@@ -33,10 +35,14 @@ type ResponsesDeps = ExchangeDeps & {
   readonly responses: ResponseStore | undefined
 }
 
-type Responses = Pick<Extract<Exchange, { endpoint: 'chat' }>, 'endpoint' | 'request' | 'bindTo'> & {
+type Responses = Pick<
+  Extract<Exchange, { endpoint: 'chat' }>,
+  'endpoint' | 'request' | 'bindTo' | 'own' | 'nativeOnly'
+> & {
   readonly format: ApiFormat
   readonly dropped: ParsedResponses['dropped']
   readonly addedBytes: number
+  readonly unseenAt: PromptContent['unseenAt']
 }
 
 /** `POST /v1/responses`: a chat by other names. Responses are stored only for keys that ask for it, and read again here. */
@@ -83,9 +89,22 @@ function operationOf(asking: Asking): Operation<Responses> {
         'refusal' in resolved ? resolved : parse(asking, resolved, bodyBytes + resolved.addedBytes),
       )
     },
-    measure: ({ request, addedBytes }, bodyBytes) => chatSize.measure({ request }, bodyBytes + addedBytes),
+    measure({ request, addedBytes, unseenAt }, bodyBytes) {
+      const measuring = chatSize.measure({ request }, bodyBytes + addedBytes)
+      if (unseenAt === undefined) return measuring
+      return measuring instanceof Promise
+        ? measuring.then((measured) => withUnseen(measured, unseenAt))
+        : withUnseen(measuring, unseenAt)
+    },
     takeApart: chatSize.takeApart,
   }
+}
+
+function withUnseen<Measured extends { readonly content: PromptContent }>(
+  measured: Measured,
+  unseenAt: NonNullable<PromptContent['unseenAt']>,
+): Measured {
+  return { ...measured, content: { ...measured.content, unseenAt } }
 }
 
 function unresolved(body: JsonObject): Resolved {
@@ -124,7 +143,7 @@ function parse(asking: Asking, resolved: Resolved, bodyBytes: number): Read | Pr
 function readResponses(parsed: Parsed, asking: Asking, resolved: Resolved, bodyBytes: number): Read {
   const { pathOf } = resolved
   if ('refusal' in parsed) return { refusal: inClientsPaths(parsed.refusal, pathOf) }
-  const { request, dropped, addedBytes } = parsed
+  const { request, dropped, addedBytes, nativeOnly } = parsed
   const asked = askedBy(parsed.asked, resolved)
   return {
     endpoint: 'chat',
@@ -132,6 +151,9 @@ function readResponses(parsed: Parsed, asking: Asking, resolved: Resolved, bodyB
     format: formatWithoutReasoning(asked),
     dropped: dropped.map(({ name, path }) => ({ name, path: pathOf(path) })),
     addedBytes: addedBytes + resolved.addedBytes,
+    unseenAt: nativeOnly !== undefined || mayReferOutside(dropped) ? 'responses' : undefined,
+    own: ownRequestOf(resolved.body, asking.sent.headers),
+    ...(nativeOnly === undefined ? {} : { nativeOnly: inClientsPaths(nativeOnly, pathOf) }),
     bindTo: binding(parsed, asked, { asking, resolved, bodyBytes }),
   }
 }
@@ -176,13 +198,11 @@ function binding({ request }: ParsedResponses, asked: ResponsesAsked, bound: Bin
       encrypt: (signed) => cipher.encrypt(signed, organizationId),
       ...(isKept ? { keep: keeperOf(store, keepable, owner) } : {}),
     })
-    if (!hasEncrypted(request)) return { request, format }
-    const decrypted = workThrough(
-      decryptReasoning(request, (encrypted) => cipher.decrypt(encrypted, organizationId)),
-      bodyBytes,
-    )
+    const findSigned = decryptingOnce((encrypted) => cipher.decrypt(encrypted, organizationId))
+    if (!hasEncrypted(request)) return { request, format, findSigned }
+    const decrypted = workThrough(decryptReasoning(request, findSigned), bodyBytes)
     return decrypted instanceof Promise
-      ? decrypted.then((chat) => ({ ...chat, format }))
-      : { ...decrypted, format }
+      ? decrypted.then((chat) => ({ ...chat, format, findSigned }))
+      : { ...decrypted, format, findSigned }
   }
 }

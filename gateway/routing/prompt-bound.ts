@@ -32,10 +32,11 @@ export function familiesOf(
 }
 
 /** Whether a provider may add content to the prompt, for a parameter of the caller or of the route. */
-function addsContent({ unknownParameters }: PromptContent, backends: Route['backends']): boolean {
+function addsContent({ unknownParameters, unseenAt }: PromptContent, backends: Route['backends']): boolean {
   return backends.some(
     ({ dialect }) =>
       unknownParameters.some((name) => isSent(name, dialect)) ||
+      (unseenAt !== undefined && dialect.relay?.relay.api === unseenAt) ||
       dialect.route.defaults.some(({ name, value }) => mayAddContent(name, value)),
   )
 }

@@ -3,11 +3,22 @@ import type { ChatMessage, ChatRequest } from '../requests/chat-request.ts'
 import { encryptedDetail } from '../requests/encrypted-detail.ts'
 import { contentWithMark, withMark } from '../upstream/signature-marks.ts'
 import { fieldsOf, itemsOf, type JsonObject } from '../wire/json-fields.ts'
+import type { Text } from '../wire/long-text.ts'
 
 type Decrypt = (encrypted: string) => SignedReasoning | undefined
 
 /** A request with the reasoning that its organization got from providers, and the mark of the last one that signed any. */
 export type DecryptedChat = { readonly request: ChatRequest; readonly signedBy?: string }
+
+/** The same for texts of any length; a text that is needed twice is decrypted once. */
+export function decryptingOnce(decrypt: Decrypt): (encrypted: Text) => SignedReasoning | undefined {
+  const known = new Map<string, SignedReasoning | undefined>()
+  return (given) => {
+    const encrypted = String(given)
+    if (!known.has(encrypted)) known.set(encrypted, decrypt(encrypted))
+    return known.get(encrypted)
+  }
+}
 
 /** Whether anything in a request is encrypted. */
 export function hasEncrypted({ messages }: ChatRequest): boolean {

@@ -1,6 +1,7 @@
 import { fieldsOf, itemsOf, type JsonObject } from '../wire/json-fields.ts'
 import { isText } from '../wire/long-text.ts'
 import { openAiParameters } from '../wire/openai-parameters.ts'
+import type { RelayedApi } from '../wire/relayed-api.ts'
 
 /** The bounds of a prompt, for any model; found only by names, without looking into any text. */
 export type PromptContent = {
@@ -12,6 +13,8 @@ export type PromptContent = {
   readonly outside: string | null
   /** Parameters unknown to the gateway: a provider that receives them may add content for them. */
   readonly unknownParameters: readonly string[]
+  /** The API whose backends also get parts that a chat has no place for, of any size; absent: there are none. */
+  readonly unseenAt?: RelayedApi
 }
 
 /**

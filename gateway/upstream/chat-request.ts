@@ -71,6 +71,20 @@ function requireLimit(fields: Fields, dialect: Dialect): number | null {
   return required
 }
 
+/**
+ * The limit that is sent for a request which is relayed in its client's own format: that of the same request as a chat.
+ *
+ * @param outputLimit set by the gateway for a request that names none.
+ */
+export function relayedOutputLimit(
+  body: JsonObject,
+  dialect: Dialect,
+  outputLimit: number | null,
+): number | null {
+  const limit = outputLimit === null ? {} : outputLimitField(outputLimit)
+  return findOutputLimit({ ...body, ...limit }, dialect)
+}
+
 /** A limit of output tokens in a request that names none. Rows and routes give it the provider's own name. */
 export function outputLimitField(limit: number): JsonObject {
   return { max_tokens: limit }

@@ -43,11 +43,14 @@ export function createDialect(
   const template = quirks.modelTemplate?.[route.type]
   const adapter = adapterOf(provider)
   const place = { baseUrl: provider.baseUrl, quirks, type: route.type, model: backendModel }
+  const { relay } = adapter
   return {
     type: route.type,
     adapter,
     origin: originOf(provider.name ?? ''),
     urls: adapter.urlsOf(place),
+    relay:
+      relay?.api === quirks.native && relay !== undefined ? { relay, urls: relay.urlsOf(place) } : undefined,
     model: template === undefined ? backendModel : fillModel(template, backendModel, provider.template ?? {}),
     quirks,
     route: {

@@ -1,6 +1,7 @@
 import type { RouteDocument } from '#core/catalog/catalog-document'
 import type { JsonObject } from '../wire/json-fields.ts'
 import type { Text } from '../wire/long-text.ts'
+import type { RelayedApi } from '../wire/relayed-api.ts'
 import type { Failure } from './failure.ts'
 import type { ProviderQuirks } from './internal/quirks.ts'
 
@@ -22,6 +23,8 @@ export type ProviderAdapter = {
   readonly streamType: string
   readonly chat: (request: AdaptedChat) => ChatCall | Failure | Promise<ChatCall | Failure>
   readonly embeddings: EmbeddingsAdapter
+  /** For clients that speak this API, at backends whose row has it as `native`. */
+  readonly relay?: Relay
 }
 
 type ModelPlace = {
@@ -43,6 +46,8 @@ export type Dialect = {
   /** The mark of what its provider signs (`signature-origin.ts`). */
   readonly origin: string
   readonly urls: CallUrls
+  /** For clients that speak the backend's own API; `undefined`: their requests are translated. */
+  readonly relay: BackendRelay | undefined
   /** The provider's own name of the model, as its body carries it. */
   readonly model: string
   readonly quirks: CompiledQuirks
@@ -126,7 +131,13 @@ export type ProviderEvent =
   /** Nothing but a sign that the connection lives: it does not keep a provider from being late. */
   | { readonly kind: 'ping' }
   /** `usage` counts the response so far; `undefined`: the event has none. */
-  | { readonly kind: 'chunk'; readonly chunk: JsonObject; readonly usage: unknown }
+  | {
+      readonly kind: 'chunk'
+      readonly chunk: JsonObject
+      readonly usage: unknown
+      /** Nothing follows, and the provider marked the response as whole. */
+      readonly isLast?: true
+    }
   /** The provider marked the response as whole. */
   | { readonly kind: 'end' }
   | { readonly kind: 'failed'; readonly failure: Failure }
@@ -135,6 +146,67 @@ export type ProviderEvent =
 export type WholeAnswer =
   | { readonly kind: 'answer'; readonly answer: JsonObject; readonly usage: unknown }
   | { readonly kind: 'failed'; readonly failure: Failure }
+
+/** A client's request in a provider's own API, to be sent as it came but for what may not be its client's choice. */
+export type OwnRequest = {
+  readonly api: RelayedApi
+  /** Never changed, so that a fallback starts from it again. */
+  readonly body: JsonObject
+  /** Those of the client's headers that mean something to the provider; names in lower case. */
+  readonly headers: Readonly<Record<string, string>>
+  /** Decrypts what a provider signed; `undefined`: another organization's, or damaged. Never throws. */
+  readonly findSigned: (encrypted: Text) => OwnSigned | undefined
+}
+
+/** What a provider signed or encrypted, and its mark (`internal/signature-origin.ts`). */
+type OwnSigned = { readonly origin: string; readonly details: readonly JsonObject[] }
+
+/** How clients of a provider's own API are served by it. */
+export type Relay = {
+  readonly api: RelayedApi
+  /** Addresses of the calls for one model. */
+  readonly urlsOf: (place: ModelPlace) => CallUrls
+  /** Writes the request to send, one part of it in each step. Never throws for what a caller wrote. */
+  readonly write: (request: OwnChat) => Generator<undefined, RelayedCall>
+}
+
+/** The relay of one backend of one route. */
+export type BackendRelay = { readonly relay: Relay; readonly urls: CallUrls }
+
+export type OwnChat = {
+  readonly own: OwnRequest
+  readonly mode: 'plain' | 'stream'
+  readonly dialect: Dialect
+  /** The limit of output tokens to send: at most what is held. `null`: none. */
+  readonly outputTokensMax: number | null
+}
+
+/** What to send for one request, and how to read the response to it. */
+export type RelayedCall = {
+  readonly json: JsonObject
+  readonly headers: Readonly<Record<string, string>>
+  /** Parts of the client's request that are not sent, by the client's names. */
+  readonly dropped: readonly string[]
+  readonly reading: RelayReading
+}
+
+export type RelayReading = {
+  /** For one stream. */
+  readonly createRelayReader: () => RelayReader
+  /** The meaning of a whole response of status 2xx, which is relayed as it came. */
+  readonly readOwnAnswer: (answer: JsonObject) => OwnAnswer
+}
+
+/** `serverTools`: those that the provider ran although the request may not use them. */
+export type OwnAnswer = { readonly read: WholeAnswer; readonly serverTools: readonly string[] }
+
+/** Reads the events of one stream in OpenAI's terms, so that they can be measured and billed as a chat's. */
+export type RelayReader = {
+  /** Takes the JSON of one event. Never throws. */
+  read(event: JsonObject): ProviderEvent
+  /** Tools that the provider ran so far, although the request may not use them. */
+  serverTools(): readonly string[]
+}
 
 export type EmbeddingsAdapter = {
   /** One call's body: `fields` are the parameters, without the texts or tokens in `items`. */

@@ -19,8 +19,12 @@ export type SecretSearch = {
   isClear(text: string): boolean
   /** The text with `[hidden]` in the place of each. */
   hide(text: string): string
-  /** A value as JSON, the same done to all of its texts and names. */
+  /** A value with the same done to all of its texts and names. */
+  hidden(value: unknown): unknown
+  /** The same as JSON. */
   write(value: unknown): string
+  /** None is in this JSON text. `false` also if that is not sure, since it may be escaped in many ways. */
+  isAbsentFrom(json: string): boolean
 }
 
 /** By the list of a provider's secrets, which stays the same object for as long as its document does. */
@@ -84,17 +88,20 @@ function createSearch(forms: readonly string[]): SecretSearch {
     return shown + text.slice(at)
   }
 
+  const hidden = (value: unknown) => mapTexts(value, { text: hide, name: hide })
+
   return {
     find,
     openLength,
     hide,
+    hidden,
+    isAbsentFrom: (json) =>
+      !written.some((form) => json.includes(form)) && !json.includes('\\u') && !json.includes('\\/'),
     isClear: (text) =>
       !forms.some((form) => form.length <= text.length && text.includes(form)) && openLength(text, 0) === 0,
     write(value) {
       const json = JSON.stringify(value)
-      return written.some((form) => json.includes(form))
-        ? JSON.stringify(mapTexts(value, { text: hide, name: hide }))
-        : json
+      return written.some((form) => json.includes(form)) ? JSON.stringify(hidden(value)) : json
     },
   }
 }

@@ -65,6 +65,12 @@ export const alertCases: readonly AlertCase[] = [
     sound: { 'model_gateway_hold_overruns_total{namespace="mg",cause="prompt"}': '1x40' },
   },
   {
+    alert: 'ModelGatewayServerToolRun',
+    at: '20m',
+    breaks: { 'model_gateway_server_tools_run_total{namespace="mg",provider="p",tool="other"}': '0x10 1x30' },
+    sound: { 'model_gateway_server_tools_run_total{namespace="mg",provider="p",tool="other"}': '1x40' },
+  },
+  {
     alert: 'ModelGatewayGatewayRedisSlow',
     at: '20m',
     breaks: {

@@ -81,8 +81,8 @@ export type StreamNormaliser = {
   acceptBareJson(text: string): StreamStep
   /** The body ended well. Without `[DONE]` the answer is whole only when every choice had its finish reason. */
   end(): StreamStep
-  /** The answer went on beyond its limit, and what came last was not written: frames that end every choice for its length. */
-  endAtLimit(): string
+  /** The answer went on beyond its limit, and its last frames, `unsent`, do not leave: frames that end every choice for its length. */
+  endAtLimit(unsent: string): string
   /** Frames of text held back because it may have been the beginning of a secret: the last of an answer that was cut. */
   heldFrames(): string
   /**
@@ -99,6 +99,8 @@ export type StreamNormaliser = {
    * content followed it: then it does not count the whole response.
    */
   usage(): unknown
+  /** Tools that the provider ran although the request may not use them; known only of relayed responses. */
+  serverTools(): readonly string[]
   /**
    * The delivered content: reasoning separately, since it may have its own price. Tool calls are output.
    * Counts held-back text and hidden secrets on arrival.
@@ -170,9 +172,9 @@ export function createStreamNormaliser(options: StreamOptions): StreamNormaliser
     accept: (data) =>
       state.isOver ? nothing : (acceptSameAgain(state, data) ?? conclude(state, acceptEvent(state, data))),
     acceptBytes: (event) => acceptSameBytes(state, event),
-    acceptBareJson: (text) => (state.isOver ? nothing : conclude(state, errorIn(text))),
+    acceptBareJson: (text) => (state.isOver ? nothing : conclude(state, errorInBareJson(text))),
     end: () => (state.isOver ? nothing : conclude(state, endOfBody(state))),
-    endAtLimit: () => endAtLimit(state),
+    endAtLimit: (unsent) => endAtLimit(state, unsent),
     heldFrames: () => heldFrames(state),
     keep: state.writer.keep,
     finishFrames: (charged, costRub) => state.writer.end(charged, costRub, state.moderation),
@@ -181,6 +183,7 @@ export function createStreamNormaliser(options: StreamOptions): StreamNormaliser
       readCounts(state)
       return state.usage?.atLength === lengthOf(delivered) ? state.usage.given : undefined
     },
+    serverTools: () => [],
   }
 }
 
@@ -221,7 +224,8 @@ function noteUsage(state: State, usage: unknown): void {
   state.usage = { given: usage, atLength: lengthOf(state.delivered) }
 }
 
-function errorIn(text: string): StreamStep {
+/** The failure that JSON between events means, if it means one. */
+export function errorInBareJson(text: string): StreamStep {
   const body = findJson(text)
   return isErrorBody(body) ? failed(failureOfErrorBody(body, 'error_event')) : nothing
 }
@@ -326,7 +330,8 @@ function sayInTemplate(
   return text === '' ? nothing : { kind: 'frames', text }
 }
 
-function lengthOf({ output, reasoning, media }: Delivered): number {
+/** All that was delivered, in any unit: it only grows. */
+export function lengthOf({ output, reasoning, media }: Delivered): number {
   return output.length() + reasoning.length() + media.images + media.soundLength + media.opaqueLength
 }
 
@@ -367,8 +372,9 @@ function endByProvider(state: State): StreamStep {
 const lengthSteps: readonly ContentStep[] = [{ kind: 'finish', reason: 'length' }]
 
 /** Written from nothing: half a tool call could not be finished as the provider would have. */
-function endAtLimit(state: State): string {
+function endAtLimit(state: State, unsent: string): string {
   state.isOver = true
+  state.writer.discard?.(unsent)
   for (const choice of state.choices) releaseHeld(choice) // beyond the limit, too
   return state.choices.map((_, index) => writeSteps(state, { index, steps: lengthSteps })).join('')
 }

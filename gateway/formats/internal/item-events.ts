@@ -10,6 +10,11 @@ export type ItemEvents = {
 /** The events of a response that is not streamed. */
 export const noEvents: ItemEvents = { event() {}, written() {} }
 
+/** How many frames a text has: each ends with a blank line, and JSON has none. */
+export function framesIn(text: string): number {
+  return text.split('\n\n').length - 1
+}
+
 /** Where an item is in its response. */
 export type ItemPlace = { readonly id: string; readonly index: number; readonly events: ItemEvents }
 

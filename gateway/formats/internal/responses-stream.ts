@@ -3,7 +3,7 @@ import type { OpenAiUsage } from '../../wire/openai-usage.ts'
 import type { StreamWriter } from '../api-format.ts'
 import type { ContentStep } from '../content-step.ts'
 import type { KeepResponse } from '../keep-response.ts'
-import type { ItemEvents } from './item-events.ts'
+import { framesIn, type ItemEvents } from './item-events.ts'
 import {
   endState,
   type ResponseFacts,
@@ -60,6 +60,10 @@ export class ResponsesStream implements StreamWriter, ItemEvents {
       this.#output.takeText(json, `"${json}"`)
       return this.#takeFrames()
     }
+  }
+
+  discard(frames: string): void {
+    this.#sequenceNumber -= framesIn(frames)
   }
 
   get keep(): StreamWriter['keep'] {

@@ -2,7 +2,12 @@ import { fieldsOf } from '../../wire/json-fields.ts'
 import { isText } from '../../wire/long-text.ts'
 
 /** The problem of a value, and its place in it: `.role`, `[3].content`, or the value itself (empty). */
-export type Fault = { readonly path: string; readonly problem: string }
+export type Fault = {
+  readonly path: string
+  readonly problem: string
+  /** Providers that speak the client's API may take it nevertheless. */
+  readonly isNative?: true
+}
 
 /**
  * The first problem of a value, if any.

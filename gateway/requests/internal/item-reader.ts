@@ -58,7 +58,11 @@ export class ItemReader {
       case 'item_reference':
         return this.#readReference(item, path)
       case 'compaction_trigger':
-        return { path, problem: 'is not supported for this model. Ask for a summary in a message' }
+        return {
+          path,
+          problem: 'is not supported for this model. Ask for a summary in a message',
+          isNative: true,
+        }
       default:
         return this.#drop(kind, path)
     }

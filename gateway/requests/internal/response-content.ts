@@ -44,6 +44,7 @@ function convertPart(part: JsonObject, path: string): JsonObject | Fault {
       return {
         path: `${path}.type`,
         problem: 'must be input_text, input_image, input_file, input_audio, output_text or refusal',
+        isNative: true,
       }
   }
 }

@@ -51,10 +51,13 @@ const openAiModels: NonNullable<ProviderRow['models']> = [
     },
   },
   { name: /(^|\/)text-embedding-ada-002/, quirks: { drop: ['dimensions'] } },
+  // Chat completions only (developers.openai.com, models; read 2026-11-25).
+  { name: /-audio|-search-preview/, quirks: { native: 'none' } },
 ]
 
 const openai: ProviderRow = {
   hosts: /(^|\.)api\.openai\.com$/,
+  native: 'responses',
   allow: openAiParameters,
   maxTokensField: 'max_completion_tokens',
   stopMax: 4,
@@ -96,6 +99,7 @@ export const providerRows: Readonly<Record<QuirksName, ProviderRow>> = {
   /** The old form of address, `…/openai?api-version=…`: the deployment is in the path. */
   'azure-deployments': {
     ...azure,
+    native: 'none',
     paths: {
       chat: '/deployments/{model}/chat/completions',
       embeddings: '/deployments/{model}/embeddings',

@@ -1,3 +1,4 @@
+import type { RelayedApi } from '../../wire/relayed-api.ts'
 import type { extraFields } from './extra-fields.ts'
 
 /**
@@ -6,6 +7,8 @@ import type { extraFields } from './extra-fields.ts'
  * (`../chat`).
  */
 export type ProviderQuirks = {
+  /** The API besides chat completions whose clients' requests are relayed to it; `none` for a model that lacks it. */
+  readonly native?: RelayedApi | 'none'
   /** The only parameters of a chat that reach it; absent: all, including those unknown to OpenAI. */
   readonly allow?: readonly string[]
   /** Parameters that it rejects or ignores. */

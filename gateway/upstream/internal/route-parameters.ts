@@ -34,7 +34,7 @@ export function applyRoute(
 const usualTiers: ReadonlySet<unknown> = new Set(['auto', 'default', 'on_demand', 'flex'])
 
 /** A service tier above the model's price: only a route may request it. */
-function isDearerService(name: string, value: unknown): boolean {
+export function isDearerService(name: string, value: unknown): boolean {
   return name === 'service_tier' && !usualTiers.has(value)
 }
 

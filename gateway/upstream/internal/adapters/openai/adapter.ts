@@ -1,5 +1,6 @@
 import type { CallUrls, ProviderAdapter } from '../../../provider-adapter.ts'
 import { behind } from '../../addresses.ts'
+import { responsesRelay } from '../responses/relay.ts'
 import { readAnswer } from './answer.ts'
 import { embeddings } from './embeddings.ts'
 import { writeRequest } from './request.ts'
@@ -15,6 +16,7 @@ export const openAiAdapter: ProviderAdapter = {
   streamType: 'text/event-stream',
   chat: (request) => ({ json: writeRequest(request), ...reading }),
   embeddings,
+  relay: responsesRelay,
 }
 
 /** Stateless: the same for every request. */

@@ -1,0 +1,16 @@
+import { type JsonObject, objectsIn } from './json-fields.ts'
+
+const type = 'reasoning.encrypted'
+/** OpenRouter's name for what OpenAI's Responses API encrypts. */
+const format = 'openai-responses-v1'
+
+/** The `encrypted_content` of an OpenAI item as one of a chat's `reasoning_details`. */
+export function detailOfEncrypted(data: string): JsonObject {
+  return { type, format, index: 0, data }
+}
+
+/** The `encrypted_content` that is among such details; `undefined`: there is none. */
+export function encryptedInDetails(details: readonly JsonObject[]): string | undefined {
+  const found = objectsIn(details).find((detail) => detail.type === type && detail.format === format)
+  return typeof found?.data === 'string' ? found.data : undefined
+}
