@@ -6,7 +6,8 @@ import { malformedRequest, methodNotAllowed, twoKeys, unknownUrl, upgradeRefused
 /** Every path of the public port, with the methods it accepts. */
 const methods: readonly (readonly [path: RegExp, method: string])[] = [
   [/^\/v1\/(?:chat\/completions|responses|messages|messages\/count_tokens|embeddings)$/, 'POST'],
-  [/^\/v1\/responses\/.+/, 'GET, DELETE'],
+  [/^\/v1\/responses\/resp_[^/]*$/, 'GET, DELETE'],
+  [/^\/v1\/responses\/resp_[^/]*\/input_items$/, 'GET'],
   [/^\/v1\/(?:models(?:\/.+)?|key|requests\/.+)$/, 'GET'],
 ]
 
@@ -16,6 +17,7 @@ const hints: readonly (readonly [path: RegExp, hint: string])[] = [
     /\/\//,
     "The path has two slashes in a row. The client's base URL must end with /v1, without a trailing slash.",
   ],
+  [/^\/v1\/responses\/./, 'POST /v1/responses creates a response.'],
   [/^(?:\/v1)?\/completions$/, 'The legacy Completions API is not supported. Use /v1/chat/completions.'],
   [
     /^\/v1\/chat\/completions\/chatcmpl-/,

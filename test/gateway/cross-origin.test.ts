@@ -27,7 +27,7 @@ describe('a page of another origin', () => {
       expect([status, text], path).toEqual([204, ''])
       expect(headers).toMatchObject({
         'access-control-allow-origin': '*',
-        'access-control-allow-methods': 'GET, POST',
+        'access-control-allow-methods': 'GET, POST, DELETE',
         'access-control-allow-headers': asked,
         'access-control-max-age': '7200',
         'x-request-id': expect.any(String),
@@ -54,7 +54,7 @@ describe('a page of another origin', () => {
       [{ path: '/v1/key', method: 'GET', key }, 200],
       [{ body: '{', key }, 400],
       [{ body: JSON.stringify(chat) }, 401],
-      [{ path: '/v1/responses/resp_1', key }, 404],
+      [{ path: '/v1/responses/resp_1', key }, 405],
       [{ method: 'DELETE', key }, 405],
     ] as const) {
       const answer = await send({ ...sent, headers: { origin } })
