@@ -1,4 +1,11 @@
-import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto'
+import {
+  createCipheriv,
+  createDecipheriv,
+  createHash,
+  createSecretKey,
+  type KeyObject,
+  randomBytes,
+} from 'node:crypto'
 import type { KeyList } from './key-list.ts'
 
 /** Bytes, the longest of GCM. By default Node also accepts a tag of 4 bytes, which can be guessed. */
@@ -17,8 +24,10 @@ type Binding = readonly string[]
  * identifies the key for decryption.
  */
 export function seal(text: string, binding: Binding, [sealingKey]: KeyList<Uint8Array>): string {
-  const nonce = randomBytes(nonceLength)
-  const cipher = createCipheriv('aes-256-gcm', sealingKey, nonce, { authTagLength }).setAAD(bytesOf(binding))
+  const nonce = newNonce()
+  const cipher = createCipheriv('aes-256-gcm', preparedOf(sealingKey).key, nonce, { authTagLength }).setAAD(
+    bytesOf(binding),
+  )
   const sealed = Buffer.concat([cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()])
   return [keyIdOf(sealingKey), nonce.toString('base64url'), sealed.toString('base64url')].join('.')
 }
@@ -34,9 +43,14 @@ export function openSealed(
   if (sealingKey === undefined || nonce === undefined || body === undefined) return undefined
   const bytes = Buffer.from(body, 'base64url')
   try {
-    const decipher = createDecipheriv('aes-256-gcm', sealingKey, Buffer.from(nonce, 'base64url'), {
-      authTagLength,
-    })
+    const decipher = createDecipheriv(
+      'aes-256-gcm',
+      preparedOf(sealingKey).key,
+      Buffer.from(nonce, 'base64url'),
+      {
+        authTagLength,
+      },
+    )
       .setAAD(bytesOf(binding))
       .setAuthTag(bytes.subarray(-authTagLength))
     return decipher.update(bytes.subarray(0, -authTagLength), undefined, 'utf8') + decipher.final('utf8')
@@ -51,8 +65,10 @@ export function sealBytes(
   binding: Binding,
   [sealingKey]: KeyList<Uint8Array>,
 ): readonly Buffer[] {
-  const nonce = randomBytes(nonceLength)
-  const cipher = createCipheriv('aes-256-gcm', sealingKey, nonce, { authTagLength }).setAAD(bytesOf(binding))
+  const nonce = newNonce()
+  const cipher = createCipheriv('aes-256-gcm', preparedOf(sealingKey).key, nonce, { authTagLength }).setAAD(
+    bytesOf(binding),
+  )
   const sealed = parts.map((part) => cipher.update(part))
   return [Buffer.from(keyIdOf(sealingKey), 'hex'), nonce, ...sealed, cipher.final(), cipher.getAuthTag()]
 }
@@ -71,9 +87,14 @@ export function openSealedBytes(
   const sealingKey = sealingKeys.find((key) => keyIdOf(key) === keyId)
   if (sealingKey === undefined) return undefined
   const body = keyIdLength + nonceLength
-  const decipher = createDecipheriv('aes-256-gcm', sealingKey, sealed.subarray(keyIdLength, body), {
-    authTagLength,
-  })
+  const decipher = createDecipheriv(
+    'aes-256-gcm',
+    preparedOf(sealingKey).key,
+    sealed.subarray(keyIdLength, body),
+    {
+      authTagLength,
+    },
+  )
     .setAAD(bytesOf(binding))
     .setAuthTag(sealed.subarray(-authTagLength))
   const opened = decipher.update(sealed.subarray(body, -authTagLength))
@@ -89,9 +110,34 @@ function bytesOf(binding: Binding): Buffer {
   return Buffer.from(JSON.stringify(binding))
 }
 
+const noncesAtOnce = 256
+let nonces: Buffer = Buffer.alloc(0)
+
+/** Random bytes of the system cost 10 µs, however few they are. */
+function newNonce(): Buffer {
+  if (nonces.length === 0) nonces = randomBytes(noncesAtOnce * nonceLength)
+  const nonce = nonces.subarray(0, nonceLength)
+  nonces = nonces.subarray(nonceLength)
+  return nonce
+}
+
 function keyIdOf(sealingKey: Uint8Array): string {
-  return createHash('sha256')
+  return preparedOf(sealingKey).id
+}
+
+type Prepared = { readonly key: KeyObject; readonly id: string }
+
+/** Preparing a key takes as long as encrypting 10 KB. */
+const prepared = new WeakMap<Uint8Array, Prepared>()
+
+function preparedOf(sealingKey: Uint8Array): Prepared {
+  const known = prepared.get(sealingKey)
+  if (known !== undefined) return known
+  const id = createHash('sha256')
     .update(sealingKey)
     .digest('hex')
     .slice(0, 2 * keyIdLength)
+  const made = { key: createSecretKey(sealingKey), id }
+  prepared.set(sealingKey, made)
+  return made
 }

@@ -1,4 +1,4 @@
-import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto'
+import { createHmac, createSecretKey, hkdfSync, timingSafeEqual } from 'node:crypto'
 import type { KeyHash } from '../keys/key.ts'
 
 /** Longest response and input together, in bytes, before they are encrypted. */
@@ -65,7 +65,8 @@ export type WriteProof = {
 export const proofHeader = 'x-gateway-proof'
 
 export function createWriteProof(keyPepper: string): WriteProof {
-  const key = Buffer.from(hkdfSync('sha256', keyPepper, '', 'model-gateway: proof of a stored response', 32))
+  const derived = hkdfSync('sha256', keyPepper, '', 'model-gateway: proof of a stored response', 32)
+  const key = createSecretKey(Buffer.from(derived))
   const write = (secretHash: KeyHash, head: string) =>
     createHmac('sha256', key).update(`${secretHash}\n${head}`).digest('base64url')
   return {

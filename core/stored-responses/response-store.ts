@@ -64,6 +64,8 @@ export async function findResponse(
 /**
  * A stored response and those that it continues, the oldest first. `not_found`: one of them is missing.
  *
+ * Limits, since Postgres expects a row in each partition, and would compile a statement that looks so expensive.
+ *
  * @throws PostgresUnavailable
  */
 export async function findConversation(
@@ -74,12 +76,15 @@ export async function findConversation(
   const { rows } = await orUnavailable(
     client.query<{ id: string; previousId: string | null }>(
       `with recursive conversation (id, previous_id, place) as (
-         select id, previous_id, 1 from stored_responses
-          where id = $1 and key_id = $2 and organization_id = $3 and expires_at > now()
+         (select id, previous_id, 1 from stored_responses
+           where id = $1 and key_id = $2 and organization_id = $3 and expires_at > now() limit 1)
          union all
          select r.id, r.previous_id, c.place + 1
-           from conversation c join stored_responses r on r.id = c.previous_id
-          where r.key_id = $2 and r.organization_id = $3 and r.expires_at > now() and c.place <= $4)
+           from conversation c,
+                lateral (select id, previous_id from stored_responses
+                          where id = c.previous_id and key_id = $2 and organization_id = $3 and expires_at > now()
+                          limit 1) r
+          where c.place <= $4)
        select id, previous_id as "previousId" from conversation order by place desc`,
       [id, owner.keyId, owner.organizationId, conversationLengthMax],
     ),

@@ -206,3 +206,40 @@ test('a rejection names the fields of the request that its client sent', () => {
   expect(eventsIn(format.writeErrorStream?.(wrong, '1') ?? '')[1]).toMatchObject(own)
   expect(format.parameterOf('max_tokens')).toBe('max_output_tokens')
 })
+
+test.each([true, false])(
+  'a response that is stored (%s) shows that in its last event, and as a whole',
+  async (isStored) => {
+    const kept: string[] = []
+    const keep = (json: string) => {
+      kept.push(json)
+      return Promise.resolve(isStored)
+    }
+    const format = createResponsesFormat(asked, { encrypt: () => 'encrypted', nowS: () => 20, keep })
+    const writer = format.createStreamWriter({ ...facts, usage: 'shown', writeJson: JSON.stringify })
+    const begin = writer.write(0, [text('Hi'), finish('stop')])
+    await writer.keep?.(usage, '0')
+    const events = eventsIn(begin + writer.end(usage, '0', undefined))
+    const last = events.at(-1)?.response as object
+    expect(last).toMatchObject({ status: 'completed', store: isStored })
+    expect(JSON.parse(kept[0] ?? ''), 'stored as its client gets it').toEqual({ ...last, store: true })
+    const choices = [{ index: 0, message: { role: 'assistant', content: 'Hi' }, finish_reason: 'stop' }]
+    const whole = JSON.stringify(format.answerOf({ ...facts, choices, extras: {} }, usage, '0'))
+    expect(JSON.parse((await format.keep?.(whole, facts.requestId)) ?? '')).toEqual(last)
+  },
+)
+
+test('a stream that fails is not stored, whatever was asked for', () => {
+  const format = createResponsesFormat(asked, {
+    encrypt: () => 'encrypted',
+    nowS: () => 20,
+    keep: () => Promise.resolve(true),
+  })
+  const writer = format.createStreamWriter({ ...facts, usage: 'shown', writeJson: JSON.stringify })
+  const begin = writer.write(0, [text('Hi')])
+  const events = eventsIn(
+    begin + format.writeStreamError(refusal('upstream_error', 'It broke.'), facts.requestId),
+  )
+  expect(events[0]?.response).toMatchObject({ store: true })
+  expect(events.at(-1)?.response).toMatchObject({ status: 'failed', store: false })
+})

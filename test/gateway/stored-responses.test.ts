@@ -148,6 +148,26 @@ test('every event of a stream has the published type, and the last one shows tha
   expect(expectStream(readEvents(await answer.text()))).toMatchObject({ store: true })
 })
 
+test('errors name what the client sent, and reasoning that is not stored is dropped', async () => {
+  const { model, customer, one } = await serve([{ text: 'Hello' }])
+  const { id: previous_response_id } = await one.responses.create({ model, input: 'Hi' })
+  const ask = (fields: object) => call(gateways[1], customer, 'POST', '/responses', { model, ...fields })
+  const output = { type: 'function_call_output', call_id: 'none', output: 'x' }
+  const faulty = await ask({ previous_response_id, input: [{ role: 'user', content: 'x' }, output] })
+  expect(faulty).toMatchObject({
+    status: 400,
+    body: { error: { param: 'input[1].call_id', message: expect.stringContaining('input[1].call_id') } },
+  })
+  const input = [
+    { role: 'user', content: 'x' },
+    { type: 'item_reference', id: `rs_${uuidV7()}` },
+  ]
+  const dropped = await ask({ previous_response_id, input })
+  expect(dropped.status).toBe(200)
+  expect(dropped.headers.get('x-gateway-dropped-params')).toBe('input.item_reference')
+  expect(dropped.body.store).toBe(true)
+})
+
 test('nothing is stored unless key and request ask for it, and a reference names the setting', async () => {
   const { model, one, customer } = await serve([{ text: 'Hello' }])
   const unasked = await one.responses.create({ model, input: 'Hi', store: false })
