@@ -17,7 +17,7 @@ export const kinds = ['OpenAI', 'Anthropic', 'Gemini'] as const satisfies readon
 /** A model with a customer who may use it, as a client sees them. */
 export type Served = SpokenModel & {
   readonly key: string
-  readonly organizationId: string
+  readonly keyId: string
   /** Of a proxy in front of the gateway, which counts. */
   readonly baseUrl: string
   /** Requests that the client sent so far. */
@@ -53,12 +53,12 @@ export async function clientsOfThisFile() {
     ): Promise<Served> {
       const model = `t${randomBytes(6).toString('hex')}/${name}`
       const spoken = await models.create(kind, turns, { ...fields, model })
-      const { key, organizationId } = await stack.createCustomer(options)
+      const { key, keyId } = await stack.createCustomer(options)
       if (gateway === undefined) throw new Error('the gateway is not started yet')
       await untilServed(gateway, key, model)
       const { baseUrl, requests, stop } = await startCountingProxy(gateway.baseUrl)
       onTestFinished(stop)
-      return { ...spoken, key, organizationId, baseUrl, requests }
+      return { ...spoken, key, keyId, baseUrl, requests }
     },
   }
 }

@@ -1,6 +1,8 @@
 import { beforeAll, describe, expect, test, vi } from 'vitest'
+import { blockKey } from '#core/keys/key-store'
 import { nanoRub } from '#core/ledger/money'
 import type { Process } from '../support/processes.ts'
+import { inTestScope } from '../support/scope.ts'
 import { post } from '../support/stack.ts'
 import { pausedAnswer, refusal, type Script, streamed } from '../support/upstream.ts'
 import { clientsOfThisFile, runProgram, type Served } from './clients.ts'
@@ -69,6 +71,12 @@ const rejections: readonly Rejection[] = [
     options: { customer: { allowedModels: ['other/*'] } },
   },
   {
+    what: 'a blocked key',
+    status: 403,
+    shown: /blocked/,
+    prepare: block,
+  },
+  {
     what: 'an unknown model',
     status: 404,
     shown: /does not exist|not found|no model/i,
@@ -95,6 +103,11 @@ const rejections: readonly Rejection[] = [
 async function spendBudget({ model, key, baseUrl }: Served): Promise<void> {
   const body = { model, messages: [{ role: 'user', content: 'Hello' }], max_tokens: 5 }
   expect((await post({ baseUrl }, key, body)).status).toBe(200)
+}
+
+async function block({ model, key, keyId, baseUrl }: Served): Promise<void> {
+  await inTestScope(stack.database.pool, (client) => blockKey(client, keyId, 'owner'))
+  await vi.waitFor(async () => expect((await post({ baseUrl }, key, { model })).status).toBe(403))
 }
 
 /** A model that is about to be rejected. */
@@ -137,6 +150,15 @@ describe.each(rejections)('$what', (rejection) => {
     expect(result.shown).toMatch(shown)
     expect(sentSince(served, before)).toEqual([['/v1/responses', status]])
   })
+})
+
+test('providers that are all overloaded are one request of Codex', async () => {
+  const served = await serve('OpenAI', [])
+  stack.upstream.answer(served.backendModel, refusal(429, 'slow down'))
+  const { exitCode, stdout } = await (await createCodex(served)).exec('Hello')
+  expect(exitCode).toBe(1)
+  expect(stdout).toMatch(overloaded)
+  expect(sentSince(served, 0)).toEqual([['/v1/responses', 200]])
 })
 
 test('Codex waits for a moment that is named to it, and is served', async () => {
