@@ -25,7 +25,7 @@ export type Served = SpokenModel & {
 }
 
 type Serving = {
-  /** The last part of the model's name: clients know some models by it. */
+  /** The last part of the model's name, or all of it: clients know some models by it. */
   readonly name?: string
   readonly fields?: ModelFields
   readonly customer?: CustomerOptions
@@ -51,7 +51,7 @@ export async function clientsOfThisFile() {
       turns: readonly SpokenTurn[],
       { name = 'some-model', fields = {}, customer: options = {}, gateway = ownGateway }: Serving = {},
     ): Promise<Served> {
-      const model = `t${randomBytes(6).toString('hex')}/${name}`
+      const model = name.includes('/') ? name : `t${randomBytes(6).toString('hex')}/${name}`
       const spoken = await models.create(kind, turns, { ...fields, model })
       const { key, keyId } = await stack.createCustomer(options)
       if (gateway === undefined) throw new Error('the gateway is not started yet')
@@ -68,6 +68,16 @@ export async function folderOfThisTest(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'mg-client-'))
   onTestFinished(() => rm(folder, { recursive: true, force: true }))
   return folder
+}
+
+/** Puts the MCP server `weather`, which has one tool, into a client's folder; its command line. */
+export async function linkMcpServer(
+  folder: string,
+): Promise<{ readonly command: string; readonly args: readonly string[] }> {
+  const server = join(folder, 'weather-mcp.mjs')
+  await symlink(join(import.meta.dirname, 'programs/weather-mcp.mjs'), server)
+  await symlink(clientsModules(), join(folder, 'node_modules'))
+  return { command: process.execPath, args: ['--preserve-symlinks-main', server] }
 }
 
 /** The folder of the clients for Node: `node_modules`. */

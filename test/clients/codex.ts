@@ -1,6 +1,6 @@
-import { mkdir, symlink, writeFile } from 'node:fs/promises'
+import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type ClientRun, clientsModules, folderOfThisTest, type Served } from './clients.ts'
+import { type ClientRun, clientsModules, folderOfThisTest, linkMcpServer, type Served } from './clients.ts'
 import { runClient } from './run-client.ts'
 
 /** Codex with its own home and an empty working folder. */
@@ -32,9 +32,7 @@ export async function createCodex(
   const folder = join(home, 'work')
   await mkdir(folder)
   const modules = clientsModules()
-  await symlink(modules, join(home, 'node_modules'))
-  const mcp = join(home, 'weather-mcp.mjs')
-  await symlink(join(import.meta.dirname, 'programs/weather-mcp.mjs'), mcp)
+  const mcp = await linkMcpServer(home)
   const lines = [
     `model = "${model}"`,
     ...(provider === 'own' ? ['model_provider = "gateway"'] : [`openai_base_url = "${baseUrl}"`]),
@@ -53,8 +51,8 @@ export async function createCodex(
         ]
       : []),
     '[mcp_servers.weather]',
-    `command = "${process.execPath}"`,
-    `args = ["--preserve-symlinks-main", "${mcp}"]`,
+    `command = ${JSON.stringify(mcp.command)}`,
+    `args = ${JSON.stringify(mcp.args)}`,
   ]
   await writeFile(join(home, 'config.toml'), `${lines.join('\n')}\n`)
   const program = join(modules, '@openai/codex/bin/codex.js')

@@ -5,6 +5,7 @@ import type { Process } from '../support/processes.ts'
 import { inTestScope } from '../support/scope.ts'
 import { post } from '../support/stack.ts'
 import { pausedAnswer, refusal, type Script, streamed } from '../support/upstream.ts'
+import { createClaudeCode } from './claude-code.ts'
 import { clientsOfThisFile, runProgram, type Served } from './clients.ts'
 import { createCodex } from './codex.ts'
 
@@ -22,8 +23,9 @@ type Rejection = {
   readonly status: number
   /** Part of the text that users of every client see. */
   readonly shown: RegExp
-  /** Of Codex, which has its own words for some errors. */
+  /** Of Codex and Claude Code, which have their own words for some errors. */
   readonly codexShown?: RegExp
+  readonly claudeShown?: RegExp
   readonly options?: Options
   readonly at?: () => Process
   readonly answer?: Script
@@ -150,6 +152,20 @@ describe.each(rejections)('$what', (rejection) => {
     expect(result.shown).toMatch(shown)
     expect(sentSince(served, before)).toEqual([['/v1/responses', status]])
   })
+})
+
+/** It takes any other 400 and every 404 for an unsupported beta, and leaves out one after the other. */
+const finalForClaude = rejections.filter(
+  ({ status, what }) => ![400, 404].includes(status) || what === 'a prompt that is too long',
+)
+
+test.each(finalForClaude)('$what is one request of Claude Code', async (rejection) => {
+  const served = await prepare(rejection)
+  const before = served.requests.length
+  const { stdout } = await (await createClaudeCode(served, 'ANTHROPIC_AUTH_TOKEN')).ask('Hello')
+  expect(stdout).toMatch(rejection.claudeShown ?? rejection.shown)
+  const sent = sentSince(served, before).filter(([path]) => path !== '/api/hello')
+  expect(sent).toEqual([['/v1/messages?beta=true', rejection.status]])
 })
 
 test('providers that are all overloaded are one request of Codex', async () => {

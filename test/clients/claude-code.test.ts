@@ -1,0 +1,91 @@
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import type { SpokenTurn } from '../support/spoken-turns.ts'
+import { createClaudeCode } from './claude-code.ts'
+import { clientsOfThisFile, kinds } from './clients.ts'
+
+const { serve } = await clientsOfThisFile()
+
+const call = (id: string, name: string, given: object): SpokenTurn => ({
+  thought: `I use ${name}.`,
+  calls: [{ id, name, arguments: given }],
+})
+
+const everywhere = [
+  ['OpenAI', 'ANTHROPIC_AUTH_TOKEN'],
+  ['Anthropic', 'ANTHROPIC_API_KEY'],
+  ['Gemini', 'ANTHROPIC_AUTH_TOKEN'],
+] as const
+
+describe.each(everywhere)('Claude Code, with a backend of %s and %s', (kind, credential) => {
+  test('reads a file, edits it, runs a command, finds an MCP tool and continues', async () => {
+    const served = await serve(kind, [
+      call('toolu_read', 'Read', { file_path: 'notes.txt' }),
+      call('toolu_edit', 'Edit', { file_path: 'notes.txt', old_string: 'old', new_string: 'new' }),
+      call('toolu_run', 'Bash', { command: 'cat notes.txt | tr a-z A-Z', description: 'Show' }),
+      call('toolu_find', 'ToolSearch', { query: 'select:mcp__weather__get_weather', max_results: 1 }),
+      call('toolu_weather', 'mcp__weather__get_weather', { city: 'Kazan' }),
+      { text: 'Done.' },
+      { text: 'You are welcome.' },
+    ])
+    const claude = await createClaudeCode(served, credential)
+    const notes = join(claude.folder, 'notes.txt')
+    await writeFile(notes, 'old\n')
+    const first = await claude.ask('Change the notes')
+    expect([first.exitCode, first.result.result]).toEqual([0, 'Done.'])
+    expect(await readFile(notes, 'utf8')).toBe('new\n')
+    const second = await claude.ask('Thank you', '--continue')
+    expect([second.exitCode, second.result.result]).toEqual([0, 'You are welcome.'])
+    const sent = served.sent()
+    expect(sent).toHaveLength(7)
+    const last = JSON.stringify(sent.at(-1))
+    const texts = ['NEW', 'Kazan is sunny', 'Done.', 'Thank you']
+    expect(texts.filter((text) => !last.includes(text))).toEqual([])
+    expect([...first.strangers, ...second.strangers]).toEqual([])
+  })
+})
+
+/** Its own names have no slash. */
+const ownName = {
+  OpenAI: 'claude-sonnet-5',
+  Anthropic: 'claude-opus-5-5',
+  Gemini: 'claude-haiku-4-5',
+} as const
+
+test.each(kinds)(
+  'Claude Code keeps thoughts over three turns by its own names, with a backend of %s',
+  async (kind) => {
+    const served = await serve(
+      kind,
+      [
+        call('toolu_1', 'Bash', { command: 'echo one', description: 'One' }),
+        call('toolu_2', 'Bash', { command: 'echo two', description: 'Two' }),
+        call('toolu_3', 'Bash', { command: 'echo three', description: 'Three' }),
+        { text: 'Done.' },
+      ],
+      { name: `anthropic/${ownName[kind]}` },
+    )
+    const claude = await createClaudeCode({ ...served, model: ownName[kind] })
+    const { exitCode, result } = await claude.ask('Count')
+    expect([exitCode, result.result]).toEqual([0, 'Done.'])
+    const sent = served.sent()
+    expect(sent).toHaveLength(4)
+    const last = JSON.stringify(sent.at(-1))
+    expect(['one', 'two', 'three'].filter((word) => !last.includes(`${word}`))).toEqual([])
+    if (kind === 'Anthropic') expect(last.match(/"type":"thinking"/g)).toHaveLength(3)
+    if (kind === 'Gemini') expect(last.match(/thoughtSignature/g)).toHaveLength(3)
+  },
+)
+
+test.each(kinds)('Claude Code runs a subagent, with a backend of %s', async (kind) => {
+  const agent = { description: 'Count', prompt: 'Count to three', subagent_type: 'general-purpose' }
+  const served = await serve(kind, [
+    call('toolu_agent', 'Agent', agent),
+    { text: 'One, two, three.' },
+    { text: 'Done.' },
+  ])
+  const { exitCode, result } = await (await createClaudeCode(served)).ask('Let an agent count')
+  expect([exitCode, result.result]).toEqual([0, 'Done.'])
+  expect(JSON.stringify(served.sent().at(-1))).toContain('One, two, three.')
+})
