@@ -48,6 +48,7 @@ const python = 'it needs the openai package of Python, which npm ci does not ins
 export const notRun: Readonly<Record<string, string>> = {
   'client = OpenAI(base_url="http://localhost:8080/v1", api_key=os.environ["KEY"])': python,
   'import os': python,
+  'export ANTHROPIC_BASE_URL=http://localhost:8080': 'it starts Claude Code, which npm ci does not install',
   'npm ci': itself,
   'npm start': 'the start runs until Ctrl-C; test/standalone/start.test.ts starts the same program',
   'npm run check': itself,

@@ -12,12 +12,12 @@ const languages = { sh: 'sh', bash: 'sh', python: 'python', js: 'js' } as const
 
 const isRunnable = (language: string): language is keyof typeof languages => language in languages
 
-/** The blocks of a document, in order. A list's continuation lines are no block. */
+/** The blocks of a document, in order. A list's continuation lines are no block, unless they are fenced. */
 export function blocksOf(document: string, source: string): readonly Block[] {
   const blocks: Block[] = []
   let section = ''
   const block =
-    /^## (?<heading>.*)$|^```(?<language>\w*)\n(?<fenced>[\s\S]*?)^```$|(?<=\n\n)(?<indented>(?: {4}\S.*\n)+)/gm
+    /^## (?<heading>.*)$|^(?<indent> *)```(?<language>\w*)\n(?<fenced>[\s\S]*?)^\k<indent>```$|(?<=\n\n)(?<indented>(?: {4}\S.*\n)+)/gm
   for (const { groups = {} } of source.matchAll(block)) {
     const { heading, language = 'sh', fenced, indented } = groups
     if (heading !== undefined) section = heading
