@@ -24,6 +24,8 @@ export type SpokenTurn =
     }
   /** Steps of a stream of OpenAI's. */
   | { readonly steps: readonly Step[] }
+  /** The provider fails. */
+  | { readonly status: number }
 
 export type BackendKind = 'OpenAI' | 'Anthropic' | 'Gemini'
 
@@ -37,11 +39,12 @@ export function spoken(kind: BackendKind, turn: SpokenTurn): Answer {
 
 function speak(kind: BackendKind, way: 'whole' | 'streamed', turn: SpokenTurn): Script {
   if ('steps' in turn) return { headers: streamHeaders, steps: turn.steps }
+  if ('status' in turn) return { status: turn.status, steps: [{ send: '{}' }] }
   if (kind === 'Gemini') return speakGemini(way, turn)
   return kind === 'OpenAI' ? speakOpenAi(way, turn) : speakAnthropic(way, turn)
 }
 
-type Words = Exclude<SpokenTurn, { readonly steps: unknown }>
+type Words = Exclude<SpokenTurn, { readonly steps: unknown } | { readonly status: unknown }>
 
 function speakOpenAi(
   way: 'whole' | 'streamed',
