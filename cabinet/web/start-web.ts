@@ -22,6 +22,7 @@ import { createRedisThrottles } from './internal/api/redis-throttles.ts'
 import { buildApp } from './internal/app.ts'
 import { cabinetEndpoints } from './internal/cabinet-endpoints.ts'
 import { findBuiltPages } from './internal/pages/built-pages.ts'
+import { watchSilentConnections } from './internal/silent-connections.ts'
 import type { LocalPage } from './local-page.ts'
 import { createWebMetrics, type WebMetrics } from './metrics.ts'
 import type { Mount } from './mount.ts'
@@ -97,6 +98,7 @@ export async function startWeb(
     // than a load balancer's.
     notReady: () => (isDraining ? 'draining' : database.notReady()),
   })
+  const closeSilent = watchSilentConnections(app.server)
   await app.listen({ host: config.host, port: config.port })
   return {
     port: listeningPort(app.server),
@@ -104,7 +106,9 @@ export async function startWeb(
     async stop() {
       isDraining = true
       liveEvents.stop() // nothing else ends them, and the server waits for every response
-      await app.close()
+      const closed = app.close()
+      closeSilent()
+      await closed
       await Promise.all([hints.stop(), database.stop()])
       await pool.end()
       redis.close()

@@ -1,4 +1,6 @@
 import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import { connect } from 'node:net'
 import { Client } from 'pg'
 import { beforeAll, expect, onTestFinished, test, vi } from 'vitest'
 import * as keys from '#core/keys/key-store'
@@ -228,4 +230,16 @@ test('a process that stops waits for no stream', async () => {
   expect(performance.now() - begun).toBeLessThan(5_000)
   await vi.waitFor(() => expect(streams.map(({ isOver }) => isOver())).toEqual([true, true]))
   await unread.body?.cancel()
+})
+
+test('a process that stops waits for no connection on which nothing was ever sent', async () => {
+  const own = await startTestWeb(database)
+  const silent = connect(Number(new URL(own.url).port), '127.0.0.1')
+  onTestFinished(() => void silent.destroy())
+  await once(silent, 'connect')
+  // Node accepts connections in their order: once a later one is answered, it has this one, too.
+  expect((await own.call('GET', '/me')).status).toBe(401)
+  const begun = performance.now()
+  await Promise.all([once(silent, 'close'), own[Symbol.asyncDispose]()])
+  expect(performance.now() - begun).toBeLessThan(5_000)
 })
