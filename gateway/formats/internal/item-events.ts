@@ -3,12 +3,12 @@ import type { JsonObject } from '../../wire/json-fields.ts'
 /** Takes the events of a response in their order. */
 export type ItemEvents = {
   event(type: string, fields: JsonObject): void
-  /** The same for fields that are JSON text already, without braces. */
-  written(type: string, fields: string): void
+  /** An event with the next piece of a text, whose frame is nearly written: `head` up to its number, `tail` from there on. */
+  grow(head: string, tail: string): void
 }
 
 /** The events of a response that is not streamed. */
-export const noEvents: ItemEvents = { event() {}, written() {} }
+export const noEvents: ItemEvents = { event() {}, grow() {} }
 
 /** How many frames a text has: each ends with a blank line, and JSON has none. */
 export function framesIn(text: string): number {
@@ -38,7 +38,13 @@ export function placeOf({ id, index }: ItemPlace): JsonObject {
   return { item_id: id, output_index: index }
 }
 
-/** The beginning of an event with a growing text, as JSON text: everything up to the text. */
-export function deltaHead(place: ItemPlace, fields: JsonObject = {}): string {
-  return `${JSON.stringify({ ...placeOf(place), ...fields }).slice(1, -1)},"delta":`
+/** The frame of an event about an item up to its number. */
+export function growthHead(type: string, place: ItemPlace, fields: JsonObject = {}): string {
+  const known = JSON.stringify({ type, ...placeOf(place), ...fields }).slice(0, -1)
+  return `event: ${type}\ndata: ${known},"sequence_number":`
+}
+
+/** The end of that frame, with a piece of a text as JSON. */
+export function growthTail(json: string): string {
+  return `,"delta":${json}}\n\n`
 }

@@ -3,7 +3,8 @@ import { findJson, type JsonObject } from '../../wire/json-fields.ts'
 import { GrowingText } from './growing-text.ts'
 import {
   announce,
-  deltaHead,
+  growthHead,
+  growthTail,
   type ItemPlace,
   type ItemStatus,
   type OpenItem,
@@ -73,16 +74,14 @@ class TextCall implements OpenCall {
   readonly #input: ToolInput
   readonly #text = new GrowingText()
   readonly #end = new JsonEnd()
-  readonly #deltaType: string
-  readonly #deltaHead: string
+  readonly #growthHead: string
 
   constructor(place: ItemPlace, names: JsonObject, kind: TextKind) {
     this.#place = place
     this.#names = names
     this.#kind = kind
     this.#input = kind.createInput()
-    this.#deltaType = `${kind.event}.delta`
-    this.#deltaHead = deltaHead(place)
+    this.#growthHead = growthHead(`${kind.event}.delta`, place)
     announce(place, this.item('in_progress'))
   }
 
@@ -113,7 +112,7 @@ class TextCall implements OpenCall {
   #show(text: string): void {
     if (text === '') return
     this.#text.add(text)
-    this.#place.events.written(this.#deltaType, `${this.#deltaHead}${JSON.stringify(text)}`)
+    this.#place.events.grow(this.#growthHead, growthTail(JSON.stringify(text)))
   }
 }
 

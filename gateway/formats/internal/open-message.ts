@@ -2,7 +2,8 @@ import { fieldsOf, type JsonObject } from '../../wire/json-fields.ts'
 import { GrowingText } from './growing-text.ts'
 import {
   announce,
-  deltaHead,
+  growthHead,
+  growthTail,
   type ItemPlace,
   type ItemStatus,
   type OpenItem,
@@ -13,7 +14,16 @@ type Part = {
   readonly type: 'output_text' | 'refusal'
   readonly text: GrowingText
   readonly annotations: JsonObject[]
-  readonly deltaHead: string
+  readonly growthHead: string
+  isOpen: boolean
+}
+
+/** A part of a message that grows. A caller that adds to its text must write the event, too. */
+export type OpenText = Pick<Part, 'text' | 'growthHead' | 'isOpen'>
+
+/** The end of the event's frame. @param inJson the text as in JSON, between its quotes. */
+export function textTail(inJson: string): string {
+  return `,"delta":"${inJson}","logprobs":[]}\n\n`
 }
 
 /** The words of a model: text, a refusal, or one after the other. */
@@ -38,17 +48,22 @@ export class OpenMessage implements OpenItem {
     }
   }
 
-  /** @param json the text as JSON. */
-  addText(text: string, json: string): void {
+  /** @param inJson the text as in JSON, between its quotes. */
+  addText(text: string, inJson: string): void {
     const part = this.#partOf('output_text')
     part.text.add(text)
-    this.#place.events.written('response.output_text.delta', `${part.deltaHead}${json},"logprobs":[]`)
+    this.#place.events.grow(part.growthHead, textTail(inJson))
+  }
+
+  /** The open part, if it is text. */
+  openText(): OpenText | undefined {
+    return this.#part?.type === 'output_text' ? this.#part : undefined
   }
 
   addRefusal(text: string): void {
     const part = this.#partOf('refusal')
     part.text.add(text)
-    this.#place.events.written('response.refusal.delta', `${part.deltaHead}${JSON.stringify(text)}`)
+    this.#place.events.grow(part.growthHead, growthTail(JSON.stringify(text)))
   }
 
   addAnnotations(given: readonly JsonObject[]): void {
@@ -74,6 +89,7 @@ export class OpenMessage implements OpenItem {
     const shown = shownPart(part)
     events.event('response.content_part.done', { ...place, part: shown })
     this.#closed.push(shown)
+    part.isOpen = false
     this.#part = undefined
   }
 
@@ -82,9 +98,10 @@ export class OpenMessage implements OpenItem {
     this.close()
     const part = {
       type,
+      isOpen: true,
       text: new GrowingText(),
       annotations: [],
-      deltaHead: deltaHead(this.#place, { content_index: this.#closed.length }),
+      growthHead: growthHead(`response.${type}.delta`, this.#place, { content_index: this.#closed.length }),
     }
     this.#place.events.event('response.content_part.added', { ...this.#partPlace(), part: shownPart(part) })
     this.#part = part

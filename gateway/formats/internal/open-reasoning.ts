@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../wire/json-fields.ts'
 import { GrowingText } from './growing-text.ts'
-import { announce, deltaHead, type ItemPlace, type OpenItem, placeOf } from './item-events.ts'
+import { announce, growthHead, growthTail, type ItemPlace, type OpenItem, placeOf } from './item-events.ts'
 
 const summaryPlace = { summary_index: 0 }
 
@@ -10,13 +10,13 @@ const summaryPlace = { summary_index: 0 }
 export class OpenReasoning implements OpenItem {
   readonly #place: ItemPlace
   readonly #text = new GrowingText()
-  readonly #deltaHead: string
+  readonly #growthHead: string
   #hasText = false
   #encrypted: string | undefined
 
   constructor(place: ItemPlace) {
     this.#place = place
-    this.#deltaHead = deltaHead(place, summaryPlace)
+    this.#growthHead = growthHead('response.reasoning_summary_text.delta', place, summaryPlace)
     announce(place, this.item())
   }
 
@@ -39,7 +39,7 @@ export class OpenReasoning implements OpenItem {
       events.event('response.reasoning_summary_part.added', { ...this.#partPlace(), part: this.#part() })
     this.#hasText = true
     this.#text.add(text)
-    events.written('response.reasoning_summary_text.delta', `${this.#deltaHead}${JSON.stringify(text)}`)
+    events.grow(this.#growthHead, growthTail(JSON.stringify(text)))
   }
 
   /** The part that only the gateway can read, for the provider that made it. */

@@ -23,7 +23,7 @@ function write(steps: readonly ContentStep[]) {
     },
     events: {
       event: (type, fields) => events.push({ type, ...fields }),
-      written: (type, fields) => events.push({ type, ...JSON.parse(`{${fields}}`) }),
+      grow: (head, tail) => events.push(JSON.parse(`${head.split('\ndata: ')[1]}0${tail}`)),
     },
   })
   for (const step of steps) output.take(step)

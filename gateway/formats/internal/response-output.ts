@@ -5,7 +5,7 @@ import type { SignedReasoning } from '../signed-reasoning.ts'
 import { GrowingText } from './growing-text.ts'
 import type { ItemEvents, ItemPlace, ItemStatus, OpenItem } from './item-events.ts'
 import { callPrefixes, type OpenCall, openCall } from './open-call.ts'
-import { OpenMessage } from './open-message.ts'
+import { OpenMessage, type OpenText } from './open-message.ts'
 import { OpenReasoning } from './open-reasoning.ts'
 import { UnwrittenSignatures } from './unwritten-signatures.ts'
 
@@ -41,6 +41,8 @@ export class ResponseOutput {
   readonly #callIds = new Map<number, string>()
   #waiting: Waiting[] = []
   #open: OpenItem | undefined
+  /** The open item, if it is a message. */
+  #openMessage: OpenMessage | undefined
   /** The open item, if it is a call. */
   #call: { readonly index: number; readonly item: OpenCall } | undefined
   #annotations: readonly JsonObject[] = []
@@ -82,10 +84,9 @@ export class ResponseOutput {
     else this.#write(step)
   }
 
-  /** A text that continues an open message. @param json the same as JSON. */
-  takeText(text: string, json: string): void {
-    if (this.#open instanceof OpenMessage && this.#finish === undefined) this.#open.addText(text, json)
-    else this.take({ kind: 'text', text, logprobs: null, signed: undefined })
+  /** The open text, which further texts continue. */
+  openText(): OpenText | undefined {
+    return this.#openMessage?.openText()
   }
 
   /** Writes what a provider signed after its last item. */
@@ -152,7 +153,7 @@ export class ResponseOutput {
         this.#message().addRefusal(step.text)
         return
       case 'annotations':
-        if (this.#open instanceof OpenMessage) this.#open.addAnnotations(step.annotations)
+        if (this.#openMessage !== undefined) this.#openMessage.addAnnotations(step.annotations)
         else this.#annotations = [...this.#annotations, ...step.annotations]
         return
       case 'call':
@@ -174,15 +175,16 @@ export class ResponseOutput {
 
   #addText(text: string): void {
     const message = this.#message()
-    message.addText(text, JSON.stringify(text))
+    message.addText(text, JSON.stringify(text).slice(1, -1))
     if (this.#annotations.length > 0) message.addAnnotations(this.#annotations)
     this.#annotations = []
   }
 
   #message(): OpenMessage {
-    if (this.#open instanceof OpenMessage) return this.#open
+    if (this.#openMessage !== undefined) return this.#openMessage
     const message = new OpenMessage(this.#nextPlace('msg'))
     this.#open = message
+    this.#openMessage = message
     return message
   }
 
@@ -249,6 +251,7 @@ export class ResponseOutput {
     const open = this.#open
     if (open === undefined) return
     this.#open = undefined
+    this.#openMessage = undefined
     this.#call = undefined
     if (open instanceof OpenReasoning) {
       const text = this.#signatures.unshownText()

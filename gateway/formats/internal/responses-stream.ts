@@ -4,6 +4,7 @@ import type { StreamWriter } from '../api-format.ts'
 import type { ContentStep } from '../content-step.ts'
 import type { KeepResponse } from '../keep-response.ts'
 import { framesIn, type ItemEvents } from './item-events.ts'
+import { textTail } from './open-message.ts'
 import {
   endState,
   type ResponseFacts,
@@ -54,11 +55,16 @@ export class ResponsesStream implements StreamWriter, ItemEvents {
     return this.#takeFrames()
   }
 
-  textFrame(choice: number): ((json: string) => string) | undefined {
-    if (choice > 0) return undefined
-    return (json) => {
-      this.#output.takeText(json, `"${json}"`)
-      return this.#takeFrames()
+  /** Of slow streams each object that a piece needs comes from memory: this needs few. */
+  textFrame(choice: number): ((text: string) => string) | undefined {
+    const open = choice > 0 ? undefined : this.#output.openText()
+    if (open === undefined) return undefined
+    return (text) => {
+      if (!open.isOpen) return this.write(choice, [{ kind: 'text', text, logprobs: null, signed: undefined }])
+      open.text.add(text)
+      const number = this.#sequenceNumber
+      this.#sequenceNumber += 1
+      return open.growthHead + number + textTail(text)
     }
   }
 
@@ -77,7 +83,7 @@ export class ResponsesStream implements StreamWriter, ItemEvents {
 
   end(usage: OpenAiUsage, costRub: string): string {
     const { type, json } = this.#whole ?? this.#endWith(usage, costRub, false)
-    this.written(type, `"response":${json}`)
+    this.#write(type, `"response":${json}`)
     return `${this.#takeFrames()}data: [DONE]\n\n`
   }
 
@@ -97,20 +103,24 @@ export class ResponsesStream implements StreamWriter, ItemEvents {
     this.event('error', { code, message, param })
     const broken = this.#output.brokenItem()
     if (broken !== undefined) this.#itemTexts.push(JSON.stringify(broken))
-    this.written('response.failed', `"response":${this.#responseJson({ status: 'failed', error }, false)}`)
+    this.#write('response.failed', `"response":${this.#responseJson({ status: 'failed', error }, false)}`)
     return this.#takeFrames()
   }
 
   event(type: string, fields: JsonObject): void {
     const text = JSON.stringify(fields).slice(1, -1)
     if (type === itemDone) this.#itemTexts.push(text.slice(text.indexOf(itemField) + itemField.length))
-    this.written(type, text)
+    this.#write(type, text)
   }
 
-  written(type: string, fields: string): void {
-    const number = this.#sequenceNumber
+  grow(head: string, tail: string): void {
+    this.#frames += head + this.#sequenceNumber + tail
     this.#sequenceNumber += 1
-    this.#frames += `event: ${type}\ndata: {"type":"${type}","sequence_number":${number},${fields}}\n\n`
+  }
+
+  /** @param fields as JSON text without braces. */
+  #write(type: string, fields: string): void {
+    this.grow(`event: ${type}\ndata: {"type":"${type}","sequence_number":`, `,${fields}}\n\n`)
   }
 
   #begin(): void {
@@ -125,7 +135,7 @@ export class ResponsesStream implements StreamWriter, ItemEvents {
   }
 
   #writeOpen(type: string): void {
-    this.written(type, `"response":${this.#responseJson(inProgress, this.#options.keep !== undefined)}`)
+    this.#write(type, `"response":${this.#responseJson(inProgress, this.#options.keep !== undefined)}`)
   }
 
   #responseJson(state: ResponseState, store: boolean, usage = 'null'): string {
