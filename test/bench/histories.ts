@@ -1,19 +1,24 @@
 import type { ProviderDocument } from '#core/catalog/catalog-document'
 import { parseChatRequest } from '#gateway/requests/chat-request'
 import { parseJsonBody } from '#gateway/requests/json-body'
+import { parseResponsesRequest } from '#gateway/requests/responses-request'
 import { adaptChatRequest } from '#gateway/upstream/chat-request'
 import { createDialect } from '#gateway/upstream/dialect'
 import { isFailure } from '#gateway/upstream/provider-adapter'
 import { writeJson } from '#gateway/wire/json-writer'
+import { workThrough } from '#gateway/wire/turns'
 import { quantile } from './load.ts'
+import { type Client, clients } from './system.ts'
 
 /** How long a large conversation keeps the event loop, in ms. Medians of the rounds. */
 export type HistoryTimes = {
+  readonly client: Client
   readonly api: ProviderDocument['api']
   readonly content: string
   readonly bodyKiB: number
   readonly sentKiB: number
-  /** Of the translation only, which is done at once or in steps. */
+  /** Of reading the parsed body as a chat, and of the translation for the provider; both are done at once or in steps. */
+  readonly readingMs: number
   readonly translationMs: number
   /** The longest turn from the body's bytes to those that are sent. */
   readonly longestTurnMs: number
@@ -32,25 +37,40 @@ const models = {
 } as const
 type Api = keyof typeof models
 
-/** Conversations of 900 KB in 200 messages for each API. */
+/** Conversations of 900 KB in 200 messages for each API of a provider, by each API of clients. */
 export async function measureHistories(): Promise<readonly HistoryTimes[]> {
   const times: HistoryTimes[] = []
   for (const [content, messages] of Object.entries(histories()))
-    for (const api of Object.keys(models) as Api[]) times.push(await timesOf(api, content, messages))
+    for (const api of Object.keys(models) as Api[])
+      for (const client of clients) times.push(await timesOf(client, api, content, messages))
   return times
 }
 
-async function timesOf(api: Api, content: string, messages: readonly object[]): Promise<HistoryTimes> {
-  const body = Buffer.from(JSON.stringify({ model: 'bench/model', messages, max_tokens: 200 }))
+async function timesOf(
+  client: Client,
+  api: Api,
+  content: string,
+  messages: readonly Message[],
+): Promise<HistoryTimes> {
+  const asked =
+    client === 'chat'
+      ? { messages, max_tokens: 200 }
+      : { input: messages.flatMap(itemsOf), max_output_tokens: 200 }
+  const body = Buffer.from(JSON.stringify({ model: 'bench/model', ...asked }))
   const all: Awaited<ReturnType<typeof measureOnce>>[] = []
-  for (let n = 0; n < warmUpRounds + rounds; n++) all.push(await measureOnce(api, body))
+  for (let n = 0; n < warmUpRounds + rounds; n++) all.push(await measureOnce(client, api, body))
   const measured = all.slice(warmUpRounds)
   const longest = measured.map(({ longestTurnMs }) => longestTurnMs)
   return {
+    client,
     api,
     content,
     bodyKiB: Math.round(body.length / 1024),
     sentKiB: Math.round((measured[0]?.sentBytes ?? 0) / 1024),
+    readingMs: quantile(
+      measured.map(({ readingMs }) => readingMs),
+      0.5,
+    ),
     translationMs: quantile(
       measured.map(({ translationMs }) => translationMs),
       0.5,
@@ -60,13 +80,18 @@ async function timesOf(api: Api, content: string, messages: readonly object[]): 
   }
 }
 
-async function measureOnce(api: Api, bytes: Buffer) {
+async function measureOnce(client: Client, api: Api, bytes: Buffer) {
   const turns = watchTurns()
   const parsed = await parseJsonBody(bytes)
   if ('refusal' in parsed) throw new Error(parsed.refusal.message)
-  const asked = parseChatRequest(parsed.body)
+  const readAtMs = performance.now()
+  const asked =
+    client === 'chat'
+      ? parseChatRequest(parsed.body)
+      : await workThrough(parseResponsesRequest(parsed.body), bytes.length)
   if ('refusal' in asked) throw new Error(asked.refusal.message)
   const beganAtMs = performance.now()
+  const readingMs = beganAtMs - readAtMs
   const { call } = adaptChatRequest({
     body: asked.request,
     mode: 'stream',
@@ -82,7 +107,7 @@ async function measureOnce(api: Api, bytes: Buffer) {
   const written = await writeJson(made.json, bytes.length)
   const longestTurnMs = turns.stop()
   const sentBytes = [written].flat().reduce((sum, { length }) => sum + length, 0)
-  return { translationMs, longestTurnMs, sentBytes }
+  return { readingMs, translationMs, longestTurnMs, sentBytes }
 }
 
 /** The longest time between two turns of the event loop, until it is stopped. */
@@ -127,7 +152,7 @@ const dialects = Object.fromEntries(
 /** Words with what JSON escapes, so that writing is not copying. */
 const sentence = 'The gateway said: "let it stream"\n'
 
-function histories(): Readonly<Record<string, readonly object[]>> {
+function histories(): Readonly<Record<string, readonly Message[]>> {
   const each = Math.floor(historyBytes / messageCount)
   const text = sentence.repeat(Math.ceil(each / sentence.length)).slice(0, each)
   const args = JSON.stringify({ path: 'a/file.ts', lines: Array.from({ length: 300 }, (_, n) => n), text })
@@ -159,8 +184,28 @@ function histories(): Readonly<Record<string, readonly object[]>> {
   }
 }
 
+type Message = {
+  readonly role: string
+  readonly content: string | readonly object[] | null
+  readonly tool_calls?: readonly { readonly id: string; readonly function: object }[]
+  readonly tool_call_id?: string
+}
+
+/** The items of a message: the same words. */
+function itemsOf({ role, content, tool_calls: calls = [], tool_call_id: id }: Message): readonly object[] {
+  if (role === 'tool') return [{ type: 'function_call_output', call_id: id, output: content }]
+  const called = calls.map((call) => ({ type: 'function_call', call_id: call.id, ...call.function }))
+  if (content === null) return called
+  const parts = typeof content === 'string' ? content : content.map(imageItemOf)
+  return [{ role, content: parts }, ...called]
+}
+
+function imageItemOf({ image_url }: { readonly image_url?: { readonly url: string } }): object {
+  return { type: 'input_image', image_url: image_url?.url }
+}
+
 /** Half of the messages are calls with these arguments, which are their results, too. */
-function callsWith(args: string): readonly object[] {
+function callsWith(args: string): readonly Message[] {
   return Array.from({ length: messageCount / 2 }, (_, n) => [
     {
       role: 'assistant',

@@ -3,15 +3,24 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { Pool } from 'undici'
 
 /** Where a load goes: one of the proxies that are compared. */
-export type Target = { readonly origin: string; readonly headers: Readonly<Record<string, string>> }
+export type Target = {
+  readonly origin: string
+  readonly path: string
+  readonly headers: Readonly<Record<string, string>>
+}
+
+/** The paths of the APIs that clients speak. */
+export const paths = { chat: '/v1/chat/completions', responses: '/v1/responses' } as const
 
 /** Latencies in ms, one per request, in order of their ends. */
 export type Latencies = readonly number[]
 
 /** A request of 1 KB. */
-export function bodyOf(model: string, mode: 'plain' | 'stream'): string {
-  const messages = [{ role: 'user', content: 'x'.repeat(900) }]
-  return JSON.stringify({ model, messages, max_tokens: 200, ...(mode === 'stream' ? { stream: true } : {}) })
+export function bodyOf(model: string, mode: 'plain' | 'stream', path: string = paths.chat): string {
+  const words = [{ role: 'user', content: 'x'.repeat(900) }]
+  const asked =
+    path === paths.responses ? { input: words, max_output_tokens: 200 } : { messages: words, max_tokens: 200 }
+  return JSON.stringify({ model, ...asked, ...(mode === 'stream' ? { stream: true } : {}) })
 }
 
 /**
@@ -104,9 +113,9 @@ const readBytes = Buffer.alloc(64 * 1024)
 const endOfStream = 'data: [DONE]\n\n\r\n0\r\n\r\n'
 
 /** Time from the request to the first byte of the body, on a separate connection. */
-function readStream({ origin, headers }: Target, body: string): Promise<number> {
-  const { hostname, port } = new URL(origin)
-  const request = requestText({ origin, headers }, body)
+function readStream(target: Target, body: string): Promise<number> {
+  const { hostname, port } = new URL(target.origin)
+  const request = requestText(target, body)
   return new Promise((resolve, reject) => {
     let sentAtMs = 0
     let firstAtMs: number | undefined
@@ -155,20 +164,20 @@ export async function leaveStream(target: Target, body: string): Promise<void> {
   if (!text.startsWith('HTTP/1.1 200 ')) throw new Error(`a stream began with ${text}`)
 }
 
-function requestText({ origin, headers }: Target, body: string): string {
+function requestText({ origin, path, headers }: Target, body: string): string {
   const head = Object.entries({ ...headers, host: new URL(origin).host, 'content-length': body.length })
-  return `POST /v1/chat/completions HTTP/1.1\r\n${head.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n${body}`
+  return `POST ${path} HTTP/1.1\r\n${head.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n${body}`
 }
 
 /**
  * Sends one request, reads its response and returns its status, at the lowest possible cost: the load
  * generator shares the processors.
  */
-function ask(pool: Pool, { headers }: Target, body: string): Promise<number> {
+function ask(pool: Pool, { path, headers }: Target, body: string): Promise<number> {
   return new Promise((resolve, reject) => {
     let status = 0
     pool.dispatch(
-      { path: '/v1/chat/completions', method: 'POST', headers: { ...headers }, body },
+      { path, method: 'POST', headers: { ...headers }, body },
       {
         onRequestStart() {},
         onResponseStart(_, statusCode) {

@@ -19,12 +19,14 @@ import {
 } from './measure.ts'
 import { measurePrompts } from './prompts.ts'
 import { printReport, summarise } from './report.ts'
-import { adapters, type Contestant, startBenchSystem } from './system.ts'
+import { adapters, type Contestant, clients, startBenchSystem } from './system.ts'
 
 /**
  * `npm run bench`: ours against two bare proxies, interleaved, everything on.
  *
  * `--adapter anthropic` (or `gemini`) compares the gateway before a provider with that API with another one before OpenAI's.
+ *
+ * `--client responses` compares the gateway whose clients speak that API with another one whose clients chat.
  *
  * `--histories` measures conversations of 900 KB instead, in each provider's API, and `--prompts` a PDF of 20 MB and 100 images instead, `--abandoned N` the memory of N abandoned streams (200);
  * with `--only`, in addition.
@@ -45,6 +47,7 @@ const { values } = parseArgs({
     'node-options': { type: 'string', default: '' },
     before: { type: 'string' },
     adapter: { type: 'string' },
+    client: { type: 'string', default: 'chat' },
     histories: { type: 'boolean', default: false },
   },
 })
@@ -62,11 +65,14 @@ if (only.length === 0 && values.abandoned === undefined) process.exit()
 const adapter = adapters.find((name) => name === values.adapter)
 if (values.adapter !== undefined && adapter === undefined)
   throw new Error(`--adapter must be one of ${adapters.join(', ')}`)
+const client = clients.find((name) => name === values.client)
+if (client === undefined) throw new Error(`--client must be one of ${clients.join(', ')}`)
 const { before, 'node-options': nodeOptions } = values
-const system = await startBenchSystem({ nodeOptions, before, adapter })
+const system = await startBenchSystem({ nodeOptions, before, adapter, client })
 try {
   await waitUntilServing()
-  const contestants = system.contestants.slice(0, values.quick || adapter !== undefined ? 2 : 3)
+  const isOfTwo = values.quick || adapter !== undefined || client !== 'chat'
+  const contestants = system.contestants.slice(0, isOfTwo ? 2 : 3)
   const rounds: Round[] = []
   await system.measureIdleRedis()
   // Load by load, each warmed up by itself: V8 throws code away that was not used for half a minute.

@@ -85,7 +85,7 @@ export async function measureRound(
   }
 }
 
-const plainBodyOf = ({ models }: Contestant) => bodyOf(`${models}plain`, 'plain')
+const plainBodyOf = ({ models, path }: Contestant) => bodyOf(`${models}plain`, 'plain', path)
 
 async function measurePlain(system: BenchSystem, contestant: Contestant, count: number) {
   const redisBeforeMs = readCpuMs(system.redisPid)
@@ -183,15 +183,16 @@ async function measureBurst(contestant: Contestant) {
 }
 
 async function measureFast(contestant: Contestant) {
+  const body = bodyOf(`${contestant.models}fast`, 'stream', contestant.path)
   const { cpuMs } = await withCpu(contestant, async () => {
     for (let opened = 0; opened < fastStreams; opened += 10)
-      await loadStreams(contestant, bodyOf(`${contestant.models}fast`, 'stream'), { count: 10, everyMs: 0 })
+      await loadStreams(contestant, body, { count: 10, everyMs: 0 })
   })
   return { cpuMsPer1000Chunks: cpuMs / ((fastStreams * fastTokens) / 1000) }
 }
 
-function slowBodyOf({ models }: Contestant): string {
-  return bodyOf(`${models}slow`, 'stream')
+function slowBodyOf({ models, path }: Contestant): string {
+  return bodyOf(`${models}slow`, 'stream', path)
 }
 
 async function withCpu<Answer>(

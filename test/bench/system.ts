@@ -9,14 +9,18 @@ import { createModel, createProvider } from '../support/catalog.ts'
 import { createCustomer, pepper } from '../support/customer.ts'
 import { startProcess } from '../support/processes.ts'
 import { readCpuMs, readScriptUs } from './accounting.ts'
-import type { Target } from './load.ts'
+import { paths, type Target } from './load.ts'
 
 /** One proxy under measurement. `models`: how the names of its models begin. */
 export type Contestant = Target & { readonly name: string; readonly pid: number; readonly models: string }
 
+/** The APIs that clients speak. */
+export const clients = ['chat', 'responses'] as const
+export type Client = (typeof clients)[number]
+
 /** Providers' APIs other than OpenAI's. */
 export const adapters = ['anthropic', 'gemini'] as const
-export type Adapter = (typeof adapters)[number]
+type Adapter = (typeof adapters)[number]
 
 export type BenchSystem = {
   /** Ours first. */
@@ -51,19 +55,20 @@ const gatewaySettings = {
 
 const idleMs = 3000
 
-/** Starts everything: provider, two bare proxies, and our gateway with Redis, Postgres and worker, nothing switched off. */
-export async function startBenchSystem({
-  nodeOptions,
-  before,
-  adapter,
-}: {
+type BenchOptions = {
   /** Another checkout, whose gateway is then the second contestant. */
   readonly before: string | undefined
   /** The API of the gateway's provider; OpenAI's is then the second contestant, through another gateway. */
   readonly adapter: Adapter | undefined
+  /** The API that the gateway's clients speak. Other than chat, another gateway whose clients chat is the second contestant. */
+  readonly client: Client
   /** Of the gateway: for a profile of it, or a setting of V8 to be tried. */
   readonly nodeOptions: string
-}): Promise<BenchSystem> {
+}
+
+/** Starts everything: provider, two bare proxies, and our gateway with Redis, Postgres and worker, nothing switched off. */
+export async function startBenchSystem(options: BenchOptions): Promise<BenchSystem> {
+  const { nodeOptions, adapter, client } = options
   const [redis, postgres, upstream] = await Promise.all([
     startRedis({ appendonly: 'yes' }),
     startEmbeddedPostgres({ durability: 'fast' }),
@@ -77,25 +82,19 @@ export async function startBenchSystem({
   const worker = await startWorker(common, postgres.url)
   const settings = { ...common, ...gatewaySettings, NODE_OPTIONS: nodeOptions }
   const gateway = await startProcess('gateway/main.ts', settings)
-  const other = await startOther(settings, before, adapter)
+  const other = await startOther(settings, options)
   const { fastify, http, askingRedis } = await startBareProxies(origin, redis.url)
   const commands = new Redis(redis.url)
   const redisPid = redis.pid() ?? 0
   let redisIdleShare = 0
-  const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
-  const contestant = (name: string, { baseUrl, pid }: typeof gateway, models: string) => ({
-    name,
-    pid,
-    headers,
-    origin: originOf(baseUrl),
-    models,
-  })
+  const contestant = contestantsWith(key)
+  const ownModels = `${adapter ?? 'bench'}/`
   return {
     contestants: [
-      contestant('gateway', gateway, `${adapter ?? 'bench'}/`),
+      contestant('gateway', gateway, ownModels, client),
       other === undefined
         ? contestant('bare fastify', fastify, 'bench-')
-        : contestant(other.name, other.process, 'bench/'),
+        : contestant(other.name, other.process, client === 'chat' ? 'bench/' : ownModels),
       contestant('bare node:http', http, 'bench-'),
     ],
     askingRedis: contestant('fastify and Redis', askingRedis, 'bench-'),
@@ -131,15 +130,27 @@ export async function startBenchSystem({
   }
 }
 
+/** Makes contestants of processes; they are asked with this key. */
+function contestantsWith(key: string) {
+  const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
+  return (
+    name: string,
+    { baseUrl, pid }: { readonly baseUrl: string; readonly pid: number },
+    models: string,
+    client: Client = 'chat',
+  ): Contestant => ({ name, pid, headers, origin: originOf(baseUrl), path: paths[client], models })
+}
+
 async function startOther(
   settings: Readonly<Record<string, string>>,
-  before: string | undefined,
-  adapter: Adapter | undefined,
+  { before, adapter, client }: BenchOptions,
 ) {
   if (before !== undefined)
     return { name: 'gateway before', process: await startProcess(`${before}/gateway/main.ts`, settings) }
+  const startAnother = () => startProcess('gateway/main.ts', settings)
+  if (client !== 'chat') return { name: 'gateway by chat', process: await startAnother() }
   if (adapter === undefined) return undefined
-  return { name: 'gateway to OpenAI', process: await startProcess('gateway/main.ts', settings) }
+  return { name: 'gateway to OpenAI', process: await startAnother() }
 }
 
 function startWorker(env: Readonly<Record<string, string>>, databaseUrl: string) {
