@@ -27,6 +27,7 @@ const timed = [
 
 /** Rare events that take long to bring about, each at its only size: `npm run test:slow` runs them, and nothing else does. */
 const rare = [
+  'test/abuse/abuse.test.ts',
   'test/abuse/door/junk-at-the-door.test.ts',
   'test/cabinet/{epoch-load,notifications,older-database,provider-outage,restored-postgres,worker-end}.test.ts',
   'test/charts/jobs.test.ts',
