@@ -168,6 +168,8 @@ export default defineConfig({
           ...onRealParts,
           name: 'clients',
           include: testFiles.clients,
+          // Two runs of a client, each of which has 50 s.
+          testTimeout: 120_000,
           globalSetup: [...onRealParts.globalSetup, './test/clients/install.ts'],
           maxWorkers: 3,
           sequence: { groupOrder: 9 },
