@@ -259,6 +259,12 @@ test('parts without a place in a chat are dropped and named', () => {
   ])
 })
 
+test('a tool whose type is no text is dropped like any other', () => {
+  expect(droppedOf({ tools: [{ type: { toString: 1, valueOf: 1 } }] })).toEqual([
+    ['tools.unknown', 'tools[0]'],
+  ])
+})
+
 describe('a rejection names its field', () => {
   const image = { type: 'image', source: { type: 'file', file_id: 'file_1' } }
   test.each<[string, object]>([
@@ -281,6 +287,14 @@ describe('a rejection names its field', () => {
     ['system[0].text', { system: [{ type: 'text', text: 1 }] }],
     ['thinking.type', { thinking: {} }],
     ['thread', { thread: { type: 'create' } }],
+    [
+      'messages[0].content[0].source.content[0]',
+      {
+        messages: [
+          { role: 'user', content: [{ type: 'document', source: { type: 'content', content: [null] } }] },
+        ],
+      },
+    ],
   ])('%s', (param, body) => {
     expect(parseMessages({ messages: [hi], ...body })).toMatchObject({
       refusal: { status: 400, code: 'invalid_value', param },

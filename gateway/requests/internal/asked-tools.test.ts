@@ -134,6 +134,9 @@ describe('tools', () => {
     ])
     expect(requestOf(body)).not.toHaveProperty('tool_choice')
     expect(read(body).asked.repeated.tools).toEqual([functionTool])
+    expect(droppedOf({ input: 'Hi', tools: [{ type: { toString: 1, valueOf: 1 } }] })).toEqual([
+      ['tools.unknown', 'tools[0]'],
+    ])
     const none = {
       input: 'Hi',
       tools: [{ type: 'web_search' }],

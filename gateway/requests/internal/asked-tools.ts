@@ -75,7 +75,8 @@ export class AskedTools {
             undefined,
           )
     }
-    this.#dropped.push({ name: `tools.${given.type}`, path })
+    const kind = typeof given.type === 'string' ? given.type : 'unknown'
+    this.#dropped.push({ name: `tools.${kind}`, path })
     return undefined
   }
 

@@ -34,7 +34,8 @@ export class MessageTools {
       const tool = fieldsOf(given) ?? {}
       const { type } = tool
       if (type !== undefined && type !== null && type !== 'custom') {
-        this.#dropped.push({ name: `tools.${type}`, path: `${path}[${at}]` })
+        const kind = typeof type === 'string' ? type : 'unknown'
+        this.#dropped.push({ name: `tools.${kind}`, path: `${path}[${at}]` })
         continue
       }
       const fault = checkOwnTool(tool)

@@ -23,7 +23,8 @@ const blockChecks: ReadonlyMap<string, Check> = new Map([
 ])
 
 /** The first problem of a block; none of kinds that have no place in a chat. */
-export const checkBlock: Check = (value) => blockChecks.get(String(fieldsOf(value)?.type))?.(value)
+export const checkBlock: Check = (value) =>
+  block(value) ?? blockChecks.get(String(fieldsOf(value)?.type))?.(value)
 
 /** The first problem of a message, its blocks left out. */
 export const checkMessage = object(
