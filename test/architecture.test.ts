@@ -71,7 +71,7 @@ const siblingsOf: Readonly<Record<string, Readonly<Record<string, readonly strin
       'signatures',
       'response-store',
     ],
-    messages: ['wire', 'formats', 'requests', 'exchange', 'chat', 'signatures'],
+    messages: ['wire', 'formats', 'requests', 'routing', 'http', 'exchange', 'chat', 'signatures'],
     embeddings: ['wire', 'formats', 'tokens', 'requests', 'upstream', 'routing', 'http', 'exchange'],
     models: ['wire', 'formats', 'routing', 'http'],
     key: ['http'],

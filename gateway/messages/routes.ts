@@ -11,6 +11,7 @@ import { modelNamed, type ParsedMessages, parseMessagesRequest } from '../reques
 import { decryptReasoning, hasEncrypted } from '../signatures/decrypt-reasoning.ts'
 import { createReasoningCipher, type ReasoningCipher } from '../signatures/reasoning-cipher.ts'
 import { workThrough } from '../wire/turns.ts'
+import { countTokensRoute } from './internal/count-tokens.ts'
 
 type MessagesDeps = ExchangeDeps & {
   /** The keys of reasoning that clients keep are derived from them. */
@@ -20,7 +21,7 @@ type MessagesDeps = ExchangeDeps & {
 type Messages = Pick<Extract<Exchange, { endpoint: 'chat' }>, 'endpoint' | 'request' | 'bindTo'> &
   Pick<ParsedMessages, 'dropped' | 'addedBytes' | 'asked'> & { readonly format: ApiFormat }
 
-/** `POST /v1/messages`: a chat in Anthropic's terms. */
+/** `POST /v1/messages`: a chat in Anthropic's terms; and the count of its tokens. */
 export function messagesRoutes(app: FastifyInstance, deps: MessagesDeps): void {
   const operation = operationOf(createReasoningCipher(deps.sealingKeys))
   exchangeRoute(
@@ -29,6 +30,7 @@ export function messagesRoutes(app: FastifyInstance, deps: MessagesDeps): void {
     deps,
     (...asked) => prepareExchange(operation, ...asked),
   )
+  countTokensRoute(app, deps)
 }
 
 function operationOf(cipher: ReasoningCipher): Operation<Messages> {

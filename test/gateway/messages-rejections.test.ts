@@ -273,6 +273,40 @@ test('a body that stops coming is 408', async () => {
   })
 })
 
+describe('a count of tokens', () => {
+  const path = '/v1/messages/count_tokens'
+  const { max_tokens: _, ...body } = hello
+
+  test('is an estimate, without a call of a provider', async () => {
+    const before = lone.upstream.requestsFor('demo/echo').length
+    const short = await ask({ path, body })
+    const longer = await ask({ path: `${path}?beta=true`, body: { ...body, system: 'word '.repeat(1_000) } })
+    expect([short.status, longer.status]).toEqual([200, 200])
+    const [one, other] = [short, longer].map(({ text }) => JSON.parse(text).input_tokens)
+    expect(one).toBeGreaterThan(0)
+    expect(other - one).toBeGreaterThan(900)
+    expect(other - one).toBeLessThan(2_600)
+    expect(lone.upstream.requestsFor('demo/echo')).toHaveLength(before)
+  })
+
+  test.each<[string, () => Asking | Promise<Asking>, number, string]>([
+    ['an unknown model', () => ({ body: { ...body, model: 'claude-none' } }), 404, 'model_not_found'],
+    ['a wrong field', () => ({ body: { ...body, messages: [] } }), 400, 'invalid_value'],
+    ['no key', () => ({ key: '', body }), 401, 'missing_api_key'],
+    [
+      'a model that the key may not use',
+      withKey({ allowedModels: ['other/*'] }, { body }),
+      403,
+      'model_not_allowed',
+    ],
+    ['no money', withKey({ balanceNano: 0n }, { body }), 402, 'insufficient_balance'],
+    ['more counts than the key has', withKey({ rpm: 0 }, { body }), 429, 'rate_limit_exceeded'],
+  ])('with %s is rejected', async (_name, asking, status, code) => {
+    const answer = await ask({ path, ...(await asking()) })
+    expect([answer.status, errorIn(answer)]).toMatchObject([status, { code }])
+  })
+})
+
 test('probes are 200 without a key, and nothing else is', async () => {
   for (const path of ['/', '/api/hello']) {
     const answer = await lone.send({ path, method: 'HEAD' })

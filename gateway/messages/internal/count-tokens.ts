@@ -1,0 +1,80 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { InspectedKey } from '#core/admission/admission-reply'
+import { rateRefusal } from '#core/errors/limit-refusals'
+import type { Refusal } from '#core/errors/refusal'
+import type { Log } from '#core/process/log'
+import { chatSize } from '../../chat/chat-size.ts'
+import { messagesRejections } from '../../formats/messages-format.ts'
+import { sendPlain, sendRefusal } from '../../http/answer.ts'
+import { type InspectCaller, keyFirst, type Refused } from '../../http/key-first.ts'
+import { endOfLookup, endOfRefusal, type NoteEnd, type RequestEnd } from '../../http/request-end.ts'
+import { parseJsonBody } from '../../requests/json-body.ts'
+import { parseMessagesRequest } from '../../requests/messages-request.ts'
+import { isOpenTo, type RouteTable } from '../../routing/route-table.ts'
+import { internalError, keyRefusal, modelNotFound, serviceUnavailable } from '../../wire/errors.ts'
+import { workThrough } from '../../wire/turns.ts'
+import { type CountLimit, createCountLimit } from './count-limit.ts'
+
+type CountDeps = {
+  /** `undefined` until a catalog has been read. */
+  readonly routes: () => RouteTable | undefined
+  readonly inspect: InspectCaller
+  readonly noteEnd: NoteEnd
+  readonly log: Log
+  /** `performance.now`. */
+  readonly now: () => number
+}
+
+/** `POST /v1/messages/count_tokens`: an estimate, free of charge and of RPM. */
+export function countTokensRoute(app: FastifyInstance, deps: CountDeps): void {
+  const limit = createCountLimit(deps.now)
+  const config = { access: 'api_key', rejections: messagesRejections } as const
+  app.post('/v1/messages/count_tokens', { config }, async (request, reply) => {
+    reply.hijack()
+    const answer = (found: Found | Refused): RequestEnd => {
+      const facts = { requestId: request.id }
+      if ('refusal' in found) {
+        sendRefusal(reply.raw, found.refusal, facts, messagesRejections)
+        return endOfRefusal(found)
+      }
+      sendPlain(reply.raw, JSON.stringify({ input_tokens: found.tokens }), facts)
+      return endOfLookup(found.key)
+    }
+    try {
+      deps.noteEnd(request, answer(await count(request, limit, deps)))
+    } catch (error) {
+      deps.log.error({ requestId: request.id, err: error }, 'request failed')
+      deps.noteEnd(request, answer({ refusal: internalError }))
+    }
+  })
+}
+
+type Found = { readonly tokens: number; readonly key: InspectedKey }
+
+async function count(request: FastifyRequest, limit: CountLimit, deps: CountDeps): Promise<Found | Refused> {
+  const inspection = await deps.inspect(request)
+  if (inspection.outcome === 'refused') return { refusal: keyRefusal(inspection), key: inspection.key }
+  const { key } = inspection
+  const excess = limit.take(key.keyId, key.limits.rpm.limit)
+  if (excess !== undefined)
+    return { refusal: rateRefusal({ reason: 'rpm', used: excess.limit, ...excess }), key }
+  const table = deps.routes()
+  if (table === undefined) return { refusal: serviceUnavailable, key }
+  const read = await readTokens(Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0))
+  if ('refusal' in read) return { ...read, key }
+  const route = table.findModel(read.model)
+  const checked = keyFirst(inspection, modelNotFound(read.model), read.model)
+  const isThere = route !== undefined && isOpenTo(route, key.organizationId)
+  return isThere && checked.refusal.code === 'model_not_found' ? { tokens: read.tokens, key } : checked
+}
+
+type Read = { readonly tokens: number; readonly model: string } | { readonly refusal: Refusal }
+
+async function readTokens(body: Buffer): Promise<Read> {
+  const parsed = await parseJsonBody(body)
+  if ('refusal' in parsed) return parsed
+  const read = await workThrough(parseMessagesRequest({ ...parsed.body, max_tokens: 1 }), body.length)
+  if ('refusal' in read) return read
+  const { estimatePrompt } = await chatSize.measure({ request: read.request }, body.length)
+  return { tokens: Math.max(estimatePrompt(), 1), model: read.request.model }
+}
