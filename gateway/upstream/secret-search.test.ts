@@ -20,6 +20,11 @@ test('a credential of less than eight characters is not looked for: an answer ma
   expect(search('none', 'hunter22').hide('none hunter22')).toBe('none [hidden]')
 })
 
+test('a number beyond 2^53 keeps its digits', () => {
+  const value = { said: key, number: JSON.rawJSON('12345678901234567890') }
+  expect(search(key).write(value)).toBe('{"said":"[hidden]","number":12345678901234567890}')
+})
+
 test('where the last word of a credential is too short the whole of it is hidden', () => {
   expect(search('Api-Key short', 'short').hide('short of an Api-Key short')).toBe('short of an [hidden]')
 })

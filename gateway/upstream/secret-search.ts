@@ -116,7 +116,7 @@ type Showing = {
 /** A copy of a JSON value with the texts that `showing` returns. */
 export function mapTexts(value: unknown, showing: Showing, place = ''): unknown {
   if (typeof value === 'string') return showing.text(value, place)
-  if (typeof value !== 'object' || value === null) return value
+  if (typeof value !== 'object' || value === null || JSON.isRawJSON(value)) return value
   if (Array.isArray(value))
     return value.map((item, at) => mapTexts(item, showing, `${place}.${fieldsOf(item)?.index ?? at}`))
   const fields = Object.entries(value).map(([name, inner]) => [
