@@ -52,10 +52,12 @@ export function findJson(text: string): unknown {
 
 /** Numbers that a double may not hold: only these have 16 digits, or an exponent behind a digit. */
 const maybeLong = /\d{16}|\d[eE]/
+/** The same where a number can be: ids have such digits, too. */
+const maybeLongNumber = /(?:^|[[:,])\s*-?(?:\d{16}|[\d.]+[eE])/
 
 /** Whether a double may not hold one of the numbers in a JSON text. */
 export function mayBeLong(text: string): boolean {
-  return maybeLong.test(text)
+  return maybeLong.test(text) && maybeLongNumber.test(text)
 }
 
 /**

@@ -24,7 +24,7 @@ import { viewOfThisFile } from '../support/redis-view.ts'
 import { expectStream, readEvents } from '../support/response-events.ts'
 import { settledBooks } from '../support/settled-books.ts'
 import { post, stackOfThisFile, untilServed } from '../support/stack.ts'
-import { type Answer, refusal, type Script, startUpstream } from '../support/upstream.ts'
+import { type Answer, refusal, type Script, type Step, startUpstream } from '../support/upstream.ts'
 
 const stack = await stackOfThisFile()
 const view = viewOfThisFile(stack.redis)
@@ -109,6 +109,13 @@ const answering =
   ({ body }) =>
     ownResponse(body, items, fields)
 
+/** The data of an event as several lines, which server-sent events may have. */
+function inLines(step: Step): Step {
+  return 'send' in step && typeof step.send === 'string'
+    ? { ...step, send: step.send.replace(/,"/, ',\ndata: "') }
+    : step
+}
+
 async function onlyCharge({ customer }: Served) {
   const [only] = (await settledBooks(stack, view, customer.organizationId)).values()
   return only ?? expect.fail('nothing was booked')
@@ -136,6 +143,7 @@ describe.each(ways)('a backend with the Responses API, %s', (way) => {
 
   test('passes on fields, items, tools and events that are new', async () => {
     const extra = { type: 'x_item', id: 'x_1', x_text: 'New' }
+    const long = '12345678901234567890'
     const event = {
       type: 'response.x_event',
       output_index: 0,
@@ -146,8 +154,12 @@ describe.each(ways)('a backend with the Responses API, %s', (way) => {
         ? ownStream(body, [event, ...itemEvents([messageItem('Hello'), extra])], {
             output: [messageItem('Hello'), extra],
             x_field: { deep: [1] },
+            x_long: JSON.rawJSON(long),
           })
-        : ownResponse(body, [messageItem('Hello'), extra], { x_field: { deep: [1] } })
+        : ownResponse(body, [messageItem('Hello'), extra], {
+            x_field: { deep: [1] },
+            x_long: JSON.rawJSON(long),
+          })
     const served = await serve([answer])
     const asked = {
       input: [
@@ -168,6 +180,7 @@ describe.each(ways)('a backend with the Responses API, %s', (way) => {
     const [request] = upstream.requestsFor(served.id)
     expect(request?.headers).toMatchObject({ 'x-openai-invented': 'yes', 'api-key': secret })
     expect(request?.headers['x-forwarded-for']).toBeUndefined()
+    expect(text).toContain(`"x_long":${long}`)
     const whole = way === 'whole' ? JSON.parse(text) : frames(text).at(-1)?.response
     expect(whole).toMatchObject({ x_field: { deep: [1] }, output: [{ type: 'message' }, extra] })
     if (way === 'streamed') {
@@ -235,6 +248,30 @@ describe.each(ways)('a backend with the Responses API, %s', (way) => {
     const [body] = sent(served)
     expect(body).toMatchObject({ tools: [own, { type: 'namespace' }], tool_choice: 'auto' })
     expect(body?.service_tier).toBeUndefined()
+  })
+
+  test('is sent no such tool in an item with encrypted content', async () => {
+    const served = await serve([answering([reasoningItem('secret'), messageItem('Hello')])])
+    const { output } = (await respond(served, way, { input })) as { output: readonly Fields[] }
+    const brought = { ...output[0], type: 'x_input', tools: [{ type: 'web_search' }] }
+    await respond(served, way, { input: [brought, { role: 'user', content: input }] })
+    const last = JSON.stringify(sent(served).at(-1))
+    expect(last).toContain('encrypted_content')
+    expect(last).not.toContain('web_search')
+  })
+
+  test('may answer with nothing but a call that has no name', async () => {
+    const call = {
+      type: 'tool_search_call',
+      id: 'ts_1',
+      call_id: 'call_1',
+      execution: 'client',
+      status: 'completed',
+      arguments: { query: 'q' },
+    }
+    const served = await serve([answering([call])])
+    expect(await respond(served, way, { input })).toMatchObject({ status: 'completed', output: [call] })
+    expect(upstream.requestsFor(served.id)).toHaveLength(1)
   })
 
   test('may run tools that its route requests', async () => {
@@ -359,6 +396,18 @@ test('a provider that continues beyond its limit is cut off', async () => {
   expect(last).toMatchObject({ status: 'incomplete', incomplete_details: { reason: 'max_output_tokens' } })
   expect(JSON.stringify(last.output).length).toBeLessThan(text.length / 2)
   expect(relayed.map(({ sequence_number }) => sequence_number)).toEqual([...relayed.keys()])
+})
+
+test('an event of several lines arrives whole', async () => {
+  const script: Answer = ({ body }) => {
+    const { steps, ...others } = ownStream(body, itemEvents([messageItem('Hello')]), {
+      output: [messageItem('Hello')],
+    })
+    return { ...others, steps: steps?.map(inLines) ?? [] }
+  }
+  const served = await serve([script])
+  const relayed = readEvents(await (await send(served, { input, stream: true })).text())
+  expectStream(relayed)
 })
 
 test('a failure before the first content is made good elsewhere', async () => {

@@ -155,13 +155,14 @@ class RelayedStream implements StreamNormaliser {
   /** The event without the provider's credential. Texts that may be its beginning wait for what follows. */
   #write(event: JsonObject, data: string): string {
     const search = this.#search
-    if (search === undefined) return this.#relay.write(event, data)
     const delta = this.#relay.deltaOf(event)
+    // Most events are deltas that leave as they came: only the text of others is read again.
+    const exact = delta === undefined ? exactOf(event, data) : event
+    if (search === undefined) return this.#relay.write(exact, data)
     const isClear = delta === undefined || this.#shown.isClear(delta.field, delta.text)
     if (isClear && !this.#shown.isHolding() && search.isAbsentFrom(data))
-      return this.#relay.write(event, data)
-    const exact = mayBeLong(data) ? (fieldsOf(findExactJson(data)) ?? event) : event
-    if (delta !== undefined) return this.#writeDelta(this.#relay.deltaOf(exact) ?? delta)
+      return this.#relay.write(exact, data)
+    if (delta !== undefined) return this.#writeDelta(this.#relay.deltaOf(exactOf(event, data)) ?? delta)
     return this.#writeHeld() + this.#relay.write(this.#hidden(exact), undefined)
   }
 
@@ -191,6 +192,11 @@ class RelayedStream implements StreamNormaliser {
     if (step.kind === 'ended' || step.kind === 'failed') this.#isOver = true
     return step
   }
+}
+
+/** The event with its long numbers, if it has any: what is written again keeps their digits. */
+function exactOf(event: JsonObject, data: string): JsonObject {
+  return mayBeLong(data) ? (fieldsOf(findExactJson(data)) ?? event) : event
 }
 
 function failedAs(result: string): StreamStep {

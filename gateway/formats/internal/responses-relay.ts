@@ -198,8 +198,9 @@ export class ResponsesRelay implements StreamRelay {
     return item === event.item ? this.#frame(event, data) : this.#frame({ ...event, item }, undefined)
   }
 
-  /** As it came, but for its number. */
-  #frame(event: JsonObject, data: string | undefined): string {
+  /** As it came, but for its number and in one line. */
+  #frame(event: JsonObject, given: string | undefined): string {
+    const data = given?.includes('\n') === true ? undefined : given
     const number = this.#sequenceNumber
     this.#sequenceNumber += 1
     const isSame = data !== undefined && event.sequence_number === number

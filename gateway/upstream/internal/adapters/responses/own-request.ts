@@ -91,16 +91,13 @@ function ownItem(item: JsonObject, { own, dialect }: OwnChat, filter: ToolFilter
     filter.dropped.add('input.item_reference')
     return undefined
   }
+  const filtered = Array.isArray(item.tools) ? withTools(item, item.tools, filter) : item
   if (!isText(encrypted))
     // Nothing is stored: the provider would look for reasoning of this id, and reject the request.
-    return item.type === 'reasoning'
-      ? undefined
-      : Array.isArray(item.tools)
-        ? withTools(item, item.tools, filter)
-        : item
+    return item.type === 'reasoning' ? undefined : filtered
   const signed = own.findSigned(encrypted)
   const data = signed?.origin === dialect.origin ? encryptedInDetails(signed.details) : undefined
-  if (data !== undefined) return { ...item, encrypted_content: data }
+  if (data !== undefined) return { ...filtered, encrypted_content: data }
   if (item.type !== 'reasoning') filter.dropped.add(`input.${String(item.type)}`)
   return undefined
 }
