@@ -184,8 +184,8 @@ function createRawAnswers({ refusals }: GatewayMetrics, answers: OpenAnswers) {
 /** Answers a request with a refusal. */
 type Refuse = (request: FastifyRequest, reply: FastifyReply, refused: Refused) => void
 
-/** Anthropic's clients read errors of any path in their format; these are the paths that they call. */
-const messagesPaths = /\/messages(?:\/|\?|$)/
+/** Anthropic's clients read errors of any path in their format; these are the paths that they call. OpenAI has others that end so. */
+const messagesPaths = /^(?!\/v1\/(?:chat|threads)\/)[^?]*\/messages(?:\/|\?|$)/
 
 /** How rejections of a request are written: as its route has it, or the route that its client looks for. */
 function rejectionsOf({ routeOptions, raw, headers }: FastifyRequest): RejectionFormat | undefined {

@@ -227,6 +227,7 @@ test('the whole state of a shard is its secrets, keys, balances and recent daily
     dailyBudgetNano: null,
     allowedModels: null,
     readBalance: false,
+    keepsResponsesHours: null,
   })
   const found = findKey(customer.key, pepper)
   if (found === undefined) throw new Error('not a key')

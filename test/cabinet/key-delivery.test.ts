@@ -144,6 +144,7 @@ describe('the state of a key', () => {
       allowedModels: ['a/*'],
       expiresAt: new Date('2027-06-01T00:00:00Z'),
       readBalance: true,
+      keepsResponsesHours: 24,
     }
     await inTestScope(pool, (client) => setLimits(client, keyId, limits))
     await inTestScope(pool, (client) => blockKey(client, keyId, 'owner'))
