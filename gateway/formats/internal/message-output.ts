@@ -21,7 +21,6 @@ export class MessageOutput {
   readonly #sink: BlockSink
   readonly #order: StepOrder
   readonly #signatures = new UnwrittenSignatures()
-  readonly #callIds = new Map<number, string>()
   #open: BlockStart['type'] | undefined
   /** Whose block is open. The input of a custom one is a text, which clients read as a field. */
   #call: { readonly index: number; readonly type: CallStart['type'] } | undefined
@@ -80,8 +79,7 @@ export class MessageOutput {
         return
       case 'call': {
         const { index, id: given, type, name, signed } = step.call
-        const id = given.replace(/[^\w-]/g, '_') // the only characters that Anthropic's API takes back
-        this.#callIds.set(index, id)
+        const id = clientsCallId(given)
         if (signed !== undefined) this.#signatures.addCall(id, signed.extra_content)
         this.#begin({ type: 'tool_use', id, name: this.#options.toolNameOf(name) })
         this.#call = { index, type }
@@ -90,8 +88,9 @@ export class MessageOutput {
       }
       case 'call_part': {
         const { index, text, signed } = step.part
-        const id = this.#callIds.get(index)
-        if (signed !== undefined && id !== undefined) this.#signatures.addCall(id, signed.extra_content)
+        const id = this.#order.callIdOf(index)
+        if (signed !== undefined && id !== undefined)
+          this.#signatures.addCall(clientsCallId(id), signed.extra_content)
         if (index !== this.#call?.index || text === '') return
         this.#sink.addInput(this.#call.type === 'custom' ? JSON.stringify(text).slice(1, -1) : text)
         return
@@ -156,4 +155,9 @@ export class MessageOutput {
     this.#sink.sign(encrypted)
     this.#sink.stop()
   }
+}
+
+/** The only characters that Anthropic's API takes back. */
+function clientsCallId(id: string): string {
+  return id.replace(/[^\w-]/g, '_')
 }

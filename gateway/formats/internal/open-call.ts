@@ -10,14 +10,11 @@ import {
   type OpenItem,
   placeOf,
 } from './item-events.ts'
-import { JsonEnd } from './json-end.ts'
 import { createToolInput, type ToolInput } from './tool-input.ts'
 
 /** A call of a tool, as the kind of item that its client knows. */
 export type OpenCall = OpenItem & {
   add(text: string): void
-  /** Whether its arguments are whole, so that nothing more is expected. */
-  isWhole(): boolean
 }
 
 /** What the ids of each kind of call begin with. */
@@ -73,7 +70,6 @@ class TextCall implements OpenCall {
   readonly #kind: TextKind
   readonly #input: ToolInput
   readonly #text = new GrowingText()
-  readonly #end = new JsonEnd()
   readonly #growthHead: string
 
   constructor(place: ItemPlace, names: JsonObject, kind: TextKind) {
@@ -91,12 +87,7 @@ class TextCall implements OpenCall {
   }
 
   add(text: string): void {
-    this.#end.add(text)
     this.#show(this.#input.push(text))
-  }
-
-  isWhole(): boolean {
-    return this.#end.isReached()
   }
 
   close(): void {
@@ -121,7 +112,6 @@ class SearchCall implements OpenCall {
   readonly #place: ItemPlace
   readonly #callId: string
   readonly #text = new GrowingText()
-  readonly #end = new JsonEnd()
 
   constructor(place: ItemPlace, callId: string) {
     this.#place = place
@@ -143,11 +133,6 @@ class SearchCall implements OpenCall {
 
   add(text: string): void {
     this.#text.add(text)
-    this.#end.add(text)
-  }
-
-  isWhole(): boolean {
-    return this.#end.isReached()
   }
 
   close(): void {}

@@ -2,11 +2,11 @@ import type { AskedTool } from '../../requests/responses-asked.ts'
 import type { JsonObject } from '../../wire/json-fields.ts'
 import type { CallPart, CallStart, ContentStep, FinishReason } from '../content-step.ts'
 import type { SignedReasoning } from '../signed-reasoning.ts'
-import { GrowingText } from './growing-text.ts'
 import type { ItemEvents, ItemPlace, ItemStatus, OpenItem } from './item-events.ts'
 import { callPrefixes, type OpenCall, openCall } from './open-call.ts'
 import { OpenMessage, type OpenText } from './open-message.ts'
 import { OpenReasoning } from './open-reasoning.ts'
+import { type OrderedStep, StepOrder } from './step-order.ts'
 import { UnwrittenSignatures } from './unwritten-signatures.ts'
 
 export type OutputOptions = {
@@ -20,37 +20,28 @@ export type OutputOptions = {
   readonly events: ItemEvents
 }
 
-/** A call that came while another one was incomplete. */
-type WaitingCall = { readonly kind: 'waiting'; readonly call: CallStart; readonly text: GrowingText }
-type Waiting = WaitingCall | Exclude<ContentStep, { readonly kind: 'call' }>
-
 function unsigned(origin: string): SignedReasoning {
   return { origin, details: [], calls: {}, content: null }
 }
 
-/**
- * The items of a response, made of its steps. One item ends before the next begins: calls that a provider writes in turns
- * wait for each other.
- */
+/** The items of a response, made of its steps. One item ends before the next begins. */
 export class ResponseOutput {
   readonly #options: OutputOptions
   readonly #items: JsonObject[] = []
   readonly #signatures = new UnwrittenSignatures()
-  /** By index. A call that is neither open nor waiting is over. */
-  readonly #waitingCalls = new Map<number, WaitingCall>()
-  readonly #callIds = new Map<number, string>()
-  #waiting: Waiting[] = []
+  readonly #order: StepOrder
   #open: OpenItem | undefined
   /** The open item, if it is a message. */
   #openMessage: OpenMessage | undefined
   /** The open item, if it is a call. */
-  #call: { readonly index: number; readonly item: OpenCall } | undefined
+  #call: OpenCall | undefined
   #annotations: readonly JsonObject[] = []
   #finish: FinishReason | undefined
   #isRefused = false
 
   constructor(options: OutputOptions) {
     this.#options = options
+    this.#order = new StepOrder(`call_${options.requestId}_0`, (step) => this.#write(step))
   }
 
   /** Why the model stopped; `undefined` until then. */
@@ -75,13 +66,7 @@ export class ResponseOutput {
 
   /** After `finish` nothing is taken. */
   take(step: ContentStep): void {
-    if (this.#finish !== undefined) return
-    if (step.kind === 'finish') this.#end(step.reason)
-    else if (step.kind === 'call_part') this.#addToCall(step.part)
-    else if (step.kind === 'function_part')
-      this.#addToCall({ index: 0, type: 'function', text: step.text, signed: undefined })
-    else if (this.#mustWait()) this.#wait(step)
-    else this.#write(step)
+    if (this.#finish === undefined) this.#order.take(step)
   }
 
   /** The open text, which further texts continue. */
@@ -89,50 +74,7 @@ export class ResponseOutput {
     return this.#openMessage?.openText()
   }
 
-  /** Writes what a provider signed after its last item. */
-  #end(reason: FinishReason): void {
-    for (const step of this.#takeWaiting()) this.#write(step)
-    this.#close(reason === 'length' ? 'incomplete' : 'completed')
-    this.#writeSignatures()
-    this.#finish = reason
-  }
-
-  #mustWait(): boolean {
-    return this.#call !== undefined && (this.#waiting.length > 0 || !this.#call.item.isWhole())
-  }
-
-  #wait(step: Exclude<ContentStep, { readonly kind: 'finish' | 'call_part' | 'function_part' }>): void {
-    if (step.kind !== 'call') {
-      this.#waiting.push(step)
-      return
-    }
-    const waiting = { kind: 'waiting', call: step.call, text: new GrowingText() } as const
-    this.#waiting.push(waiting)
-    this.#waitingCalls.set(step.call.index, waiting)
-  }
-
-  #addToCall({ index, text, signed }: CallPart): void {
-    const callId = this.#callIds.get(index) ?? this.#waitingCalls.get(index)?.call.id
-    if (signed !== undefined && callId !== undefined) this.#signatures.addCall(callId, signed.extra_content)
-    if (index !== this.#call?.index) this.#waitingCalls.get(index)?.text.add(text)
-    else {
-      this.#call.item.add(text)
-      while (this.#waiting.length > 0 && this.#call?.item.isWhole() !== false) this.#writeNext()
-    }
-  }
-
-  #writeNext(): void {
-    const next = this.#waiting.shift()
-    if (next !== undefined) this.#write(next)
-  }
-
-  #takeWaiting(): readonly Waiting[] {
-    const waiting = this.#waiting
-    this.#waiting = []
-    return waiting
-  }
-
-  #write(step: ContentStep | WaitingCall): void {
+  #write(step: OrderedStep): void {
     switch (step.kind) {
       case 'text':
         if (step.text !== '') this.#addText(step.text)
@@ -157,20 +99,24 @@ export class ResponseOutput {
         else this.#annotations = [...this.#annotations, ...step.annotations]
         return
       case 'call':
-        this.#beginCall(step.call, '')
+        this.#beginCall(step.call)
         return
-      case 'waiting':
-        this.#waitingCalls.delete(step.call.index)
-        this.#beginCall(step.call, step.text.text())
+      case 'call_part':
+        this.#addToCall(step.part)
         return
-      case 'function': {
-        const id = `call_${this.#options.requestId}_0`
-        this.#beginCall({ index: 0, id, type: 'function', name: step.name, signed: undefined }, '')
+      case 'finish':
+        this.#end(step.reason)
         return
-      }
       case 'images':
         for (const image of step.images) this.#writeImage(image)
     }
+  }
+
+  /** Writes what a provider signed after its last item. */
+  #end(reason: FinishReason): void {
+    this.#close(reason === 'length' ? 'incomplete' : 'completed')
+    this.#writeSignatures()
+    this.#finish = reason
   }
 
   #addText(text: string): void {
@@ -196,14 +142,18 @@ export class ResponseOutput {
     return reasoning
   }
 
-  #beginCall({ index, id, name, signed }: CallStart, text: string): void {
+  #beginCall({ id, name, signed }: CallStart): void {
     if (signed !== undefined) this.#signatures.addCall(id, signed.extra_content)
     const tool = this.#options.toolOf(name)
-    const item = openCall(this.#nextPlace(callPrefixes[tool.kind]), id, tool)
-    this.#open = item
-    this.#call = { index, item }
-    this.#callIds.set(index, id)
-    if (text !== '') item.add(text)
+    const call = openCall(this.#nextPlace(callPrefixes[tool.kind]), id, tool)
+    this.#open = call
+    this.#call = call
+  }
+
+  #addToCall({ index, text, signed }: CallPart): void {
+    const id = this.#order.callIdOf(index)
+    if (signed !== undefined && id !== undefined) this.#signatures.addCall(id, signed.extra_content)
+    if (text !== '') this.#call?.add(text)
   }
 
   /** A generated image, which comes whole. */

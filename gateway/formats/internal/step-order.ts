@@ -19,6 +19,7 @@ export class StepOrder {
   #call: { readonly index: number; readonly end: JsonEnd } | undefined
   #waiting: Waiting[] = []
   readonly #waitingCalls = new Map<number, WaitingCall>()
+  readonly #callIds = new Map<number, string>()
 
   /** @param functionId of a call that has no id. */
   constructor(functionId: string, pass: (step: OrderedStep) => void) {
@@ -26,8 +27,13 @@ export class StepOrder {
     this.#pass = pass
   }
 
+  /** Of a call that was taken; it may still wait. */
+  callIdOf(index: number): string | undefined {
+    return this.#callIds.get(index)
+  }
+
   take(step: ContentStep): void {
-    if (step.kind === 'call') this.#take({ kind: 'waiting', call: step.call, text: new GrowingText() })
+    if (step.kind === 'call') this.#takeCall(step.call)
     else if (step.kind === 'function') this.take({ kind: 'call', call: this.#callOf(step.name) })
     else if (step.kind === 'call_part') this.#addToCall(step.part)
     else if (step.kind === 'function_part')
@@ -42,6 +48,11 @@ export class StepOrder {
     return { index: 0, id: this.#functionId, type: 'function', name, signed: undefined }
   }
 
+  #takeCall(call: CallStart): void {
+    this.#callIds.set(call.index, call.id)
+    this.#take({ kind: 'waiting', call, text: new GrowingText() })
+  }
+
   #take(step: Waiting): void {
     if (this.#call === undefined || (this.#waiting.length === 0 && this.#call.end.isReached())) {
       this.#write(step)
@@ -51,7 +62,7 @@ export class StepOrder {
     if (step.kind === 'waiting') this.#waitingCalls.set(step.call.index, step)
   }
 
-  /** A part of a call that is over is nothing: white space behind its brackets. */
+  /** The text of a call that is over is nothing: white space behind its brackets. Signatures do not wait. */
   #addToCall(part: CallPart): void {
     if (part.index === this.#call?.index) {
       this.#call.end.add(part.text)
@@ -59,10 +70,8 @@ export class StepOrder {
       while (this.#waiting.length > 0 && this.#call?.end.isReached() !== false) this.#writeNext()
       return
     }
-    const waiting = this.#waitingCalls.get(part.index)
-    waiting?.text.add(part.text)
-    if (waiting !== undefined && part.signed !== undefined)
-      this.#pass({ kind: 'call_part', part: { ...part, text: '' } })
+    this.#waitingCalls.get(part.index)?.text.add(part.text)
+    if (part.signed !== undefined) this.#pass({ kind: 'call_part', part: { ...part, text: '' } })
   }
 
   #writeNext(): void {
