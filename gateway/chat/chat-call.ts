@@ -8,6 +8,7 @@ import type { Failure } from '../upstream/failure.ts'
 import { type ChatCall, type ChatReading, isFailure } from '../upstream/provider-adapter.ts'
 import { writeJson } from '../wire/json-writer.ts'
 import type { OpenAiUsage } from '../wire/openai-usage.ts'
+import { whenDone } from '../wire/turns.ts'
 import { imageSourceOf } from './internal/image-source.ts'
 import { cutAnswer, normaliseAnswer, type PlainReading, writeAnswer } from './internal/plain-normaliser.ts'
 import { type RelayedReading, readRelayed, relayOf, writeRelayed } from './internal/relayed-call.ts'
@@ -53,16 +54,13 @@ function writeTranslated(
   noteDropped(deps, run, target, dropped)
   run.outputLimit = outputLimit
   run.outputTokensMax = outputTokensMax
-  return call instanceof Promise
-    ? call.then((made) => writeCall(made, bodyBytes))
-    : writeCall(call, bodyBytes)
+  return whenDone(call, (made) => writeCall(made, bodyBytes))
 }
 
 function writeCall(call: ChatCall | Failure, bodyBytes: number): WrittenChat | Promise<WrittenChat> {
   if (isFailure(call)) return { failure: call }
-  const bytes = writeJson(call.json, bodyBytes + (call.addedBytes ?? 0))
-  if (bytes instanceof Promise) return bytes.then((written) => ({ bytes: written, reading: call }))
-  return { bytes, reading: call }
+  const written = writeJson(call.json, bodyBytes + (call.addedBytes ?? 0))
+  return whenDone(written, (bytes) => ({ bytes, reading: call }))
 }
 
 /** One call, which returns the whole response. */
@@ -76,10 +74,7 @@ export function chatJob(deps: AttemptDeps, run: Run, target: Target, timeMs: num
   return {
     callCount: 1,
     inputsPerCall: 1,
-    bodyOf() {
-      const written = writeChatRequest(deps, run, target, timeMs)
-      return written instanceof Promise ? written.then(keep) : keep(written)
-    },
+    bodyOf: () => whenDone(writeChatRequest(deps, run, target, timeMs), keep),
     partOf: () => ({ prompt: run.exchange, usage: { kind: 'missing' } }),
     accept(text) {
       const result = readAnswer(deps, run, target, text, reading)

@@ -6,6 +6,7 @@ import type { Run } from '../exchange/run.ts'
 import type { Target } from '../routing/attempt-plan.ts'
 import { adaptEmbeddingRequest, findDroppedOfEmbedding } from '../upstream/embedding-request.ts'
 import { writeJson } from '../wire/json-writer.ts'
+import { whenDone } from '../wire/turns.ts'
 import { type Embedding, readEmbeddings, sumUsage, writeEmbeddings } from './internal/embedding-answer.ts'
 import { promptOf } from './internal/input-prompt.ts'
 
@@ -34,8 +35,7 @@ export function embeddingsJob(
     inputsPerCall: batchMax,
     bodyOf(call) {
       const json = adaptEmbeddingRequest({ body: request, items: itemsOf(call), format, dialect })
-      const bytes = writeJson(json, exchange.bodyBytes)
-      return bytes instanceof Promise ? bytes.then((written) => ({ bytes: written })) : { bytes }
+      return whenDone(writeJson(json, exchange.bodyBytes), (bytes) => ({ bytes }))
     },
     partOf(calls) {
       const usage = sumUsage(calls.map((call) => promptTokens[call]))

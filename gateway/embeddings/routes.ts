@@ -11,7 +11,7 @@ import type { MeasurablePrompt } from '../tokens/measurable-prompt.ts'
 import type { TokenDecoder } from '../tokens/token-decoder.ts'
 import { invalidValue, tokensNotDecoded } from '../wire/errors.ts'
 import { piecesOf, type Text } from '../wire/long-text.ts'
-import { workThrough } from '../wire/turns.ts'
+import { whenDone, workThrough } from '../wire/turns.ts'
 import { promptOf, sizeInputs } from './internal/input-prompt.ts'
 
 type Embeddings = Pick<
@@ -27,9 +27,7 @@ const embeddings: Operation<Embeddings> = {
   },
   measure({ inputs }, bodyBytes) {
     const sized = workThrough(sizeInputs(inputs), bodyBytes)
-    return sized instanceof Promise
-      ? sized.then((inputTokens) => measured(inputs, inputTokens, bodyBytes))
-      : measured(inputs, sized, bodyBytes)
+    return whenDone(sized, (inputTokens) => measured(inputs, inputTokens, bodyBytes))
   },
   takeApart: ({ inputs }) => (inputs.kind === 'texts' ? textsOf(inputs.items) : null),
 }

@@ -14,6 +14,7 @@ import type { AttemptGate } from '../routing/attempt-gate.ts'
 import type { Failure } from '../upstream/failure.ts'
 import { refusalFor, serviceUnavailable, tooManyAbandoned } from '../wire/errors.ts'
 import type { OpenAiUsage } from '../wire/openai-usage.ts'
+import { whenDone } from '../wire/turns.ts'
 import { requestTimedOut, streamCut, streamTimedOut } from '../wire/upstream-errors.ts'
 import type { AbandonedRequests } from './abandoned-requests.ts'
 import type { MakeBill } from './billing.ts'
@@ -81,7 +82,7 @@ function bindTo(exchange: Exchange, { hold, keepsResponsesHours }: Admitted): Ex
   if (exchange.endpoint !== 'chat' || exchange.bindTo === undefined) return exchange
   const { organizationId, keyId } = hold
   const bound = exchange.bindTo({ organizationId, keyId, keepsResponsesHours })
-  return bound instanceof Promise ? bound.then((chat) => boundBy(exchange, chat)) : boundBy(exchange, bound)
+  return whenDone(bound, (chat) => boundBy(exchange, chat))
 }
 
 function boundBy(

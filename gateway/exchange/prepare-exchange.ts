@@ -14,6 +14,7 @@ import type { OwnRequest } from '../upstream/provider-adapter.ts'
 import { isRelayed } from '../upstream/relay.ts'
 import { modelNotFound, serviceUnavailable, unsupportedParameters, wrongModelType } from '../wire/errors.ts'
 import type { JsonObject } from '../wire/json-fields.ts'
+import { whenDone } from '../wire/turns.ts'
 import { candidatesOf, type MeasurePrompt, measuringOf } from './candidates.ts'
 import type { Exchange, RequestOptions } from './exchange.ts'
 import { findDroppedAt } from './internal/dropped-at.ts'
@@ -157,10 +158,7 @@ function readRequest<Asked extends AskedRequest>(
   { headers, body: { length } }: Sent,
   body: JsonObject,
 ): Reading<Asked> | Promise<Reading<Asked>> {
-  const parsing = parse(body, length, headers)
-  return parsing instanceof Promise
-    ? parsing.then((asked) => withOptions(asked, headers, body))
-    : withOptions(parsing, headers, body)
+  return whenDone(parse(body, length, headers), (asked) => withOptions(asked, headers, body))
 }
 
 function withOptions<Asked extends AskedRequest>(

@@ -8,9 +8,9 @@ import type { ApiFormat } from '../formats/api-format.ts'
 import { createMessagesFormat, messagesRejections } from '../formats/messages-format.ts'
 import type { DroppedField } from '../requests/dropped-field.ts'
 import { modelNamed, type ParsedMessages, parseMessagesRequest } from '../requests/messages-request.ts'
-import { decryptReasoning, hasEncrypted } from '../signatures/decrypt-reasoning.ts'
+import { decryptChat } from '../signatures/decrypt-reasoning.ts'
 import { createReasoningCipher, type ReasoningCipher } from '../signatures/reasoning-cipher.ts'
-import { workThrough } from '../wire/turns.ts'
+import { whenDone, workThrough } from '../wire/turns.ts'
 import { countTokensRoute } from './internal/count-tokens.ts'
 
 type MessagesDeps = ExchangeDeps & {
@@ -39,15 +39,11 @@ function operationOf(cipher: ReasoningCipher): Operation<Messages> {
     parse(body, bodyBytes, headers) {
       const betas = headers['anthropic-beta'] === undefined ? [] : [beta]
       const parsed = workThrough(parseMessagesRequest(body), bodyBytes)
-      return parsed instanceof Promise
-        ? parsed.then((read) => readMessages(read, body.model, betas))
-        : readMessages(parsed, body.model, betas)
+      return whenDone(parsed, (read) => readMessages(read, body.model, betas))
     },
     measure(asked, bodyBytes) {
       const measured = chatSize.measure(asked, bodyBytes + asked.addedBytes)
-      return measured instanceof Promise
-        ? measured.then((size) => withBinding(size, asked, cipher, bodyBytes))
-        : withBinding(measured, asked, cipher, bodyBytes)
+      return whenDone(measured, (size) => withBinding(size, asked, cipher, bodyBytes))
     },
     takeApart: chatSize.takeApart,
   }
@@ -95,13 +91,7 @@ function binding(
       promptTokens,
       encrypt: (signed) => cipher.encrypt(signed, organizationId),
     })
-    if (!hasEncrypted(request)) return { request, format }
-    const decrypted = workThrough(
-      decryptReasoning(request, (encrypted) => cipher.decrypt(encrypted, organizationId)),
-      bodyBytes,
-    )
-    return decrypted instanceof Promise
-      ? decrypted.then((chat) => ({ ...chat, format }))
-      : { ...decrypted, format }
+    const decrypt = (encrypted: string) => cipher.decrypt(encrypted, organizationId)
+    return whenDone(decryptChat(request, decrypt, bodyBytes), (chat) => ({ ...chat, format }))
   }
 }

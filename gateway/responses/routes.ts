@@ -12,12 +12,12 @@ import { bearerOf } from '../http/authenticate.ts'
 import { nothingAsked, type ResponsesAsked } from '../requests/responses-asked.ts'
 import { type ParsedResponses, parseResponsesRequest } from '../requests/responses-request.ts'
 import type { ResponseStore } from '../response-store/response-store.ts'
-import { decryptingOnce, decryptReasoning, hasEncrypted } from '../signatures/decrypt-reasoning.ts'
+import { decryptChat, decryptingOnce } from '../signatures/decrypt-reasoning.ts'
 import { createReasoningCipher, type ReasoningCipher } from '../signatures/reasoning-cipher.ts'
 import type { PromptContent } from '../tokens/prompt-content.ts'
 import { responsesNotServed, serviceUnavailable } from '../wire/errors.ts'
 import type { JsonObject } from '../wire/json-fields.ts'
-import { workThrough } from '../wire/turns.ts'
+import { whenDone, workThrough } from '../wire/turns.ts'
 import { type Keepable, keeperOf } from './internal/kept-response.ts'
 import { mayReferOutside, ownRequestOf } from './internal/own-request.ts'
 import {
@@ -92,9 +92,7 @@ function operationOf(asking: Asking): Operation<Responses> {
     measure({ request, addedBytes, unseenAt }, bodyBytes) {
       const measuring = chatSize.measure({ request }, bodyBytes + addedBytes)
       if (unseenAt === undefined) return measuring
-      return measuring instanceof Promise
-        ? measuring.then((measured) => withUnseen(measured, unseenAt))
-        : withUnseen(measuring, unseenAt)
+      return whenDone(measuring, (measured) => withUnseen(measured, unseenAt))
     },
     takeApart: chatSize.takeApart,
   }
@@ -135,9 +133,7 @@ type Read = Responses | { readonly refusal: Refusal }
 
 function parse(asking: Asking, resolved: Resolved, bodyBytes: number): Read | Promise<Read> {
   const parsed = workThrough(parseResponsesRequest(resolved.body), bodyBytes)
-  return parsed instanceof Promise
-    ? parsed.then((read) => readResponses(read, asking, resolved, bodyBytes))
-    : readResponses(parsed, asking, resolved, bodyBytes)
+  return whenDone(parsed, (read) => readResponses(read, asking, resolved, bodyBytes))
 }
 
 function readResponses(parsed: Parsed, asking: Asking, resolved: Resolved, bodyBytes: number): Read {
@@ -199,10 +195,6 @@ function binding({ request }: ParsedResponses, asked: ResponsesAsked, bound: Bin
       ...(isKept ? { keep: keeperOf(store, keepable, owner) } : {}),
     })
     const findSigned = decryptingOnce((encrypted) => cipher.decrypt(encrypted, organizationId))
-    if (!hasEncrypted(request)) return { request, format, findSigned }
-    const decrypted = workThrough(decryptReasoning(request, findSigned), bodyBytes)
-    return decrypted instanceof Promise
-      ? decrypted.then((chat) => ({ ...chat, format, findSigned }))
-      : { ...decrypted, format, findSigned }
+    return whenDone(decryptChat(request, findSigned, bodyBytes), (chat) => ({ ...chat, format, findSigned }))
   }
 }

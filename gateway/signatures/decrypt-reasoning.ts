@@ -4,6 +4,7 @@ import { encryptedDetail } from '../requests/encrypted-detail.ts'
 import { contentWithMark, withMark } from '../upstream/signature-marks.ts'
 import { fieldsOf, itemsOf, type JsonObject } from '../wire/json-fields.ts'
 import type { Text } from '../wire/long-text.ts'
+import { workThrough } from '../wire/turns.ts'
 
 type Decrypt = (encrypted: string) => SignedReasoning | undefined
 
@@ -18,6 +19,15 @@ export function decryptingOnce(decrypt: Decrypt): (encrypted: Text) => SignedRea
     if (!known.has(encrypted)) known.set(encrypted, decrypt(encrypted))
     return known.get(encrypted)
   }
+}
+
+/** `decryptReasoning`, of a large body in turns; the very same request where nothing is encrypted. */
+export function decryptChat(
+  request: ChatRequest,
+  decrypt: Decrypt,
+  bodyBytes: number,
+): DecryptedChat | Promise<DecryptedChat> {
+  return hasEncrypted(request) ? workThrough(decryptReasoning(request, decrypt), bodyBytes) : { request }
 }
 
 /** Whether anything in a request is encrypted. */

@@ -41,6 +41,14 @@ export function workThrough<Result>(
   }
 }
 
+/** What `next` makes of a result: at once if it is there, since a small body does not wait for others. */
+export function whenDone<Value, Result>(
+  value: Value | Promise<Value>,
+  next: (value: Value) => Result | Promise<Result>,
+): Result | Promise<Result> {
+  return value instanceof Promise ? value.then(next) : next(value)
+}
+
 /**
  * The result of `steps`, each of which takes at most a millisecond: as many of them in each turn as there is
  * time for.

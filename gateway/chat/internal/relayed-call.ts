@@ -16,7 +16,7 @@ import { fieldsOf, findExactJson } from '../../wire/json-fields.ts'
 import { isTooDeep } from '../../wire/json-text.ts'
 import { writeJson } from '../../wire/json-writer.ts'
 import type { OpenAiUsage } from '../../wire/openai-usage.ts'
-import { workThrough } from '../../wire/turns.ts'
+import { whenDone, workThrough } from '../../wire/turns.ts'
 import { normaliseAnswer, type PlainOptions, type PlainReading } from './plain-normaliser.ts'
 
 /** How the response to a relayed request is read, and written for its client. */
@@ -50,14 +50,10 @@ export function writeRelayed(
     noteDropped(deps, run, target, dropped)
     const to = { url: urls[mode], headers }
     const call = { to, reading: { ...reading, relay: format } }
-    const bytes = writeJson(json, bodyBytes)
-    return bytes instanceof Promise
-      ? bytes.then((written) => ({ bytes: written, ...call }))
-      : { bytes, ...call }
+    return whenDone(writeJson(json, bodyBytes), (bytes) => ({ bytes, ...call }))
   }
   const { outputTokensMax } = run
-  const call = workThrough(relay.write({ own, mode, dialect, outputTokensMax }), bodyBytes)
-  return call instanceof Promise ? call.then(finish) : finish(call)
+  return whenDone(workThrough(relay.write({ own, mode, dialect, outputTokensMax }), bodyBytes), finish)
 }
 
 type Relayed = Pick<Extract<PlainReading, { kind: 'answer' }>, 'kind' | 'generated' | 'usage'> &

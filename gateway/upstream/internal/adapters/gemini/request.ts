@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../../../wire/json-fields.ts'
-import { workThrough } from '../../../../wire/turns.ts'
+import { whenDone, workThrough } from '../../../../wire/turns.ts'
 import type { Failure } from '../../../failure.ts'
 import { type AdaptedChat, type ChatCall, isFailure } from '../../../provider-adapter.ts'
 import type { GeminiModel } from '../../quirks.ts'
@@ -28,9 +28,7 @@ export function writeChat(request: AdaptedChat): ChatCall | Failure | Promise<Ch
   const functions = functionNamesOf(request.fields.get('tools'))
   const writing = createWriting(functions)
   const writtenJson = workThrough(writeRequest(request, functions, writing), request.bodyBytes)
-  return writtenJson instanceof Promise
-    ? writtenJson.then((json) => callOf(json, writing, request))
-    : callOf(writtenJson, writing, request)
+  return whenDone(writtenJson, (json) => callOf(json, writing, request))
 }
 
 function callOf(
