@@ -11,6 +11,7 @@ import type { KeyList } from './key-list.ts'
 /** Bytes, the longest of GCM. By default Node also accepts a tag of 4 bytes, which can be guessed. */
 const authTagLength = 16
 const nonceLength = 12
+const algorithm = 'aes-256-gcm'
 /** Bytes of a key's id. */
 const keyIdLength = 4
 
@@ -23,13 +24,9 @@ type Binding = readonly string[]
  * @param sealingKeys 32 bytes each. The id of the first (8 hex digits of its SHA-256) comes first and
  * identifies the key for decryption.
  */
-export function seal(text: string, binding: Binding, [sealingKey]: KeyList<Uint8Array>): string {
-  const nonce = newNonce()
-  const cipher = createCipheriv('aes-256-gcm', preparedOf(sealingKey).key, nonce, { authTagLength }).setAAD(
-    bytesOf(binding),
-  )
-  const sealed = Buffer.concat([cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()])
-  return [keyIdOf(sealingKey), nonce.toString('base64url'), sealed.toString('base64url')].join('.')
+export function seal(text: string, binding: Binding, sealingKeys: KeyList<Uint8Array>): string {
+  const { keyId, nonce, body } = encrypt([Buffer.from(text)], binding, sealingKeys)
+  return [keyId, nonce.toString('base64url'), Buffer.concat(body).toString('base64url')].join('.')
 }
 
 /** Opens what `seal` wrote, or answers `undefined`: another key, another binding, or damage. */
@@ -39,38 +36,19 @@ export function openSealed(
   sealingKeys: readonly Uint8Array[],
 ): string | undefined {
   const [keyId, nonce, body] = sealed.split('.')
-  const sealingKey = sealingKeys.find((key) => keyIdOf(key) === keyId)
-  if (sealingKey === undefined || nonce === undefined || body === undefined) return undefined
-  const bytes = Buffer.from(body, 'base64url')
-  try {
-    const decipher = createDecipheriv(
-      'aes-256-gcm',
-      preparedOf(sealingKey).key,
-      Buffer.from(nonce, 'base64url'),
-      {
-        authTagLength,
-      },
-    )
-      .setAAD(bytesOf(binding))
-      .setAuthTag(bytes.subarray(-authTagLength))
-    return decipher.update(bytes.subarray(0, -authTagLength), undefined, 'utf8') + decipher.final('utf8')
-  } catch {
-    return undefined // GCM gives no reason for a failure
-  }
+  if (keyId === undefined || nonce === undefined || body === undefined) return undefined
+  const bytes = { nonce: Buffer.from(nonce, 'base64url'), body: Buffer.from(body, 'base64url') }
+  return decrypt({ keyId, ...bytes }, binding, sealingKeys)?.toString('utf8')
 }
 
 /** The same for bytes: the key's id, the nonce, then ciphertext and tag, in parts to be sent one after another. */
 export function sealBytes(
   parts: readonly Uint8Array[],
   binding: Binding,
-  [sealingKey]: KeyList<Uint8Array>,
+  sealingKeys: KeyList<Uint8Array>,
 ): readonly Buffer[] {
-  const nonce = newNonce()
-  const cipher = createCipheriv('aes-256-gcm', preparedOf(sealingKey).key, nonce, { authTagLength }).setAAD(
-    bytesOf(binding),
-  )
-  const sealed = parts.map((part) => cipher.update(part))
-  return [Buffer.from(keyIdOf(sealingKey), 'hex'), nonce, ...sealed, cipher.final(), cipher.getAuthTag()]
+  const { keyId, nonce, body } = encrypt(parts, binding, sealingKeys)
+  return [Buffer.from(keyId, 'hex'), nonce, ...body]
 }
 
 /** Bytes that `sealBytes` adds. */
@@ -84,21 +62,38 @@ export function openSealedBytes(
 ): Buffer | undefined {
   if (sealed.length < sealedBytesAdded) return undefined
   const keyId = sealed.toString('hex', 0, keyIdLength)
-  const sealingKey = sealingKeys.find((key) => keyIdOf(key) === keyId)
-  if (sealingKey === undefined) return undefined
-  const body = keyIdLength + nonceLength
-  const decipher = createDecipheriv(
-    'aes-256-gcm',
-    preparedOf(sealingKey).key,
-    sealed.subarray(keyIdLength, body),
-    {
-      authTagLength,
-    },
-  )
-    .setAAD(bytesOf(binding))
-    .setAuthTag(sealed.subarray(-authTagLength))
-  const opened = decipher.update(sealed.subarray(body, -authTagLength))
+  const bodyAt = keyIdLength + nonceLength
+  const bytes = { nonce: sealed.subarray(keyIdLength, bodyAt), body: sealed.subarray(bodyAt) }
+  return decrypt({ keyId, ...bytes }, binding, sealingKeys)
+}
+
+/** `body`: ciphertext and tag. */
+type Encrypted<Body> = { readonly keyId: string; readonly nonce: Buffer; readonly body: Body }
+
+function encrypt(
+  parts: readonly Uint8Array[],
+  binding: Binding,
+  [sealingKey]: KeyList<Uint8Array>,
+): Encrypted<readonly Buffer[]> {
+  const { key, id: keyId } = preparedOf(sealingKey)
+  const nonce = newNonce()
+  const cipher = createCipheriv(algorithm, key, nonce, { authTagLength }).setAAD(bytesOf(binding))
+  const body = [...parts.map((part) => cipher.update(part)), cipher.final(), cipher.getAuthTag()]
+  return { keyId, nonce, body }
+}
+
+function decrypt(
+  { keyId, nonce, body }: Encrypted<Buffer>,
+  binding: Binding,
+  sealingKeys: readonly Uint8Array[],
+): Buffer | undefined {
+  const found = sealingKeys.map(preparedOf).find(({ id }) => id === keyId)
+  if (found === undefined) return undefined
   try {
+    const decipher = createDecipheriv(algorithm, found.key, nonce, { authTagLength })
+      .setAAD(bytesOf(binding))
+      .setAuthTag(body.subarray(-authTagLength))
+    const opened = decipher.update(body.subarray(0, -authTagLength))
     decipher.final()
     return opened
   } catch {
@@ -119,10 +114,6 @@ function newNonce(): Buffer {
   const nonce = nonces.subarray(0, nonceLength)
   nonces = nonces.subarray(nonceLength)
   return nonce
-}
-
-function keyIdOf(sealingKey: Uint8Array): string {
-  return preparedOf(sealingKey).id
 }
 
 type Prepared = { readonly key: KeyObject; readonly id: string }
