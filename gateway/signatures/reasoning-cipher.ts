@@ -1,4 +1,4 @@
-import { hkdfSync } from 'node:crypto'
+import { derivedKeys } from '#core/process/derived-keys'
 import type { KeyList } from '#core/process/key-list'
 import { openSealed, seal } from '#core/process/seal'
 import type { SignedReasoning } from '../formats/signed-reasoning.ts'
@@ -15,8 +15,7 @@ const purpose = 'model-gateway: reasoning'
 
 /** @param sealingKeys the gateway's own, of 32 bytes: the cipher's keys are derived from them. */
 export function createReasoningCipher(sealingKeys: KeyList<Uint8Array>): ReasoningCipher {
-  const [first, ...others] = sealingKeys
-  const keys = [derive(first), ...others.map(derive)] as const
+  const keys = derivedKeys(sealingKeys, purpose)
   return {
     encrypt: (signed, organizationId) => seal(JSON.stringify(signed), [purpose, organizationId], keys),
     decrypt(encrypted, organizationId) {
@@ -24,10 +23,6 @@ export function createReasoningCipher(sealingKeys: KeyList<Uint8Array>): Reasoni
       return text === undefined ? undefined : signedIn(text)
     },
   }
-}
-
-function derive(sealingKey: Uint8Array): Uint8Array {
-  return new Uint8Array(hkdfSync('sha256', sealingKey, '', purpose, 32))
 }
 
 /** It was written here, maybe by another release. */

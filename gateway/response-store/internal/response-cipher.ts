@@ -1,4 +1,4 @@
-import { hkdfSync } from 'node:crypto'
+import { derivedKeys } from '#core/process/derived-keys'
 import type { KeyList } from '#core/process/key-list'
 import { openSealedBytes, sealBytes } from '#core/process/seal'
 
@@ -21,16 +21,11 @@ const purpose = 'model-gateway: stored response'
 
 /** @param sealingKeys the gateway's own, of 32 bytes: the cipher's keys are derived from them. */
 export function createResponseCipher(sealingKeys: KeyList<Uint8Array>): ResponseCipher {
-  const [first, ...others] = sealingKeys
-  const keys = [derive(first), ...others.map(derive)] as const
+  const keys = derivedKeys(sealingKeys, purpose)
   return {
     encrypt: (parts, sealed) => sealBytes(parts, bindingOf(sealed), keys),
     decrypt: (bytes, sealed) => openSealedBytes(bytes, bindingOf(sealed), keys)?.toString('utf8'),
   }
-}
-
-function derive(sealingKey: Uint8Array): Uint8Array {
-  return new Uint8Array(hkdfSync('sha256', sealingKey, '', purpose, 32))
 }
 
 function bindingOf({ organizationId, keyId, id, part }: Sealed): readonly string[] {

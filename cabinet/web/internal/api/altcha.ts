@@ -1,10 +1,10 @@
 import { type Challenge, createChallenge, randomInt, verifySolution } from 'altcha-lib'
 import { deriveKey } from 'altcha-lib/algorithms/pbkdf2'
 import { z } from 'zod'
+import { derivedKeys } from '#core/process/derived-keys'
 import type { KeyList } from '#core/process/key-list'
 import { type ProofsOfWork, workMax } from '../../../api/proof-of-work.ts'
 import type { Throttles } from '../../../api/throttles.ts'
-import { derivedKeys } from './derived-keys.ts'
 
 /** PBKDF2 iterations per attempt: 1 ms on a desktop processor (measured). */
 const cost = 5_000
@@ -35,8 +35,8 @@ const payload = z.strictObject({
 
 /** Proofs of work by altcha-lib. Used proofs are counted like calls, over all replicas. */
 export function createProofsOfWork(sealingKeys: KeyList<Uint8Array>, throttles: Throttles): ProofsOfWork {
-  const challengeKeys = hexOf(derivedKeys(sealingKeys, 'challenge'))
-  const solutionKeys = hexOf(derivedKeys(sealingKeys, 'solution'))
+  const challengeKeys = hexOf(derivedKeys(sealingKeys, 'model-gateway challenge'))
+  const solutionKeys = hexOf(derivedKeys(sealingKeys, 'model-gateway solution'))
   const taken = { name: 'proof', count: 1, perS: goodForS + 1 }
 
   async function isGood({ challenge, solution }: z.output<typeof payload>): Promise<boolean> {

@@ -1,9 +1,9 @@
 import { createHmac, randomUUID, timingSafeEqual } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
+import { derivedKeys } from '#core/process/derived-keys'
 import type { KeyList } from '#core/process/key-list'
 import type { Device } from '../../../api/endpoint.ts'
-import { derivedKeys } from './derived-keys.ts'
 
 /** `__Host-`: same reason as for the session cookie. */
 const cookieName = '__Host-model_gateway_device'
@@ -27,7 +27,7 @@ export type DeviceCookies = {
 
 /** All keys of the list verify. The first one signs. */
 export function createDeviceCookies(sealingKeys: KeyList<Uint8Array>): DeviceCookies {
-  const keys = derivedKeys(sealingKeys, 'device')
+  const keys = derivedKeys(sealingKeys, 'model-gateway device')
 
   function find(request: FastifyRequest): Device | undefined {
     const [text = '', signature = ''] = (request.cookies[cookieName] ?? '').split('.')
