@@ -2,6 +2,7 @@ import type { Refusal } from '#core/errors/refusal'
 import { type MessagesAsked, noMessagesAsked } from '../requests/messages-asked.ts'
 import type { JsonObject } from '../wire/json-fields.ts'
 import type { OpenAiUsage } from '../wire/openai-usage.ts'
+import { withRenamedParam } from '../wire/renamed-param.ts'
 import type { ApiFormat, FormatAnswer } from './api-format.ts'
 import { WholeBlocks } from './internal/block-sink.ts'
 import { endOf, messageIdOf, messageObject, messageUsage } from './internal/message-object.ts'
@@ -62,10 +63,7 @@ function wholeMessage(
 
 /** A rejection that names the fields of the client's request: it was decided about a chat. */
 function inTheirNames(refusal: Refusal, { pathOf }: MessagesAsked, promptTokens: () => number): Refusal {
-  const { param, message, code } = refusal
-  if (code === 'context_length_exceeded')
-    return { ...refusal, message: promptTooLong(message, promptTokens()) }
-  if (param === null) return refusal
-  const own = pathOf(param)
-  return { ...refusal, param: own, message: message.replaceAll(param, own) }
+  return refusal.code === 'context_length_exceeded'
+    ? { ...refusal, message: promptTooLong(refusal.message, promptTokens()) }
+    : withRenamedParam(refusal, pathOf)
 }

@@ -2,6 +2,7 @@ import { errorBody, type Refusal } from '#core/errors/refusal'
 import type { ResponsesAsked } from '../requests/responses-asked.ts'
 import { fieldsOf, findExactJson, type JsonObject } from '../wire/json-fields.ts'
 import type { OpenAiUsage } from '../wire/openai-usage.ts'
+import { withRenamedParam } from '../wire/renamed-param.ts'
 import type { ApiFormat, FormatAnswer, FormatFacts } from './api-format.ts'
 import { noEvents } from './internal/item-events.ts'
 import { endState, responseHead, responseIdOf, responseUsage } from './internal/response-object.ts'
@@ -98,8 +99,6 @@ async function keepWhole(json: string, requestId: string, keep: KeepResponse): P
 
 /** A rejection that names the fields of the client's request: it was decided about a chat. */
 function inTheirNames(refusal: Refusal, { pathOf }: ResponsesAsked): Refusal {
-  const { param, message } = refusal
-  const own = param === null ? null : pathOf(param)
-  const named = param === null || own === null ? message : message.replaceAll(param, own)
-  return { ...refusal, param: own, message: named.replace(/\bmax_tokens\b/g, 'max_output_tokens') }
+  const { message, ...renamed } = withRenamedParam(refusal, pathOf)
+  return { ...renamed, message: message.replace(/\bmax_tokens\b/g, 'max_output_tokens') }
 }

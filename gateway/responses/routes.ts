@@ -17,6 +17,7 @@ import { createReasoningCipher, type ReasoningCipher } from '../signatures/reaso
 import type { PromptContent } from '../tokens/prompt-content.ts'
 import { responsesNotServed, serviceUnavailable } from '../wire/errors.ts'
 import type { JsonObject } from '../wire/json-fields.ts'
+import { withRenamedParam } from '../wire/renamed-param.ts'
 import { whenDone, workThrough } from '../wire/turns.ts'
 import { type Keepable, keeperOf } from './internal/kept-response.ts'
 import { mayReferOutside, ownRequestOf } from './internal/own-request.ts'
@@ -138,7 +139,7 @@ function parse(asking: Asking, resolved: Resolved, bodyBytes: number): Read | Pr
 
 function readResponses(parsed: Parsed, asking: Asking, resolved: Resolved, bodyBytes: number): Read {
   const { pathOf } = resolved
-  if ('refusal' in parsed) return { refusal: inClientsPaths(parsed.refusal, pathOf) }
+  if ('refusal' in parsed) return { refusal: withRenamedParam(parsed.refusal, pathOf) }
   const { request, dropped, addedBytes, nativeOnly } = parsed
   const asked = askedBy(parsed.asked, resolved)
   return {
@@ -149,17 +150,9 @@ function readResponses(parsed: Parsed, asking: Asking, resolved: Resolved, bodyB
     addedBytes: addedBytes + resolved.addedBytes,
     unseenAt: nativeOnly !== undefined || mayReferOutside(dropped) ? 'responses' : undefined,
     own: ownRequestOf(resolved.body, asking.sent.headers),
-    ...(nativeOnly === undefined ? {} : { nativeOnly: inClientsPaths(nativeOnly, pathOf) }),
+    ...(nativeOnly === undefined ? {} : { nativeOnly: withRenamedParam(nativeOnly, pathOf) }),
     bindTo: binding(parsed, asked, { asking, resolved, bodyBytes }),
   }
-}
-
-/** Errors name the fields that the client sent. */
-function inClientsPaths(refusal: Refusal, pathOf: Resolved['pathOf']): Refusal {
-  const { param, message } = refusal
-  if (param === null) return refusal
-  const own = pathOf(param)
-  return { ...refusal, param: own, message: message.replaceAll(param, own) }
 }
 
 function askedBy(asked: ResponsesAsked, { previousId, pathOf }: Resolved): ResponsesAsked {
