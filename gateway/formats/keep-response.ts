@@ -1,5 +1,7 @@
-/**
- * Stores a whole response, as the JSON that its client gets; `false`: it is not stored. Takes a second at most and never
- * fails.
- */
-export type KeepResponse = (json: string, requestId: string) => Promise<boolean>
+import type { JsonObject } from '../wire/json-fields.ts'
+
+/** A whole response as its client gets it: its JSON, and the items of its output. */
+export type WholeResponse = { readonly json: string; readonly items: readonly JsonObject[] }
+
+/** Stores a whole response; `false`: it is not stored. Takes a second at most and never fails. */
+export type KeepResponse = (response: WholeResponse, requestId: string) => Promise<boolean>

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { refusal } from '#core/errors/refusal'
 import { nothingAsked } from '../requests/responses-asked.ts'
 import type { ContentStep } from './content-step.ts'
+import type { WholeResponse } from './keep-response.ts'
 import { createResponsesFormat } from './responses-format.ts'
 
 const asked = {
@@ -210,9 +211,9 @@ test('a rejection names the fields of the request that its client sent', () => {
 test.each([true, false])(
   'a response that is stored (%s) shows that in its last event, and as a whole',
   async (isStored) => {
-    const kept: string[] = []
-    const keep = (json: string) => {
-      kept.push(json)
+    const kept: WholeResponse[] = []
+    const keep = (response: WholeResponse) => {
+      kept.push(response)
       return Promise.resolve(isStored)
     }
     const format = createResponsesFormat(asked, { encrypt: () => 'encrypted', nowS: () => 20, keep })
@@ -222,10 +223,12 @@ test.each([true, false])(
     const events = eventsIn(begin + writer.end(usage, '0', undefined))
     const last = events.at(-1)?.response as object
     expect(last).toMatchObject({ status: 'completed', store: isStored })
-    expect(JSON.parse(kept[0] ?? ''), 'stored as its client gets it').toEqual({ ...last, store: true })
+    expect(JSON.parse(kept[0]?.json ?? ''), 'stored as its client gets it').toEqual({ ...last, store: true })
     const choices = [{ index: 0, message: { role: 'assistant', content: 'Hi' }, finish_reason: 'stop' }]
     const whole = JSON.stringify(format.answerOf({ ...facts, choices, extras: {} }, usage, '0'))
     expect(JSON.parse((await format.keep?.(whole, facts.requestId)) ?? '')).toEqual(last)
+    for (const { json, items } of kept) expect(items).toEqual(JSON.parse(json).output)
+    expect(kept).toHaveLength(2)
   },
 )
 

@@ -1,6 +1,6 @@
 import { errorBody, type Refusal } from '#core/errors/refusal'
 import type { ResponsesAsked } from '../requests/responses-asked.ts'
-import { fieldsOf, findExactJson, type JsonObject } from '../wire/json-fields.ts'
+import { fieldsOf, findExactJson, type JsonObject, objectsIn } from '../wire/json-fields.ts'
 import type { OpenAiUsage } from '../wire/openai-usage.ts'
 import { withRenamedParam } from '../wire/renamed-param.ts'
 import type { ApiFormat, FormatAnswer, FormatFacts } from './api-format.ts'
@@ -11,7 +11,7 @@ import { breakOf, type ResponsesError, rejectionOf } from './internal/responses-
 import { cutResponse, OwnResponse, ResponsesRelay } from './internal/responses-relay.ts'
 import { ResponsesStream } from './internal/responses-stream.ts'
 import { stepsOf } from './internal/whole-steps.ts'
-import type { KeepResponse } from './keep-response.ts'
+import type { KeepResponse, WholeResponse } from './keep-response.ts'
 import type { SignedReasoning } from './signed-reasoning.ts'
 
 export type ResponsesFormatDeps = {
@@ -28,6 +28,7 @@ export function createResponsesFormat(asked: ResponsesAsked, deps: ResponsesForm
   const { toolOf } = asked
   const { keep } = deps
   let stream: { fail(error: ResponsesError): string } | undefined
+  let whole: JsonObject | undefined
   const open = ({ requestId, model, createdS, origin }: FormatFacts) => {
     const facts = { requestId, model, createdS, serviceTier: asked.serviceTier }
     return new ResponsesStream({ facts, origin, repeated, toolOf, ...deps })
@@ -44,8 +45,13 @@ export function createResponsesFormat(asked: ResponsesAsked, deps: ResponsesForm
       rejected(requestId).fail(rejectionOf(inTheirNames(refusal, asked))),
     writeStreamError: (refusal, requestId) =>
       (stream ?? rejected(requestId)).fail(breakOf(inTheirNames(refusal, asked))),
-    answerOf: (answer, usage, costRub) => wholeResponse(answer, usage, costRub, asked, deps),
-    ...(keep === undefined ? {} : { keep: (json, requestId) => keepWhole(json, requestId, keep) }),
+    answerOf(answer, usage, costRub) {
+      whole = wholeResponse(answer, usage, costRub, asked, deps)
+      return whole
+    },
+    ...(keep === undefined
+      ? {}
+      : { keep: (json, id) => keepWhole({ json, items: objectsIn(whole?.output) }, id, keep) }),
     createStreamWriter(facts) {
       const writer = open(facts)
       stream = writer
@@ -59,7 +65,8 @@ export function createResponsesFormat(asked: ResponsesAsked, deps: ResponsesForm
       },
       answerOf(given, facts, charged, share) {
         const own = new OwnResponse(relayOptions(facts, asked, deps))
-        return own.chargedOf(own.responseOf(cutResponse(given, share)), charged)
+        whole = own.chargedOf(own.responseOf(cutResponse(given, share)), charged)
+        return whole
       },
     },
   }
@@ -92,8 +99,9 @@ function wholeResponse(
   }
 }
 
-async function keepWhole(json: string, requestId: string, keep: KeepResponse): Promise<string> {
-  if (await keep(json, requestId)) return json
+async function keepWhole(response: WholeResponse, requestId: string, keep: KeepResponse): Promise<string> {
+  const { json } = response
+  if (await keep(response, requestId)) return json
   return JSON.stringify({ ...fieldsOf(findExactJson(json)), store: false })
 }
 

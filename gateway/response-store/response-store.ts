@@ -13,7 +13,7 @@ import {
   storedBytesMax,
   writeFrame,
 } from '#core/stored-responses/response-frame'
-import { fieldsOf, findJson, itemsOf, objectsIn } from '../wire/json-fields.ts'
+import { findJson, itemsOf, type JsonObject } from '../wire/json-fields.ts'
 import { type Attempt, BoundedWrites, type WriteEnd } from './internal/bounded-writes.ts'
 import {
   type CabinetAnswer,
@@ -40,7 +40,9 @@ type NewResponse = {
   /** `{"items":[…]}`: its own input, without that of the responses that it continues. */
   readonly input: readonly Buffer[]
   /** As its client gets it. */
-  readonly response: string
+  readonly json: string
+  /** Of its output: later requests may refer to each. */
+  readonly items: readonly JsonObject[]
 }
 
 /** A stored response. Texts are JSON. */
@@ -126,7 +128,7 @@ type Deps = {
 
 async function keep(deps: Deps, response: NewResponse, caller: StoreCaller): Promise<KeepEnd> {
   const { requestId: id } = caller
-  const texts = { input: response.input, response: [Buffer.from(response.response)] }
+  const texts = { input: response.input, response: [Buffer.from(response.json)] }
   const inputLength = lengthOf(texts.input)
   if (inputLength + lengthOf(texts.response) > storedBytesMax) return 'too_large'
   const sealed = { ...caller, id }
@@ -138,7 +140,7 @@ async function keep(deps: Deps, response: NewResponse, caller: StoreCaller): Pro
     id,
     hours: response.hours,
     previousId: response.previousId,
-    itemIds: itemIdsIn(response.response),
+    itemIds: itemIdsOf(response.items),
     inputBytes: inputLength + sealedBytesAdded,
   } satisfies StoredHead)
   const body = writeFrame(head, parts)
@@ -157,9 +159,8 @@ function attemptOf(answer: CabinetAnswer): Attempt {
   return answer.status === 200 ? 'stored' : 'rejected'
 }
 
-/** Of the output: later requests may refer to each. */
-function itemIdsIn(response: string): readonly string[] {
-  return objectsIn(fieldsOf(findJson(response))?.output)
+function itemIdsOf(items: readonly JsonObject[]): readonly string[] {
+  return items
     .map(({ id }) => id)
     .filter((id): id is string => typeof id === 'string' && id !== '' && id.length <= itemIdLengthMax)
     .slice(0, referredItemsMax)

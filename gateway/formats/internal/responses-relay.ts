@@ -148,7 +148,8 @@ export class ResponsesRelay implements StreamRelay {
     if (keep === undefined) return undefined
     return async (usage, costRub) => {
       const whole = this.#endWith({ usage, costRub }, true)
-      const isKept = await keep(JSON.stringify(whole), facts.requestId)
+      const items = objectsIn(whole.output)
+      const isKept = await keep({ json: JSON.stringify(whole), items }, facts.requestId)
       this.#whole = isKept ? whole : { ...whole, store: false }
     }
   }

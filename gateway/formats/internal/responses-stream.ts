@@ -77,7 +77,9 @@ export class ResponsesStream implements StreamWriter, ItemEvents {
     if (keep === undefined) return undefined
     return async (usage, costRub) => {
       const whole = this.#endWith(usage, costRub, true)
-      this.#whole = (await keep(whole.json, facts.requestId)) ? whole : this.#endWith(usage, costRub, false)
+      const { items } = this.#output
+      const isKept = await keep({ json: whole.json, items }, facts.requestId)
+      this.#whole = isKept ? whole : this.#endWith(usage, costRub, false)
     }
   }
 

@@ -24,7 +24,7 @@ export function keeperOf(
     const written = writeJson({ items: input }, inputBytes)
     const items = partsOf(written instanceof Promise ? await written : written)
     const caller = { authorization, requestId, organizationId, keyId }
-    const end = await store.keep({ hours, secretHash, previousId, input: items, response }, caller)
+    const end = await store.keep({ hours, secretHash, previousId, input: items, ...response }, caller)
     return end === 'stored'
   }
 }
