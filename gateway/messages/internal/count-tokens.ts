@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { InspectedKey } from '#core/admission/admission-reply'
 import { rateRefusal } from '#core/errors/limit-refusals'
 import type { Refusal } from '#core/errors/refusal'
+import { mayUse } from '#core/keys/allowed-models'
 import type { Log } from '#core/process/log'
 import { chatSize } from '../../chat/chat-size.ts'
 import { messagesRejections } from '../../formats/messages-format.ts'
@@ -63,9 +64,10 @@ async function count(request: FastifyRequest, limit: CountLimit, deps: CountDeps
   const read = await readTokens(Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0))
   if ('refusal' in read) return { ...read, key }
   const route = table.findModel(read.model)
-  const checked = keyFirst(inspection, modelNotFound(read.model), read.model)
   const isThere = route !== undefined && isOpenTo(route, key.organizationId)
-  return isThere && checked.refusal.code === 'model_not_found' ? { tokens: read.tokens, key } : checked
+  return isThere && mayUse(key.allowedModels, read.model)
+    ? { tokens: read.tokens, key }
+    : keyFirst(inspection, modelNotFound(read.model), read.model)
 }
 
 type Read = { readonly tokens: number; readonly model: string } | { readonly refusal: Refusal }
