@@ -11,7 +11,7 @@ import { promptTokensMax } from '../routing/prompt-bound.ts'
 import { isOpenTo, type Route, type RouteTable } from '../routing/route-table.ts'
 import type { MeasurablePrompt } from '../tokens/measurable-prompt.ts'
 import type { OwnRequest } from '../upstream/provider-adapter.ts'
-import { isRelayed } from '../upstream/relay.ts'
+import { findRelay } from '../upstream/relay.ts'
 import { modelNotFound, serviceUnavailable, unsupportedParameters, wrongModelType } from '../wire/errors.ts'
 import type { JsonObject } from '../wire/json-fields.ts'
 import { whenDone } from '../wire/turns.ts'
@@ -138,7 +138,9 @@ async function prepareRead<Asked extends AskedRequest>(
   const fitting = 'refusal' in free ? ((await measureCandidates?.()) ?? free) : free
   if ('refusal' in fitting) return keyFirst(await inspect(), fitting.refusal, request.model)
   const { own, ...others } = asked
-  const isNative = fitting.some(({ route }) => route.backends.some(({ dialect }) => isRelayed(own, dialect)))
+  const isNative = fitting.some(({ route }) =>
+    route.backends.some(({ dialect }) => findRelay(own, dialect) !== undefined),
+  )
   return {
     ...(isNative ? asked : (others as unknown as Asked)), // which then takes no memory
     ...measured,

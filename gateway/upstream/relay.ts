@@ -1,8 +1,8 @@
 import type { BackendRelay, Dialect, OwnRequest } from './provider-adapter.ts'
 
-/** Whether a request is relayed to a backend, and not translated. */
-export function isRelayed(own: OwnRequest | undefined, dialect: Dialect): boolean {
-  return own !== undefined && dialect.relay?.relay.api === own.api
+/** How a client's own request is relayed to a backend; `undefined`: it is translated. */
+export function findRelay(own: OwnRequest | undefined, { relay }: Dialect): BackendRelay | undefined {
+  return own !== undefined && relay?.relay.api === own.api ? relay : undefined
 }
 
 /** Parts of a client's own request that a backend would not get. */

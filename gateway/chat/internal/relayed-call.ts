@@ -11,6 +11,7 @@ import type {
   RelayedCall,
   RelayReading,
 } from '../../upstream/provider-adapter.ts'
+import { findRelay } from '../../upstream/relay.ts'
 import { searchFor } from '../../upstream/secret-search.ts'
 import { fieldsOf, findExactJson } from '../../wire/json-fields.ts'
 import { isTooDeep } from '../../wire/json-text.ts'
@@ -28,10 +29,10 @@ type WrittenRelay = WrittenCall & { readonly reading: RelayedReading }
 
 /** How a request is relayed to `target`; `undefined`: it is translated. */
 export function relayOf({ exchange }: Run, { backend }: Target): RelayedTarget | undefined {
-  const { relay } = backend.dialect
-  if (relay === undefined || exchange.endpoint !== 'chat') return undefined
+  if (exchange.endpoint !== 'chat') return undefined
   const { own, format } = exchange
-  if (own === undefined || own.api !== relay.relay.api || format.relay === undefined) return undefined
+  const relay = findRelay(own, backend.dialect)
+  if (own === undefined || relay === undefined || format.relay === undefined) return undefined
   return { ...relay, own, format: format.relay }
 }
 

@@ -1,6 +1,6 @@
 import { findDropped } from '../../upstream/chat-request.ts'
 import type { Dialect, OwnRequest } from '../../upstream/provider-adapter.ts'
-import { findDroppedOfOwn } from '../../upstream/relay.ts'
+import { findDroppedOfOwn, findRelay } from '../../upstream/relay.ts'
 import type { JsonObject } from '../../wire/json-fields.ts'
 import { namesShown } from '../../wire/openai-parameters.ts'
 import type { Exchange } from '../exchange.ts'
@@ -10,8 +10,8 @@ type Asked = Pick<Exchange, 'dropped'> & { readonly request: JsonObject; readonl
 
 /** The parts of a request that a backend would not get, as `namesShown` names them. */
 export function findDroppedAt({ request, own, dropped = [] }: Asked, dialect: Dialect): readonly string[] {
-  const { relay } = dialect
-  if (own !== undefined && relay?.relay.api === own.api) return findDroppedOfOwn(own, relay, dialect)
+  const relay = findRelay(own, dialect)
+  if (own !== undefined && relay !== undefined) return findDroppedOfOwn(own, relay, dialect)
   const lost = dropped.filter(({ isExtra }) => !isExtra)
   return lost.length > 0 ? namesShown(lost.map(({ path }) => path)) : findDropped(request, dialect)
 }

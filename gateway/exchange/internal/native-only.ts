@@ -1,5 +1,5 @@
 import type { Dialect, OwnRequest } from '../../upstream/provider-adapter.ts'
-import { isRelayed } from '../../upstream/relay.ts'
+import { findRelay } from '../../upstream/relay.ts'
 import type { Asked } from '../exchange.ts'
 
 /** A request that may be relayed, and maybe can only be relayed. */
@@ -11,5 +11,5 @@ type Relayable = {
 
 /** Whether a backend can serve a request: some can only be relayed. */
 export function canServe({ own, nativeOnly }: Relayable, dialect: Dialect): boolean {
-  return nativeOnly === undefined || isRelayed(own, dialect)
+  return nativeOnly === undefined || findRelay(own, dialect) !== undefined
 }
