@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { LongText } from '../wire/long-text.ts'
 import { parseChatRequest } from './chat-request.ts'
+import { fuzzedValues } from './fuzzed-values.fixture.ts'
 import { parseMessages } from './messages-request.fixture.ts'
 
 const leaf = fc.oneof(
@@ -60,15 +61,7 @@ const names = [
   ...['effort', 'format', 'schema', 'output_config', '__proto__', 'constructor'],
 ]
 const known = fc.constantFrom('user', 'assistant', 'system', 'f', 'c1', 'c2', 'high')
-const { value } = fc.letrec<{ value: unknown; object: object }>((tie) => ({
-  object: fc
-    .tuple(
-      fc.option(fc.oneof(fc.constantFrom(...types), leaf), { nil: undefined }),
-      fc.dictionary(fc.constantFrom(...names), fc.oneof(known, tie('value')), { maxKeys: 6 }),
-    )
-    .map(([type, fields]) => (type === undefined ? fields : { type, ...fields })),
-  value: fc.oneof({ maxDepth: 5 }, leaf, fc.array(tie('value'), { maxLength: 4 }), tie('object')),
-}))
+const value = fuzzedValues({ leaf, types, names, known, maxDepth: 5 })
 const fields = [
   'system',
   'tools',

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import type { JsonObject } from '../wire/json-fields.ts'
 import { LongText } from '../wire/long-text.ts'
 import { parseChatRequest } from './chat-request.ts'
+import { fuzzedValues } from './fuzzed-values.fixture.ts'
 import { parseResponsesRequest } from './responses-request.ts'
 
 /** Values that bodies hold, right or wrong, often enough of the right type. */
@@ -80,15 +81,7 @@ const names = [
   ...['__proto__', 'constructor', 'effort', 'status'],
 ]
 const known = fc.constantFrom('user', 'assistant', 'f', 'c1', 'c2', 'client', 'auto')
-const { value } = fc.letrec<{ value: unknown; object: object }>((tie) => ({
-  object: fc
-    .tuple(
-      fc.option(fc.oneof(fc.constantFrom(...types), leaf), { nil: undefined }),
-      fc.dictionary(fc.constantFrom(...names), fc.oneof(known, tie('value')), { maxKeys: 6 }),
-    )
-    .map(([type, fields]) => (type === undefined ? fields : { type, ...fields })),
-  value: fc.oneof({ maxDepth: 4 }, leaf, fc.array(tie('value'), { maxLength: 4 }), tie('object')),
-}))
+const value = fuzzedValues({ leaf, types, names, known, maxDepth: 4 })
 const fields = [
   'input',
   'instructions',
