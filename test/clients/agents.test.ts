@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { SpokenTurn } from '../support/spoken-turns.ts'
-import { clientsOfThisFile, kinds, runProgram } from './clients.ts'
+import { backendKinds } from '../support/spoken-turns.ts'
+import { clientsOfThisFile, runProgram } from './clients.ts'
 
 const { serve } = await clientsOfThisFile()
 
@@ -13,7 +14,7 @@ const turns: readonly SpokenTurn[] = [
 
 const programs = { Node: 'agents-node.mjs', Python: 'agents_python.py' } as const
 const ways = ['whole', 'streamed'] as const
-const cases = kinds.flatMap((kind) =>
+const cases = backendKinds.flatMap((kind) =>
   (['Node', 'Python'] as const).flatMap((language) => ways.map((way) => [language, way, kind] as const)),
 )
 

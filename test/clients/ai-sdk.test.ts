@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { SpokenTurn } from '../support/spoken-turns.ts'
-import { clientsOfThisFile, kinds, runProgram } from './clients.ts'
+import { backendKinds } from '../support/spoken-turns.ts'
+import { clientsOfThisFile, runProgram } from './clients.ts'
 
 const { serve } = await clientsOfThisFile()
 
@@ -16,7 +17,7 @@ const turns: readonly SpokenTurn[] = [
 
 const versions = ['6', '7'] as const
 const ways = ['whole', 'streamed'] as const
-const cases = kinds.flatMap((kind) =>
+const cases = backendKinds.flatMap((kind) =>
   versions.flatMap((version) => ways.map((way) => [version, way, kind] as const)),
 )
 

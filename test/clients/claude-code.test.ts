@@ -2,8 +2,9 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import type { SpokenTurn } from '../support/spoken-turns.ts'
+import { backendKinds } from '../support/spoken-turns.ts'
 import { createClaudeCode } from './claude-code.ts'
-import { clientsOfThisFile, kinds } from './clients.ts'
+import { clientsOfThisFile } from './clients.ts'
 
 const { serve } = await clientsOfThisFile()
 
@@ -53,7 +54,7 @@ const ownName = {
   Gemini: 'claude-haiku-4-5',
 } as const
 
-test.each(kinds)(
+test.each(backendKinds)(
   'Claude Code keeps thoughts over three turns by its own names, with a backend of %s',
   async (kind) => {
     const served = await serve(
@@ -78,7 +79,7 @@ test.each(kinds)(
   },
 )
 
-test.each(kinds)('Claude Code runs a subagent, with a backend of %s', async (kind) => {
+test.each(backendKinds)('Claude Code runs a subagent, with a backend of %s', async (kind) => {
   const agent = { description: 'Count', prompt: 'Count to three', subagent_type: 'general-purpose' }
   const served = await serve(kind, [
     call('toolu_agent', 'Agent', agent),

@@ -11,9 +11,6 @@ import { type CustomerOptions, stackOfThisFile, untilServed } from '../support/s
 import { type CountedRequest, startCountingProxy } from './counting-proxy.ts'
 import { type ClientRun, runClient } from './run-client.ts'
 
-/** Kinds of backends that every client is tried with. */
-export const kinds = ['OpenAI', 'Anthropic', 'Gemini'] as const satisfies readonly BackendKind[]
-
 /** A model with a customer who may use it, as a client sees them. */
 export type Served = SpokenModel & {
   readonly key: string

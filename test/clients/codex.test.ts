@@ -2,7 +2,8 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import type { SpokenTurn } from '../support/spoken-turns.ts'
-import { clientsOfThisFile, kinds } from './clients.ts'
+import { backendKinds } from '../support/spoken-turns.ts'
+import { clientsOfThisFile } from './clients.ts'
 import { type CodexRun, createCodex } from './codex.ts'
 
 const { serve } = await clientsOfThisFile()
@@ -64,7 +65,7 @@ const lastWords = ({ events }: CodexRun) =>
     .map(({ item }) => item as { type?: string; text?: string } | undefined)
     .findLast((item) => item?.type === 'agent_message')?.text
 
-const everywhere = kinds.flatMap((kind) => models.map((model) => [kind, ...model] as const))
+const everywhere = backendKinds.flatMap((kind) => models.map((model) => [kind, ...model] as const))
 
 describe.each(everywhere)('Codex, with a backend of %s and %s', (kind, name, _, turns) => {
   test('reads a file, edits it, calls an MCP tool and resumes', async () => {
@@ -87,7 +88,7 @@ describe.each(everywhere)('Codex, with a backend of %s and %s', (kind, name, _, 
   })
 })
 
-test.each(kinds)('Codex compacts a long conversation itself, with a backend of %s', async (kind) => {
+test.each(backendKinds)('Codex compacts a long conversation itself, with a backend of %s', async (kind) => {
   const turns = [
     { ...read, inputTokens: 30_000 },
     { text: 'Summary: the notes were read.' },
@@ -104,7 +105,7 @@ test.each(kinds)('Codex compacts a long conversation itself, with a backend of %
   expect(last?.includes('Summary: the notes were read.')).toBe(true)
 })
 
-test.each(kinds)(
+test.each(backendKinds)(
   'Codex with another URL for OpenAI tries one WebSocket, with a backend of %s',
   async (kind) => {
     const served = await serve(kind, [read, { text: 'Done.' }], { name: 'gpt-5.5' })

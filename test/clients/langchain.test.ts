@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import type { SpokenTurn } from '../support/spoken-turns.ts'
-import { clientsOfThisFile, kinds, runProgram } from './clients.ts'
+import { backendKinds } from '../support/spoken-turns.ts'
+import { clientsOfThisFile, runProgram } from './clients.ts'
 
 const { serve } = await clientsOfThisFile()
 
@@ -13,7 +14,7 @@ const turns: readonly SpokenTurn[] = [
   { text: 'I look.', calls: [call('call_2')] },
 ]
 
-test.each(kinds)(
+test.each(backendKinds)(
   'LangChain runs a tool, reads an object and a stream, with a backend of %s',
   async (kind) => {
     const served = await serve(kind, turns)

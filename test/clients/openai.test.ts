@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { SpokenTurn } from '../support/spoken-turns.ts'
-import { clientsOfThisFile, kinds, runProgram } from './clients.ts'
+import { backendKinds } from '../support/spoken-turns.ts'
+import { clientsOfThisFile, runProgram } from './clients.ts'
 
 const { serve } = await clientsOfThisFile()
 
@@ -18,7 +19,7 @@ const programs = [
 ] as const
 
 describe.each(programs)("OpenAI's SDK for %s", (_, program) => {
-  test.each(kinds)(
+  test.each(backendKinds)(
     'parses objects, reads streams and runs a function, with a backend of %s',
     async (kind) => {
       const served = await serve(kind, turns)

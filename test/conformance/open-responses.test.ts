@@ -4,7 +4,7 @@ import { png } from '../support/gemini-requests.ts'
 import { type OpenResponse, openResponse, openResponsesEvent } from '../support/open-responses-schema.ts'
 import type { Process } from '../support/processes.ts'
 import { type SpokenModel, spokenModelsOfThisFile } from '../support/spoken-models.ts'
-import type { BackendKind, SpokenTurn } from '../support/spoken-turns.ts'
+import { backendKinds, type SpokenTurn } from '../support/spoken-turns.ts'
 import { stackOfThisFile, untilServed } from '../support/stack.ts'
 
 const stack = await stackOfThisFile()
@@ -23,8 +23,6 @@ beforeAll(async () => {
 })
 
 type Storage = 'stored' | 'not stored'
-
-const kinds = ['OpenAI', 'Anthropic', 'Gemini'] as const satisfies readonly BackendKind[]
 
 type Served = SpokenModel & Customer
 
@@ -68,7 +66,7 @@ trailer<</Root 1 0 R>>
 %%EOF`,
 ).toString('base64')
 
-const everywhere = kinds.flatMap((kind) =>
+const everywhere = backendKinds.flatMap((kind) =>
   (['stored', 'not stored'] as const).map((storage) => [kind, storage] as const),
 )
 

@@ -12,7 +12,7 @@ import type { Process } from '../support/processes.ts'
 import { viewOfThisFile } from '../support/redis-view.ts'
 import { settledBooks } from '../support/settled-books.ts'
 import { spokenModelsOfThisFile } from '../support/spoken-models.ts'
-import type { BackendKind, SpokenTurn } from '../support/spoken-turns.ts'
+import { type BackendKind, everyKindAndWay, type SpokenTurn, type Way } from '../support/spoken-turns.ts'
 import { stackOfThisFile, untilServed } from '../support/stack.ts'
 import { goodStream } from '../support/upstream.ts'
 
@@ -27,7 +27,6 @@ beforeAll(async () => {
   gateway = await stack.startGateway({ ...patientCounting, CABINET_URL: new URL(web.baseUrl).origin })
 })
 
-type Way = 'whole' | 'streamed'
 type Fields = { readonly [field: string]: unknown }
 type Served = {
   readonly model: string
@@ -36,11 +35,6 @@ type Served = {
   /** Bodies that the provider accepted, in order. */
   sent(): readonly Fields[]
 }
-
-const ways = ['whole', 'streamed'] as const
-const everywhere = (['OpenAI', 'Anthropic', 'Gemini'] as const).flatMap((kind) =>
-  ways.map((way) => [kind, way] as const),
-)
 
 const rootOf = () => new URL(gateway.baseUrl).origin
 const clientOf = (apiKey: string) => new Anthropic({ baseURL: rootOf(), apiKey, maxRetries: 0 })
@@ -83,7 +77,7 @@ function send(
 const messages = [{ role: 'user', content: 'Say hello' }] satisfies MessageParam[]
 const lookUp = { name: 'get_weather', input_schema: { type: 'object' as const } }
 
-describe.each(everywhere)("Anthropic's SDK, with a backend of %s, %s", (kind, way) => {
+describe.each(everyKindAndWay)("Anthropic's SDK, with a backend of %s, %s", (kind, way) => {
   test('reads words, and what they cost', async () => {
     const served = await serve(kind, [{ text: 'Hello' }])
     const message = await ask(served, way, { messages, system: 'Be brief.', max_tokens: 100 })

@@ -5,7 +5,7 @@ import { thinkingBlock } from '../support/anthropic.ts'
 import { geminiSignature } from '../support/gemini-signature.ts'
 import type { Process } from '../support/processes.ts'
 import { spokenModelsOfThisFile } from '../support/spoken-models.ts'
-import type { BackendKind, SpokenTurn } from '../support/spoken-turns.ts'
+import { type BackendKind, backendKinds, everyKindAndWay, type SpokenTurn } from '../support/spoken-turns.ts'
 import { stackOfThisFile, untilServed } from '../support/stack.ts'
 
 const stack = await stackOfThisFile()
@@ -17,9 +17,8 @@ beforeAll(async () => {
   gateway = await stack.startGateway()
 })
 
-const kinds: readonly BackendKind[] = ['OpenAI', 'Anthropic', 'Gemini']
-const pairs = kinds.flatMap((first) =>
-  kinds.flatMap((second) => (['whole', 'streamed'] as const).map((way) => [first, second, way] as const)),
+const pairs = backendKinds.flatMap((first) =>
+  everyKindAndWay.map(([second, way]) => [first, second, way] as const),
 )
 
 const thoughtOf = (id: string) => `Why I call ${id}.`

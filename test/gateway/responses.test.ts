@@ -20,7 +20,13 @@ import { viewOfThisFile } from '../support/redis-view.ts'
 import { expectResponse, expectStream, readEvents } from '../support/response-events.ts'
 import { settledBooks } from '../support/settled-books.ts'
 import { spokenModelsOfThisFile } from '../support/spoken-models.ts'
-import type { BackendKind, SpokenTurn } from '../support/spoken-turns.ts'
+import {
+  type BackendKind,
+  everyKindAndWay,
+  type SpokenTurn,
+  type Way,
+  ways,
+} from '../support/spoken-turns.ts'
 import { post, stackOfThisFile, untilServed } from '../support/stack.ts'
 import { goodStream, streamHeaders } from '../support/upstream.ts'
 
@@ -37,7 +43,6 @@ beforeAll(async () => {
   gateway = await stack.startGateway({ ...patientCounting, CABINET_URL: new URL(web.baseUrl).origin })
 })
 
-type Way = 'whole' | 'streamed'
 type Fields = { readonly [field: string]: unknown }
 type Served = {
   readonly model: string
@@ -46,11 +51,6 @@ type Served = {
   /** Bodies that the provider accepted, in order. */
   sent(): readonly Fields[]
 }
-
-const ways = ['whole', 'streamed'] as const
-const everywhere = (['OpenAI', 'Anthropic', 'Gemini'] as const).flatMap((kind) =>
-  ways.map((way) => [kind, way] as const),
-)
 
 const clientOf = (key: string) => new OpenAI({ baseURL: gateway.baseUrl, apiKey: key, maxRetries: 0 })
 
@@ -95,7 +95,7 @@ const lookUp: FunctionTool = {
 }
 const weather = { type: 'object', properties: { city: { type: 'string' } } }
 
-describe.each(everywhere)("OpenAI's SDK, with a backend of %s, %s", (kind, way) => {
+describe.each(everyKindAndWay)("OpenAI's SDK, with a backend of %s, %s", (kind, way) => {
   test('reads words, and what they cost', async () => {
     const served = await serve(kind, [{ text: 'Hello' }])
     const response = await ask(served, way, { input, instructions: 'Be brief.', max_output_tokens: 100 })

@@ -10,7 +10,7 @@ import { readMetric } from '../support/read-metric.ts'
 import { expectResponse, expectStream, readEvents } from '../support/response-events.ts'
 import { inTestScope } from '../support/scope.ts'
 import { spokenModelsOfThisFile } from '../support/spoken-models.ts'
-import type { BackendKind, SpokenTurn } from '../support/spoken-turns.ts'
+import { type BackendKind, backendKinds, type SpokenTurn, ways } from '../support/spoken-turns.ts'
 import { type CustomerOptions, stackOfThisFile, untilServed } from '../support/stack.ts'
 
 const stack = await stackOfThisFile()
@@ -60,8 +60,8 @@ async function call(gateway: Process, { key }: Customer, method: string, path: s
 const streamed = (client: OpenAI, body: Parameters<OpenAI['responses']['stream']>[0]) =>
   client.responses.stream(body).finalResponse()
 
-describe.each(['OpenAI', 'Anthropic', 'Gemini'] as const)('with a backend of %s', (kind) => {
-  test.each(['whole', 'streamed'] as const)('a conversation goes on at another gateway, %s', async (way) => {
+describe.each(backendKinds)('with a backend of %s', (kind) => {
+  test.each(ways)('a conversation goes on at another gateway, %s', async (way) => {
     const { model, sent, one, other } = await serve([{ text: 'Blue' }, { text: 'You said blue' }], { kind })
     const ask = (client: OpenAI, body: { input: string; previous_response_id?: string }) =>
       way === 'whole'

@@ -27,7 +27,14 @@ export type SpokenTurn =
   /** The provider fails. */
   | { readonly status: number }
 
-export type BackendKind = 'OpenAI' | 'Anthropic' | 'Gemini'
+export const backendKinds = ['OpenAI', 'Anthropic', 'Gemini'] as const
+export type BackendKind = (typeof backendKinds)[number]
+
+/** How a client takes a response. */
+export const ways = ['whole', 'streamed'] as const
+export type Way = (typeof ways)[number]
+
+export const everyKindAndWay = backendKinds.flatMap((kind) => ways.map((way) => [kind, way] as const))
 
 /** The answer of a provider whose model answers so, in the way that it is asked for. */
 export function spoken(kind: BackendKind, turn: SpokenTurn): Answer {
