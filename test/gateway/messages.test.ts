@@ -2,55 +2,23 @@ import Anthropic from '@anthropic-ai/sdk'
 import { betaZodTool } from '@anthropic-ai/sdk/helpers/beta/zod'
 import { zodOutputFormat } from '@anthropic-ai/sdk/helpers/zod'
 import type { MessageCreateParamsNonStreaming, MessageParam } from '@anthropic-ai/sdk/resources/messages'
-import { beforeAll, describe, expect, test, vi } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { findRub } from '#core/ledger/money'
-import { patientCounting, prices } from '../support/billed-chat.ts'
-import type { Customer } from '../support/customer.ts'
+import { prices } from '../support/billed-chat.ts'
 import { expectMessage, expectMessageStream, readMessageEvents } from '../support/message-events.ts'
-import type { Process } from '../support/processes.ts'
-import { viewOfThisFile } from '../support/redis-view.ts'
+import { servedCustomersOfThisFile } from '../support/served-customers.ts'
 import { settledBooks } from '../support/settled-books.ts'
-import { spokenModelsOfThisFile } from '../support/spoken-models.ts'
-import { type BackendKind, everyKindAndWay, type SpokenTurn, type Way } from '../support/spoken-turns.ts'
-import { stackOfThisFile, untilServed } from '../support/stack.ts'
+import { everyKindAndWay, type Way } from '../support/spoken-turns.ts'
+import { untilServed } from '../support/stack.ts'
 import { goodStream } from '../support/upstream.ts'
 
-const stack = await stackOfThisFile()
-const view = viewOfThisFile(stack.redis)
-const models = await spokenModelsOfThisFile(stack)
-let gateway: Process
-
-beforeAll(async () => {
-  await stack.startWorker()
-  const web = await stack.startWeb()
-  gateway = await stack.startGateway({ ...patientCounting, CABINET_URL: new URL(web.baseUrl).origin })
-})
+const { stack, view, gateway, clientOf, serve } = await servedCustomersOfThisFile(
+  (gateway, apiKey) => new Anthropic({ baseURL: new URL(gateway.baseUrl).origin, apiKey, maxRetries: 0 }),
+)
 
 type Fields = { readonly [field: string]: unknown }
-type Served = {
-  readonly model: string
-  readonly customer: Customer
-  readonly client: Anthropic
-  /** Bodies that the provider accepted, in order. */
-  sent(): readonly Fields[]
-}
-
-const rootOf = () => new URL(gateway.baseUrl).origin
-const clientOf = (apiKey: string) => new Anthropic({ baseURL: rootOf(), apiKey, maxRetries: 0 })
-
-/** A new customer of a new model, whose backend answers so. */
-async function serve(
-  kind: BackendKind,
-  turns: readonly SpokenTurn[] = [],
-  { balanceNano, ...fields }: Parameters<typeof models.create>[2] & { readonly balanceNano?: bigint } = {},
-): Promise<Served> {
-  const { model, sent } = await models.create(kind, turns, { ...prices, ...fields })
-  const customer = await stack.createCustomer(balanceNano === undefined ? {} : { balanceNano })
-  await untilServed(gateway, customer.key, model)
-  return { model, customer, client: clientOf(customer.key), sent }
-}
-
+type Served = Awaited<ReturnType<typeof serve>>
 type Ask = Omit<MessageCreateParamsNonStreaming, 'model' | 'max_tokens'> & { readonly max_tokens?: number }
 
 /** The message of one request, by either way of the SDK. */
@@ -67,7 +35,7 @@ function send(
   body: object,
   headers: Record<string, string> = {},
 ): Promise<Response> {
-  return fetch(`${gateway.baseUrl}/messages?beta=true`, {
+  return fetch(`${gateway().baseUrl}/messages?beta=true`, {
     method: 'POST',
     headers: { 'x-api-key': customer.key, 'content-type': 'application/json', ...headers },
     body: JSON.stringify({ model, max_tokens: 100, ...body }),
@@ -219,7 +187,7 @@ describe('money', () => {
     const text = await answer.text()
     const id = answer.headers.get('x-gateway-request-id') ?? ''
     expect(answer.headers.get('request-id')).toBe(id)
-    const chat = await fetch(`${gateway.baseUrl}/chat/completions`, {
+    const chat = await fetch(`${gateway().baseUrl}/chat/completions`, {
       method: 'POST',
       headers: { authorization: `Bearer ${customer.key}`, 'content-type': 'application/json' },
       body: JSON.stringify({ model, messages, max_tokens: 100, stream }),
@@ -233,7 +201,7 @@ describe('money', () => {
     expect(shown).toBe(one?.costNano)
     expect(findRub(answer.headers.get('x-gateway-cost-rub') ?? '')).toBe(stream ? undefined : shown)
     expect(books.get(id)?.record).toMatchObject({ endpoint: 'chat', apiFormat: 'messages' })
-    const receipt = await fetch(`${gateway.baseUrl}/requests/msg_${id}`, {
+    const receipt = await fetch(`${gateway().baseUrl}/requests/msg_${id}`, {
       headers: { 'x-api-key': customer.key },
     })
     expect(await receipt.json()).toMatchObject({ id, api_format: 'messages' })
@@ -363,7 +331,7 @@ describe('thinking', () => {
     expect(content).toMatchObject([{ type: 'thinking', thinking: '' }, { type: 'text' }])
     await ask(first, 'whole', historyOf(content))
     expect(thinkingIn(first.sent().at(-1))).toMatchObject([{ thinking: thought.thought }])
-    await vi.waitFor(() => untilServed(gateway, first.customer.key, second.model))
+    await vi.waitFor(() => untilServed(gateway(), first.customer.key, second.model))
     await ask({ client: first.client, model: second.model }, 'whole', historyOf(content))
     expect(JSON.stringify(second.sent().at(-1))).not.toMatch(/signature|encrypted|gateway/)
   })

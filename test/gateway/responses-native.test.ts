@@ -23,6 +23,7 @@ import { readMetric } from '../support/read-metric.ts'
 import { viewOfThisFile } from '../support/redis-view.ts'
 import { expectStream, readEvents } from '../support/response-events.ts'
 import { settledBooks } from '../support/settled-books.ts'
+import { type Way, ways } from '../support/spoken-turns.ts'
 import { post, stackOfThisFile, untilServed } from '../support/stack.ts'
 import { type Answer, refusal, type Script, type Step, startUpstream } from '../support/upstream.ts'
 
@@ -71,7 +72,6 @@ async function serve(answers: readonly Answer[] = [], fields: object = {}): Prom
 }
 
 const input = 'Say hello'
-const ways = ['whole', 'streamed'] as const
 
 function send({ customer, model }: Served, body: object, headers: Record<string, string> = {}) {
   return fetch(`${gateway.baseUrl}/responses`, {
@@ -82,12 +82,7 @@ function send({ customer, model }: Served, body: object, headers: Record<string,
 }
 
 /** The response as its client has it in the end. */
-async function respond(
-  served: Served,
-  way: (typeof ways)[number],
-  body: object,
-  headers = {},
-): Promise<Fields> {
+async function respond(served: Served, way: Way, body: object, headers = {}): Promise<Fields> {
   const response = await send(served, { ...body, stream: way === 'streamed' }, headers)
   const text = await response.text()
   expect(response.status, text).toBe(200)

@@ -7,61 +7,28 @@ import type {
   ResponseInputItem,
   ToolSearchOutputNamespaceTool,
 } from 'openai/resources/responses/responses'
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, describe, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { findRub } from '#core/ledger/money'
 import { startAnthropic, thinkingBlock } from '../support/anthropic.ts'
-import { asReported, patientCounting, prices, reported } from '../support/billed-chat.ts'
-import type { Customer } from '../support/customer.ts'
+import { asReported, prices, reported } from '../support/billed-chat.ts'
 import { geminiSignature } from '../support/gemini-signature.ts'
-import type { Process } from '../support/processes.ts'
 import { readMetric } from '../support/read-metric.ts'
-import { viewOfThisFile } from '../support/redis-view.ts'
 import { expectResponse, expectStream, readEvents } from '../support/response-events.ts'
+import { servedCustomersOfThisFile } from '../support/served-customers.ts'
 import { settledBooks } from '../support/settled-books.ts'
-import { spokenModelsOfThisFile } from '../support/spoken-models.ts'
-import {
-  type BackendKind,
-  everyKindAndWay,
-  type SpokenTurn,
-  type Way,
-  ways,
-} from '../support/spoken-turns.ts'
-import { post, stackOfThisFile, untilServed } from '../support/stack.ts'
+import { everyKindAndWay, type Way, ways } from '../support/spoken-turns.ts'
+import { post, untilServed } from '../support/stack.ts'
 import { goodStream, streamHeaders } from '../support/upstream.ts'
 
-const stack = await stackOfThisFile()
-const view = viewOfThisFile(stack.redis)
-const models = await spokenModelsOfThisFile(stack)
+const { stack, view, gateway, clientOf, serve } = await servedCustomersOfThisFile(
+  (gateway, apiKey) => new OpenAI({ baseURL: gateway.baseUrl, apiKey, maxRetries: 0 }),
+)
 const anthropic = await startAnthropic()
 afterAll(() => anthropic.stop())
-let gateway: Process
-
-beforeAll(async () => {
-  await stack.startWorker()
-  const web = await stack.startWeb()
-  gateway = await stack.startGateway({ ...patientCounting, CABINET_URL: new URL(web.baseUrl).origin })
-})
 
 type Fields = { readonly [field: string]: unknown }
-type Served = {
-  readonly model: string
-  readonly customer: Customer
-  readonly client: OpenAI
-  /** Bodies that the provider accepted, in order. */
-  sent(): readonly Fields[]
-}
-
-const clientOf = (key: string) => new OpenAI({ baseURL: gateway.baseUrl, apiKey: key, maxRetries: 0 })
-
-/** A new customer of a new model, whose backend answers so. */
-async function serve(kind: BackendKind, turns: readonly SpokenTurn[] = []): Promise<Served> {
-  const { model, sent } = await models.create(kind, turns, prices)
-  const customer = await stack.createCustomer()
-  await untilServed(gateway, customer.key, model)
-  return { model, customer, client: clientOf(customer.key), sent }
-}
-
+type Served = Awaited<ReturnType<typeof serve>>
 type Ask = Omit<ResponseCreateParamsNonStreaming, 'model'>
 
 /** The response to one request, by either way of the SDK. */
@@ -79,7 +46,7 @@ function send(
   body: object,
   headers: Record<string, string> = {},
 ): Promise<Response> {
-  return fetch(`${gateway.baseUrl}/responses`, {
+  return fetch(`${gateway().baseUrl}/responses`, {
     method: 'POST',
     headers: { authorization: `Bearer ${customer.key}`, 'content-type': 'application/json', ...headers },
     body: JSON.stringify({ model, ...body }),
@@ -244,7 +211,7 @@ describe.each(everyKindAndWay)("OpenAI's SDK, with a backend of %s, %s", (kind, 
     const { customer, model } = served
     const messages = [{ role: 'user', content: input }]
     const stream = way === 'streamed'
-    await (await post(gateway, customer.key, { model, messages, stream })).text()
+    await (await post(gateway(), customer.key, { model, messages, stream })).text()
     const answer = await send(served, { input, stream })
     const id = answer.headers.get('x-gateway-request-id') ?? ''
     const text = await answer.text()
@@ -318,7 +285,7 @@ describe('reasoning', () => {
       serve('OpenAI', [{ text: 'Hi' }]),
     ])
     const { output } = await ask(first, 'whole', asked)
-    await vi.waitFor(() => untilServed(gateway, first.customer.key, second.model))
+    await vi.waitFor(() => untilServed(gateway(), first.customer.key, second.model))
     const history = [
       { role: 'user', content: input },
       ...(output as ResponseInputItem[]),
@@ -340,7 +307,7 @@ describe('reasoning', () => {
       backends: [{ name: 'main', provider, model: id, priority: 0, weight: 1 }],
     })
     const customer = await stack.createCustomer()
-    await untilServed(gateway, customer.key, model)
+    await untilServed(gateway(), customer.key, model)
     const history: ResponseInputItem[] = [{ role: 'user', content: input }]
     for (let turn = 0; turn < 3; turn += 1) {
       const { output } = await ask({ client: clientOf(customer.key), model }, 'whole', {
@@ -388,7 +355,7 @@ describe('a stream', () => {
     ])
     const stream = await served.client.responses.create({ model: served.model, input, stream: true })
     for await (const { type } of stream) if (type === 'response.output_text.delta') break
-    await vi.waitFor(async () => expect(await readMetric(gateway, 'abandoned_requests')).toBe(1))
+    await vi.waitFor(async () => expect(await readMetric(gateway(), 'abandoned_requests')).toBe(1))
     goOn()
     const [booked] = (await settledBooks(stack, view, served.customer.organizationId)).values()
     expect(booked).toMatchObject({
