@@ -1,31 +1,17 @@
-import { connect } from 'node:net'
-import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
-import {
-  type Answer,
-  loneGatewayOfThisFile,
-  madeUpKeyBeside,
-  unknownKeyBeside,
-} from '../support/lone-gateway.ts'
-import { plain, refusal, type Answer as Spoken, streamed } from '../support/upstream.ts'
+import { describe, expect, test } from 'vitest'
+import { type Answer, madeUpKeyBeside, unknownKeyBeside } from '../support/lone-gateway.ts'
+import { type Asking, type Rejection, rejectingGatewayOfThisFile } from '../support/rejecting-gateway.ts'
+import { refusal } from '../support/upstream.ts'
 
-const lone = await loneGatewayOfThisFile({ GATEWAY_REQUEST_TIMEOUT_MS: '1000' })
-type Key = Awaited<ReturnType<typeof lone.createKey>>
-let owner: Key
+const lone = await rejectingGatewayOfThisFile()
+const { owner, withKey } = lone
 
-beforeAll(async () => {
-  owner = await lone.createKey()
+const saying = (content: string) => ({
+  model: 'demo/echo',
+  max_tokens: 100,
+  messages: [{ role: 'user', content }],
 })
-
-const spoken: Spoken = ({ body }) => (body.stream === true ? streamed(['Hello']) : plain('Hello'))
-const hello = { model: 'demo/echo', max_tokens: 100, messages: [{ role: 'user', content: 'Say hello' }] }
-
-type Asking = {
-  readonly path?: string
-  readonly method?: string
-  readonly key?: string
-  readonly headers?: Record<string, string>
-  readonly body?: object | string
-}
+const hello = saying('Say hello')
 
 function ask({
   path = '/v1/messages',
@@ -48,134 +34,49 @@ function errorIn({ headers, text }: Answer): { readonly [field: string]: unknown
   return error
 }
 
-const long = 'x'.repeat(20_000)
-const longBody = { ...hello, messages: [{ role: 'user', content: long }] }
-const withKey =
-  (changes: Parameters<typeof lone.createKey>[0], asking: Asking = {}) =>
-  async () => ({ key: (await lone.createKey(changes)).key, ...asking })
-
-type Rejection = readonly [
-  what: string,
-  asking: () => Asking | Promise<Asking>,
-  status: number,
-  type: string,
-  code: string,
-]
 const invalid = 'invalid_request_error'
+/** What Anthropic names each status. */
+const types: Readonly<Record<number, string>> = {
+  400: invalid,
+  401: 'authentication_error',
+  402: 'billing_error',
+  403: 'permission_error',
+  404: 'not_found_error',
+  405: invalid,
+  413: 'request_too_large',
+  415: invalid,
+  429: 'rate_limit_error',
+}
+const listing = { method: 'GET', headers: { 'anthropic-version': '2023-06-01' } } as const
+
 const rejections: readonly Rejection[] = [
-  ['a body that is not JSON', () => ({ body: '{' }), 400, invalid, 'invalid_json'],
-  ['a wrong field', () => ({ body: { ...hello, max_tokens: 0 } }), 400, invalid, 'invalid_value'],
-  [
-    'an unknown model',
-    () => ({ body: { ...hello, model: 'claude-none' } }),
-    404,
-    'not_found_error',
-    'model_not_found',
-  ],
-  [
-    'an embedding model',
-    () => ({ body: { ...hello, model: 'demo/vector' } }),
-    400,
-    invalid,
-    'wrong_model_type',
-  ],
-  ['a wrong option', () => ({ headers: { 'x-gateway-timeout-ms': '-1' } }), 400, invalid, 'invalid_value'],
-  [
-    'another media type',
-    () => ({ headers: { 'content-type': 'text/plain' } }),
-    415,
-    invalid,
-    'unsupported_media_type',
-  ],
-  [
-    'a body that is announced too large',
-    () => ({ headers: { 'content-length': String(2 ** 40) }, body: '' }),
-    413,
-    'request_too_large',
-    'request_too_large',
-  ],
-  [
-    'a blocked key',
-    withKey({ state: 'blocked', blockedBy: 'owner' }),
-    403,
-    'permission_error',
-    'api_key_blocked',
-  ],
-  [
-    'a blocked key, before its body is read',
-    withKey({ state: 'blocked', blockedBy: 'owner' }, { body: longBody }),
-    403,
-    'permission_error',
-    'api_key_blocked',
-  ],
-  [
-    'a model that the key may not use',
-    withKey({ allowedModels: ['other/*'] }),
-    403,
-    'permission_error',
-    'model_not_allowed',
-  ],
-  ['no money', withKey({ balanceNano: 0n }), 402, 'billing_error', 'insufficient_balance'],
-  [
-    'no money, before its body is read',
-    withKey({ balanceNano: 0n }, { body: longBody }),
-    402,
-    'billing_error',
-    'insufficient_balance',
-  ],
-  ['too little money', withKey({ balanceNano: 100n }), 402, 'billing_error', 'request_exceeds_balance'],
-  [
-    'a cap of cost',
-    () => ({ headers: { 'x-gateway-max-cost-rub': '0' } }),
-    402,
-    'billing_error',
-    'request_exceeds_max_cost',
-  ],
-  ['no requests left this minute', withKey({ rpm: 0 }), 429, 'rate_limit_error', 'rate_limit_exceeded'],
-  ['no key', () => ({ key: '' }), 401, 'authentication_error', 'missing_api_key'],
-  [
-    'a key that was never made',
-    () => ({ key: unknownKeyBeside(owner) }),
-    401,
-    'authentication_error',
-    'invalid_api_key',
-  ],
-  ['a made-up key', () => ({ key: madeUpKeyBeside(owner) }), 401, 'authentication_error', 'invalid_api_key'],
-  ['another method', () => ({ method: 'GET' }), 405, invalid, 'method_not_allowed'],
-  [
-    'a path with /v1 twice',
-    () => ({ path: '/v1/v1/messages?beta=true' }),
-    404,
-    'not_found_error',
-    'unknown_url',
-  ],
-  ['a batch', () => ({ path: '/v1/messages/batches' }), 404, 'not_found_error', 'unknown_url'],
+  ...lone.rejectionsOf({ saying, faulty: { ...hello, max_tokens: 0 }, unknownModel: 'claude-none' }),
+  ['too little money', withKey({ balanceNano: 100n }), 402, 'request_exceeds_balance'],
+  ['a cap of cost', () => ({ headers: { 'x-gateway-max-cost-rub': '0' } }), 402, 'request_exceeds_max_cost'],
+  ['no key', () => ({ key: '' }), 401, 'missing_api_key'],
+  ['a key that was never made', () => ({ key: unknownKeyBeside(owner) }), 401, 'invalid_api_key'],
+  ['a made-up key', () => ({ key: madeUpKeyBeside(owner) }), 401, 'invalid_api_key'],
+  ['another method', () => ({ method: 'GET' }), 405, 'method_not_allowed'],
+  ['a path with /v1 twice', () => ({ path: '/v1/v1/messages?beta=true' }), 404, 'unknown_url'],
+  ['a batch', () => ({ path: '/v1/messages/batches' }), 404, 'unknown_url'],
   [
     'a list of models with a wrong limit',
-    () => ({ path: '/v1/models?limit=0', method: 'GET', headers: { 'anthropic-version': '2023-06-01' } }),
+    () => ({ ...listing, path: '/v1/models?limit=0' }),
     400,
-    invalid,
     'invalid_value',
   ],
-  [
-    'an unknown model of the list',
-    () => ({ path: '/v1/models/none', method: 'GET', headers: { 'anthropic-version': '2023-06-01' } }),
-    404,
-    'not_found_error',
-    'model_not_found',
-  ],
+  ['an unknown model of the list', () => ({ ...listing, path: '/v1/models/none' }), 404, 'model_not_found'],
   [
     'a list of models without a key',
-    () => ({ path: '/v1/models', method: 'GET', key: '', headers: { 'anthropic-version': '2023-06-01' } }),
+    () => ({ ...listing, path: '/v1/models', key: '' }),
     401,
-    'authentication_error',
     'missing_api_key',
   ],
 ]
 
-test.each(rejections)("%s is rejected in Anthropic's format", async (_, asking, status, type, code) => {
+test.each(rejections)("%s is rejected in Anthropic's format", async (_, asking, status, code) => {
   const answer = await ask(await asking())
-  expect(errorIn(answer)).toMatchObject({ type, code })
+  expect(errorIn(answer)).toMatchObject({ type: types[status], code })
   expect(answer.status).toBe(status)
   const { 'retry-after': after, 'x-should-retry': again } = answer.headers
   if (code === 'rate_limit_exceeded') expect(after).toMatch(/^\d+$/)
@@ -224,7 +125,6 @@ describe('a key', () => {
 })
 
 test('a prompt that is too long has the message that Claude Code looks for, whatever its provider writes', async () => {
-  onTestFinished(() => lone.upstream.answer('demo/echo', spoken))
   const told = {
     "This model's maximum context length is 128000 tokens. However, your messages resulted in 130123 tokens.":
       'prompt is too long: 130123 tokens > 128000 maximum',
@@ -232,7 +132,7 @@ test('a prompt that is too long has the message that Claude Code looks for, what
       'prompt is too long: 210000 tokens > 200000 maximum',
   }
   for (const [said, shown] of Object.entries(told)) {
-    lone.upstream.answer('demo/echo', refusal(400, said, { code: 'context_length_exceeded' }))
+    lone.answerInThisTest(refusal(400, said, { code: 'context_length_exceeded' }))
     const answer = await ask({ body: { ...hello, stream: true } })
     expect(answer.status).toBe(400)
     expect(errorIn(answer)).toMatchObject({ type: invalid, message: shown })
@@ -245,25 +145,14 @@ test.each([
   [refusal(429, 'slow down'), 503, 'overloaded_error', 'upstream_overloaded'],
   [refusal(400, "Invalid 'stop'.", { param: 'stop' }), 400, invalid, 'invalid_value'],
 ])('a provider that fails with %j is one rejection', async (script, status, type, code) => {
-  lone.upstream.answer('demo/echo', script)
-  onTestFinished(() => lone.upstream.answer('demo/echo', spoken))
+  lone.answerInThisTest(script)
   const answer = await ask({ body: { ...hello, stream: true } })
   expect(answer.status).toBe(status)
   expect(errorIn(answer)).toMatchObject({ type, code, param: status === 400 ? 'stop_sequences' : null })
 })
 
 test('a body that stops coming is 408', async () => {
-  const head = [
-    'POST /v1/messages HTTP/1.1',
-    'host: gateway',
-    `x-api-key: ${owner.key}`,
-    'content-type: application/json',
-    'content-length: 100',
-  ]
-  const socket = connect(lone.gateway.port, '127.0.0.1')
-  socket.write(`${head.join('\r\n')}\r\n\r\n{`)
-  let text = ''
-  for await (const bytes of socket) text += bytes
+  const text = await lone.sendFirstByte('/v1/messages', [`x-api-key: ${owner.key}`])
   expect(text).toMatch(/^HTTP\/1\.1 408 /)
   expect(JSON.parse(text.slice(text.indexOf('\r\n\r\n')))).toMatchObject({
     type: 'error',

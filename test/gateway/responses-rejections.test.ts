@@ -1,36 +1,20 @@
-import { connect } from 'node:net'
 import OpenAI from 'openai'
-import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
-import {
-  type Answer,
-  loneGatewayOfThisFile,
-  madeUpKeyBeside,
-  unknownKeyBeside,
-} from '../support/lone-gateway.ts'
+import { describe, expect, test } from 'vitest'
+import { type Answer, madeUpKeyBeside, unknownKeyBeside } from '../support/lone-gateway.ts'
+import { type Asking, type Rejection, rejectingGatewayOfThisFile } from '../support/rejecting-gateway.ts'
 import { expectStream, readEvents } from '../support/response-events.ts'
-import { plain, refusal, type Answer as Spoken, streamed } from '../support/upstream.ts'
+import { refusal } from '../support/upstream.ts'
 
-const lone = await loneGatewayOfThisFile({ GATEWAY_REQUEST_TIMEOUT_MS: '1000' })
-type Key = Awaited<ReturnType<typeof lone.createKey>>
-let owner: Key
-
-beforeAll(async () => {
-  owner = await lone.createKey()
-})
+const lone = await rejectingGatewayOfThisFile()
+const { owner, withKey } = lone
 
 const stream = { accept: 'text/event-stream' }
-const spoken: Spoken = ({ body }) => (body.stream === true ? streamed(['Hello']) : plain('Hello'))
-const hello = { model: 'demo/echo', input: 'Say hello' }
+const saying = (input: string) => ({ model: 'demo/echo', input })
+const hello = saying('Say hello')
 
-type Asking = {
-  readonly key?: string
-  readonly headers?: Record<string, string>
-  readonly body?: object | string
-}
-
-function ask({ key = owner.key, headers = {}, body = hello }: Asking): Promise<Answer> {
+function ask({ body = hello, ...asking }: Asking): Promise<Answer> {
   const text = typeof body === 'string' ? body : JSON.stringify(body)
-  return lone.send({ path: '/v1/responses', key, headers, body: text })
+  return lone.send({ path: '/v1/responses', key: owner.key, ...asking, body: text })
 }
 
 type Shown = { readonly code: unknown; readonly message: string; readonly param: unknown }
@@ -51,117 +35,32 @@ function errorIn({ status, headers, text }: Answer): Shown {
 /** The logged end of the last request. */
 const lastLine = () => lone.logged.at(-1) as { status: number; code: string; path: string }
 
-const long = 'x'.repeat(20_000)
-type Rejection = readonly [
-  what: string,
-  asking: () => Asking | Promise<Asking>,
-  status: number,
-  code: string,
-  shown: string,
-]
-const withKey =
-  (changes: Parameters<typeof lone.createKey>[0], asking: Asking = {}) =>
-  async () => ({
-    key: (await lone.createKey(changes)).key,
-    ...asking,
-  })
+/** The code that Codex reads, by status; of every other status it is `invalid_prompt`. */
+const codes: Readonly<Record<number, string>> = { 402: 'insufficient_quota', 429: 'rate_limit_exceeded' }
 
 const rejections: readonly Rejection[] = [
-  ['a body that is not JSON', () => ({ body: '{' }), 400, 'invalid_json', 'invalid_prompt'],
-  ['a wrong field', () => ({ body: { ...hello, stream: 'yes' } }), 400, 'invalid_value', 'invalid_prompt'],
-  [
-    'an unknown model',
-    () => ({ body: { ...hello, model: 'demo/none' } }),
-    404,
-    'model_not_found',
-    'invalid_prompt',
-  ],
-  [
-    'an embedding model',
-    () => ({ body: { ...hello, model: 'demo/vector' } }),
-    400,
-    'wrong_model_type',
-    'invalid_prompt',
-  ],
-  [
-    'a wrong option',
-    () => ({ headers: { 'x-gateway-timeout-ms': '-1' } }),
-    400,
-    'invalid_value',
-    'invalid_prompt',
-  ],
-  [
-    'a compressed body',
-    () => ({ headers: { 'content-encoding': 'zstd' } }),
-    415,
-    'unsupported_media_type',
-    'invalid_prompt',
-  ],
-  [
-    'another media type',
-    () => ({ headers: { 'content-type': 'text/plain' } }),
-    415,
-    'unsupported_media_type',
-    'invalid_prompt',
-  ],
-  [
-    'a body that is announced too large',
-    () => ({ headers: { 'content-length': String(2 ** 40) }, body: '' }),
-    413,
-    'request_too_large',
-    'invalid_prompt',
-  ],
-  [
-    'a blocked key',
-    withKey({ state: 'blocked', blockedBy: 'owner' }),
-    403,
-    'api_key_blocked',
-    'invalid_prompt',
-  ],
-  [
-    'a blocked key, before its body is read',
-    withKey({ state: 'blocked', blockedBy: 'owner' }, { body: { ...hello, input: long } }),
-    403,
-    'api_key_blocked',
-    'invalid_prompt',
-  ],
-  [
-    'a model that the key may not use',
-    withKey({ allowedModels: ['other/*'] }),
-    403,
-    'model_not_allowed',
-    'invalid_prompt',
-  ],
-  ['no money', withKey({ balanceNano: 0n }), 402, 'insufficient_balance', 'insufficient_quota'],
-  [
-    'no money, before its body is read',
-    withKey({ balanceNano: 0n }, { body: { ...hello, input: long } }),
-    402,
-    'insufficient_balance',
-    'insufficient_quota',
-  ],
+  ...lone.rejectionsOf({ saying, faulty: { ...hello, stream: 'yes' }, unknownModel: 'demo/none' }),
+  ['a compressed body', () => ({ headers: { 'content-encoding': 'zstd' } }), 415, 'unsupported_media_type'],
   [
     'too little money',
     withKey({ balanceNano: 100n }, { body: { ...hello, max_output_tokens: 1_000 } }),
     402,
     'request_exceeds_balance',
-    'insufficient_quota',
   ],
   [
     'a cap of cost',
     () => ({ headers: { 'x-gateway-max-cost-rub': '0' }, body: { ...hello, max_output_tokens: 9 } }),
     402,
     'request_exceeds_max_cost',
-    'insufficient_quota',
   ],
-  ['no requests left this minute', withKey({ rpm: 0 }), 429, 'rate_limit_exceeded', 'rate_limit_exceeded'],
 ]
 
-describe.each(rejections)('%s', (what, asking, status, code, shown) => {
+describe.each(rejections)('%s', (what, asking, status, code) => {
   test('is a stream for a client that accepts nothing else, and has its own status in the log', async () => {
     const asked = await asking()
     const answer = await ask({ ...asked, headers: { ...asked.headers, ...stream } })
     const { code: told, message } = errorIn(answer)
+    const shown = codes[status] ?? 'invalid_prompt'
     expect(told).toBe(shown)
     expect(/try again in \d+s/i.test(message)).toBe(shown === 'rate_limit_exceeded')
     expect(lastLine(), what).toMatchObject({ status, code, path: '/v1/responses' })
@@ -206,8 +105,7 @@ describe('a provider that fails', () => {
       'invalid_prompt',
     ],
   ])('with %j is one rejection', async (script, status, code, shown) => {
-    lone.upstream.answer('demo/echo', script)
-    onTestFinished(() => lone.upstream.answer('demo/echo', spoken))
+    lone.answerInThisTest(script)
     const answer = await ask({ headers: stream, body: { ...hello, stream: true } })
     expect(errorIn(answer).code).toBe(shown)
     expect(lastLine()).toMatchObject({ status, code })
@@ -217,19 +115,10 @@ describe('a provider that fails', () => {
 })
 
 test('a body that stops coming is 408, in a stream for a client that accepts nothing else', async () => {
-  const { port } = lone.gateway
-  const head = [
-    'POST /v1/responses HTTP/1.1',
-    'host: gateway',
+  const text = await lone.sendFirstByte('/v1/responses', [
     `authorization: Bearer ${owner.key}`,
     'accept: text/event-stream',
-    'content-type: application/json',
-    'content-length: 100',
-  ]
-  const socket = connect(port, '127.0.0.1')
-  socket.write(`${head.join('\r\n')}\r\n\r\n{`)
-  let text = ''
-  for await (const bytes of socket) text += bytes
+  ])
   expect(text).toMatch(/^HTTP\/1\.1 200 /)
   const events = readEvents(text.slice(text.indexOf('\r\n\r\n') + 4))
   expect(events.map(({ type }) => type)).toEqual(['response.created', 'error', 'response.failed'])
