@@ -1,12 +1,11 @@
 import { expect } from 'vitest'
+import { resultOf } from '../wire/result-of.fixture.ts'
 import { parseChatRequest } from './chat-request.ts'
 import { parseMessagesRequest } from './messages-request.ts'
 
 /** A parsed request for the model `a/b`, or its rejection. */
-export function parseMessages(body: object) {
-  const steps = parseMessagesRequest({ model: 'a/b', max_tokens: 100, ...body })
-  for (let step = steps.next(); ; step = steps.next()) if (step.done === true) return step.value
-}
+export const parseMessages = (body: object) =>
+  resultOf(parseMessagesRequest({ model: 'a/b', max_tokens: 100, ...body }))
 
 /** A request that can be read; as a chat it is valid, too. */
 export function readMessages(body: object) {

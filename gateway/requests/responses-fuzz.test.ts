@@ -1,10 +1,9 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { JsonObject } from '../wire/json-fields.ts'
 import { LongText } from '../wire/long-text.ts'
 import { parseChatRequest } from './chat-request.ts'
 import { fuzzedValues } from './fuzzed-values.fixture.ts'
-import { parseResponsesRequest } from './responses-request.ts'
+import { parseResponses } from './responses-request.fixture.ts'
 
 /** Values that bodies hold, right or wrong, often enough of the right type. */
 const leaf = fc.oneof(
@@ -96,15 +95,10 @@ const fields = [
 const body = fc.dictionary(fc.constantFrom(...fields), value, { maxKeys: 5 })
 const items = fc.array(value, { minLength: 1, maxLength: 6 })
 
-function parse(given: JsonObject) {
-  const steps = parseResponsesRequest(given)
-  for (let step = steps.next(); ; step = steps.next()) if (step.done === true) return step.value
-}
-
 test('any body is a chat or a rejection that names a field, and never crashes', () => {
   fc.assert(
     fc.property(body, items, fc.boolean(), (fields, input, isList) => {
-      const parsed = parse({ model: 'a/b', ...fields, ...(isList ? { input } : {}) })
+      const parsed = parseResponses({ ...fields, ...(isList ? { input } : {}) })
       if ('refusal' in parsed) {
         expect(parsed.refusal).toMatchObject({ code: 'invalid_value', param: expect.any(String) })
         return

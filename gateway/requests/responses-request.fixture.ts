@@ -1,12 +1,10 @@
 import { expect } from 'vitest'
+import { resultOf } from '../wire/result-of.fixture.ts'
 import { parseChatRequest } from './chat-request.ts'
 import { parseResponsesRequest } from './responses-request.ts'
 
 /** A parsed request for the model `a/b`, or its rejection. */
-export function parseResponses(body: object) {
-  const steps = parseResponsesRequest({ model: 'a/b', ...body })
-  for (let step = steps.next(); ; step = steps.next()) if (step.done === true) return step.value
-}
+export const parseResponses = (body: object) => resultOf(parseResponsesRequest({ model: 'a/b', ...body }))
 
 /** A request that can be read; as a chat it is valid, too. */
 export function readResponses(body: object) {

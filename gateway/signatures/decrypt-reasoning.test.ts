@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import type { SignedReasoning } from '../formats/signed-reasoning.ts'
 import type { ChatMessage } from '../requests/chat-request.ts'
 import { encryptedDetail } from '../requests/encrypted-detail.ts'
+import { resultOf } from '../wire/result-of.fixture.ts'
 import { decryptReasoning, hasEncrypted } from './decrypt-reasoning.ts'
 
 const user = { role: 'user', content: 'Hi' }
@@ -17,10 +18,8 @@ const known: Readonly<Record<string, SignedReasoning>> = {
   called: { origin: 'b', details: [], calls: { c: { google: 1 } }, content: { google: 2 } },
 }
 
-function decrypt(...messages: readonly ChatMessage[]) {
-  const steps = decryptReasoning({ model: 'a/b', messages }, (encrypted) => known[encrypted])
-  for (let step = steps.next(); ; step = steps.next()) if (step.done === true) return step.value
-}
+const decrypt = (...messages: readonly ChatMessage[]) =>
+  resultOf(decryptReasoning({ model: 'a/b', messages }, (encrypted) => known[encrypted]))
 
 const encrypted = (...texts: readonly string[]) => texts.map((data) => ({ type: encryptedDetail, data }))
 

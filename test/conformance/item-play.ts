@@ -6,6 +6,7 @@ import { decryptReasoning } from '#gateway/signatures/decrypt-reasoning'
 import { adaptChatRequest } from '#gateway/upstream/chat-request'
 import { createDialect, kindHeadersOf } from '#gateway/upstream/dialect'
 import { type ChatReading, isFailure } from '#gateway/upstream/provider-adapter'
+import { resultOf } from '#gateway/wire/result-of.fixture'
 import { anthropicApi, message, messageStream, streamed, streamedMessage } from '../support/anthropic.ts'
 import { geminiApi, geminiKey } from '../support/gemini.ts'
 import { geminiChunk, geminiStream, generated } from '../support/gemini-answers.ts'
@@ -129,9 +130,9 @@ export type SentRequest = {
 /** Sends a Responses request to the scripted provider, which takes it. Its secrets are readable. */
 export function sendRequest(api: Api, mode: Mode, asked: Fields): SentRequest {
   const { dialect, document } = dialectOf(api)
-  const parsed = last(parseResponsesRequest({ model: 'a/model', ...asked, stream: mode === 'stream' }))
+  const parsed = resultOf(parseResponsesRequest({ model: 'a/model', ...asked, stream: mode === 'stream' }))
   if ('refusal' in parsed) throw new Error(`${parsed.refusal.param}: ${parsed.refusal.message}`)
-  const { request } = last(
+  const { request } = resultOf(
     decryptReasoning(parsed.request, (encrypted) => JSON.parse(Buffer.from(encrypted, 'base64').toString())),
   )
   const { call, dropped } = adaptChatRequest({
@@ -173,8 +174,4 @@ function dialectOf(api: Api) {
   const parameters = { drop: [], rename: {}, defaults: {} }
   const route = { model: 'a/model', type: 'chat', parameters, maxOutputTokens: null } as const
   return { document, dialect: createDialect(document, model, route) }
-}
-
-function last<Result>(steps: Generator<undefined, Result>): Result {
-  for (let step = steps.next(); ; step = steps.next()) if (step.done === true) return step.value
 }
