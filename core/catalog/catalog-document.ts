@@ -8,12 +8,13 @@ const name = z.string().min(1).max(253)
 /**
  * Kinds of providers with known differences from OpenAI's API, or with another API: rows of
  * `gateway/upstream/internal/provider-rows.ts`. `generic` is any other one: it receives the caller's request
- * unchanged. `gemini` is Google's compatible endpoint, `gemini-native` its own API. A version of Anthropic's API is in the
+ * unchanged. `openai-responses` has no chat completions. `gemini` is Google's compatible endpoint, `gemini-native` its own API. A version of Anthropic's API is in the
  * name of its row.
  */
 export const quirksNames = [
   'generic',
   'openai',
+  'openai-responses',
   'azure',
   'azure-deployments',
   'mistral',

@@ -57,3 +57,26 @@ test('backends of one kind share what was compiled', () => {
   expect(quirksOf('gpt-4o')).toBe(quirksOf('gpt-4.1'))
   expect(quirksOf('o3')).not.toBe(quirksOf('o1'))
 })
+
+test.each([
+  [
+    ['gpt-5-codex', 'gpt-5.1-codex-max', 'gpt-5-3-codex', 'openai/gpt-5-codex', 'codex-mini-latest'],
+    'responses',
+  ],
+  [['o3-pro', 'gpt-5-pro-2025-10-06', 'o4-mini-deep-research', 'computer-use-preview'], 'responses'],
+  [
+    ['gpt-5', 'gpt-5.1-chat-latest', 'gpt-5-mini', 'o3', 'gpt-4o', 'gpt-profile', 'codexa'],
+    'chat/completions',
+  ],
+] as const)('chats of %s go to %s', (models, path) => {
+  const provider = { api: 'OpenAI', baseUrl: 'https://api.openai.com/v1' } as const
+  for (const model of models)
+    expect(createDialect(provider, model, route).urls.stream).toBe(`https://api.openai.com/v1/${path}`)
+})
+
+test('chats of any name go to the Responses API of a provider that is named so, embeddings do not', () => {
+  const provider = { api: 'OpenAI', baseUrl: 'https://proxy.example/v1', quirks: 'openai-responses' } as const
+  expect(createDialect(provider, 'ours', route).urls.plain).toBe('https://proxy.example/v1/responses')
+  const embeddings = createDialect(provider, 'ours', { ...route, type: 'embedding' })
+  expect(embeddings.urls.plain).toBe('https://proxy.example/v1/embeddings')
+})

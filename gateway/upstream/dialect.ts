@@ -2,6 +2,7 @@ import type { ProviderDocument, QuirksName, RouteDocument } from '#core/catalog/
 import { anthropicAdapter } from './internal/adapters/anthropic/adapter.ts'
 import { geminiAdapter } from './internal/adapters/gemini/adapter.ts'
 import { openAiAdapter } from './internal/adapters/openai/adapter.ts'
+import { responsesAdapter } from './internal/adapters/responses/adapter.ts'
 import { extraFields } from './internal/extra-fields.ts'
 import { providerRows } from './internal/provider-rows.ts'
 import type { ProviderQuirks, ProviderRow } from './internal/quirks.ts'
@@ -41,7 +42,8 @@ export function createDialect(
   const limitNames = limitNamesBehind(renamed)
   const touched = [...drop, ...renamed.flat(), ...filled.map(([name]) => name)]
   const template = quirks.modelTemplate?.[route.type]
-  const adapter = adapterOf(provider)
+  const adapter =
+    quirks.chat === 'responses' && route.type === 'chat' ? responsesAdapter : adapterOf(provider)
   const place = { baseUrl: provider.baseUrl, quirks, type: route.type, model: backendModel }
   const { relay } = adapter
   return {

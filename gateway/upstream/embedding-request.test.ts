@@ -60,7 +60,7 @@ test('parameters of chats reach no provider that refuses what it does not know',
 
 test('tokens go only to OpenAI: other providers would read other text', () => {
   const takers = quirksNames.filter((kind) => dialectOf(kind).quirks.embeddings.tokens === 'yes')
-  expect(takers).toEqual(['openai', 'azure', 'azure-deployments'])
+  expect(takers).toEqual(['openai', 'openai-responses', 'azure', 'azure-deployments'])
 })
 
 test('the rules of the route come first: what it sets is never dropped, what it drops is not sent', () => {

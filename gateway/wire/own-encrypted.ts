@@ -10,7 +10,13 @@ export function detailOfEncrypted(data: string): JsonObject {
 }
 
 /** The `encrypted_content` that is among such details; `undefined`: there is none. */
-export function encryptedInDetails(details: readonly JsonObject[]): string | undefined {
-  const found = objectsIn(details).find((detail) => detail.type === type && detail.format === format)
-  return typeof found?.data === 'string' ? found.data : undefined
+export function encryptedInDetails(details: readonly unknown[]): string | undefined {
+  return allEncryptedIn(details)[0]
+}
+
+/** Every one of them, in order. */
+export function allEncryptedIn(details: readonly unknown[]): readonly string[] {
+  return objectsIn(details).flatMap((detail) =>
+    detail.type === type && detail.format === format && typeof detail.data === 'string' ? detail.data : [],
+  )
 }

@@ -74,7 +74,7 @@ type Named = { readonly name: string }
 
 /** What `cases/providers` has of this provider. */
 type Recorded = {
-  readonly provider: { readonly api: 'Anthropic' | 'Gemini'; readonly baseUrl: string }
+  readonly provider: { readonly api: 'Anthropic' | 'Gemini' | 'OpenAI'; readonly baseUrl: string }
   readonly requests: readonly (Omit<Request, 'dropped'> & Named)[]
   readonly answers: readonly (Pick<Response, 'answer' | 'events'> & Named)[]
 }
@@ -103,7 +103,10 @@ const folder = join(import.meta.dirname, 'cases')
 const readCases = (path: string) => findExactJson(readFileSync(join(folder, path), 'utf8')) as never
 
 /** An adapter's cases, complete. */
-export function adapterCases(name: 'anthropic' | 'gemini', kind: 'anthropic' | 'gemini-native') {
+export function adapterCases(
+  name: 'anthropic' | 'gemini' | 'responses',
+  kind: 'anthropic' | 'gemini-native' | 'openai-responses',
+) {
   const recorded: Recorded = readCases(`providers/${kind}.json`)
   const { responses, cases, none }: File = readCases(`adapters/${name}.json`)
   const complete = ({ recorded: request, response, answer, events, ...given }: WrittenCase) => ({

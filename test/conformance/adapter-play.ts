@@ -9,13 +9,14 @@ import { findExactJson } from '#gateway/wire/json-fields'
 import { anthropicApi } from '../support/anthropic.ts'
 import { geminiApi, geminiKey } from '../support/gemini.ts'
 import { png } from '../support/gemini-requests.ts'
+import { responsesApi } from '../support/openai-responses.ts'
 import type { ProviderApi } from '../support/upstream.ts'
 import { type AdapterCase, adapterCases, type Fields, type Mode } from './adapter-cases.ts'
 import { answerSchemaOf } from './answer-schema.ts'
 import { type ReadChoice, readWhole } from './read-choices.ts'
 import { playStream, playWhole } from './stream-play.ts'
 
-/** A provider whose API is not OpenAI's: its cases, and its differences on the wire. */
+/** A provider whose API is not chat completions: its cases, and its differences on the wire. */
 export type NativeProvider = ReturnType<typeof adapterCases> & {
   /** The scripted server, which rejects what the original rejects. */
   readonly api: ProviderApi
@@ -43,6 +44,18 @@ export const nativeProviders: readonly NativeProvider[] = [
     headers: { 'x-goog-api-key': geminiKey },
     everywhere: () => ({ contents: [{ role: 'user', parts: [{ text: 'Hi' }] }] }),
     frameOf: (event) => `data: ${JSON.stringify(event)}\r\n\r\n`,
+  },
+  {
+    ...adapterCases('responses', 'openai-responses'),
+    api: responsesApi,
+    headers: { authorization: 'Bearer of-these-cases' },
+    everywhere: (model, mode) => ({
+      model,
+      input: [{ type: 'message', role: 'user', content: 'Hi' }],
+      store: false,
+      stream: mode === 'stream',
+    }),
+    frameOf: (event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`,
   },
 ]
 

@@ -10,11 +10,15 @@ import {
   generated,
 } from '../support/gemini-answers.ts'
 import { gemini25Flash } from '../support/gemini-models.ts'
-import { goodStream, plain, type Script, type Step, streamed } from '../support/upstream.ts'
-import type { Api, End, ErrorFields, Lacks } from './fault-cases.ts'
+import { messageItem, usageOf } from '../support/openai-responses.ts'
+import { goodStream, plain, type Script, type Step, streamed, streamHeaders } from '../support/upstream.ts'
+import type { End, ErrorFields, FaultyApi, Lacks } from './fault-cases.ts'
 
 /** What the faults are made of, as a provider of one API sends it. */
 type Speech = {
+  /** Of its provider. */
+  readonly api: ProviderDocument['api']
+  readonly quirks?: ProviderDocument['quirks']
   /** Of its provider, next to the address. */
   readonly headers: ProviderDocument['headers']
   /** How the names of its models begin. */
@@ -38,6 +42,7 @@ const event = (name: string, fields: object): Step => ({
 })
 
 const openAiSpeech: Speech = {
+  api: 'OpenAI',
   headers: [],
   model: 'gpt-upstream',
   role: [goodStream.role],
@@ -89,6 +94,7 @@ const noCounts = {
 }
 
 const anthropicSpeech: Speech = {
+  api: 'Anthropic',
   headers: [{ name: 'x-api-key', value: 'key-of-these-tests' }],
   model: 'claude-haiku-4-5',
   role: [messageStream.start(), messageStream.ping, messageStream.blockStart(0, textBlock(''))],
@@ -138,6 +144,7 @@ const geminiStatuses: Readonly<Record<number, string>> = {
 }
 
 const geminiSpeech: Speech = {
+  api: 'Gemini',
   headers: [{ name: 'x-goog-api-key', value: geminiKey }],
   model: gemini25Flash.id,
   role: [geminiEvent(geminiChunk.text(''))],
@@ -171,15 +178,77 @@ const geminiSpeech: Speech = {
     geminiStream([geminiChunk.text(first), geminiChunk.text(second), geminiChunk.finish()]),
 }
 
+const begun = { object: 'response', status: 'in_progress', output: [], usage: null }
+const textPlace = { item_id: 'msg_own', output_index: 0, content_index: 0 }
+
+/** OpenAI's Responses API, in which a response ends with its finish and its counts together. */
+const responsesSpeech: Speech = {
+  api: 'OpenAI',
+  quirks: 'openai-responses',
+  headers: [],
+  model: 'gpt-5-codex',
+  role: [
+    event('response.created', { response: begun }),
+    event('response.output_item.added', {
+      output_index: 0,
+      item: { ...messageItem(''), status: 'in_progress', content: [] },
+    }),
+  ],
+  say: (delta) => event('response.output_text.delta', { ...textPlace, delta, logprobs: [] }),
+  end: ({ finish, usage }) =>
+    finish === undefined
+      ? []
+      : [event('response.completed', { response: { status: 'completed', ...countsOf(usage) } })],
+  done: [],
+  signOfLife: event('keepalive', {}),
+  unknown: [
+    event('response.pulse', { beat: 1 }),
+    event('response.output_item.added', { output_index: 9, item: { type: 'pulse', id: 'p_1' } }),
+    event('response.output_item.done', { output_index: 9, item: { type: 'pulse', id: 'p_1', beat: 2 } }),
+  ],
+  errorBody: (error) => ({ error }),
+  errorEvent: (body) => event('error', body),
+  plain: (text, { usage }, fields) => ({
+    steps: [
+      {
+        send: JSON.stringify({
+          object: 'response',
+          status: 'completed',
+          output: text === null ? [] : [messageItem(text)],
+          ...countsOf(usage === undefined ? true : (usage ?? undefined)),
+          ...fields,
+        }),
+      },
+    ],
+  }),
+  malformed: { object: 'response', status: 'completed', output: 5 },
+  streamed: (first, second) => ({
+    headers: streamHeaders,
+    steps: [
+      ...responsesSpeech.role,
+      responsesSpeech.say(first),
+      responsesSpeech.say(second),
+      ...responsesSpeech.end({ finish: 'stop', usage: true }),
+    ],
+  }),
+}
+
+function countsOf(usage: End['usage']): object {
+  if (usage === undefined) return {}
+  return { usage: usage === true ? usageOf() : impossible.Responses }
+}
+
 /** Usages that cannot be true. */
 const impossible = {
   OpenAI: { prompt_tokens: -5, completion_tokens: 5, total_tokens: 0 },
   Anthropic: { input_tokens: -5 },
   Gemini: { ...geminiUsage, promptTokenCount: -5 },
-} as const satisfies Readonly<Record<Api, object>>
+  Responses: { input_tokens: -5, output_tokens: 5, total_tokens: 0 },
+} as const satisfies Readonly<Record<FaultyApi, object>>
 
-export const speeches: Readonly<Record<Api, Speech>> = {
+export const speeches: Readonly<Record<FaultyApi, Speech>> = {
   OpenAI: openAiSpeech,
   Anthropic: anthropicSpeech,
   Gemini: geminiSpeech,
+  Responses: responsesSpeech,
 }

@@ -6,11 +6,15 @@ import type { Script, Step } from '../support/upstream.ts'
 export const apis = ['OpenAI', 'Anthropic', 'Gemini'] as const
 export type Api = (typeof apis)[number]
 
+/** Those, and OpenAI's Responses API for chats. */
+export const faultyApis = [...apis, 'Responses'] as const
+export type FaultyApi = (typeof faultyApis)[number]
+
 /** One fault of a provider, in each mode that has it: what it does, and what has to come of it. */
 export type Fault = {
   readonly name: string
   /** Those whose providers have it; all, where there is no list. */
-  readonly apis?: readonly Api[]
+  readonly apis?: readonly FaultyApi[]
   /** Where the provider is, if not at the scripted server. */
   readonly provider?: 'gone' | 'silent' | 'untrusted' | 'refused'
   readonly plain?: Cell
@@ -70,7 +74,7 @@ export type SpokenStep =
   | {
       readonly error: ErrorFields
       readonly as?: number
-      readonly words?: Readonly<Partial<Record<Api, string>>>
+      readonly words?: Readonly<Partial<Record<FaultyApi, string>>>
     }
   /** A whole response; null: without content. */
   | ({ readonly plain: string | null; readonly fields?: object } & Lacks)

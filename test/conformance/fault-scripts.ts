@@ -1,12 +1,12 @@
 import type { Script, Step } from '../support/upstream.ts'
 import { speeches } from './fault-apis.ts'
-import type { Api, SpokenStep, WrittenScript, WrittenStep } from './fault-cases.ts'
+import type { FaultyApi, SpokenStep, WrittenScript, WrittenStep } from './fault-cases.ts'
 
 /** How the provider's bytes arrive. */
 export type Bytes = 'whole' | 'single'
 
 /** A fault's script as a provider of this API plays it. */
-export function scriptOf(api: Api, { steps, ...rest }: WrittenScript, arriving: Bytes): Script {
+export function scriptOf(api: FaultyApi, { steps, ...rest }: WrittenScript, arriving: Bytes): Script {
   if (steps === undefined) return rest
   const isStream = rest.headers?.['content-type']?.startsWith('text/event-stream') === true
   const { status = 500 } = rest
@@ -14,7 +14,7 @@ export function scriptOf(api: Api, { steps, ...rest }: WrittenScript, arriving: 
   return { ...rest, steps: arriving === 'whole' ? written : written.map(inSingleBytes) }
 }
 
-type Place = { readonly api: Api; readonly isStream: boolean; readonly status: number }
+type Place = { readonly api: FaultyApi; readonly isStream: boolean; readonly status: number }
 
 function stepsOf(step: WrittenStep, place: Place): readonly Step[] {
   if ('json' in step) return [{ send: JSON.stringify(step.json) }]
@@ -53,7 +53,7 @@ function errorOf(
   return [isStream ? speech.errorEvent(body) : { send: JSON.stringify(body) }]
 }
 
-function halfOf(api: Api, text: string): readonly Step[] {
+function halfOf(api: FaultyApi, text: string): readonly Step[] {
   const [first] = speeches[api].plain(`${text}lo`, {}, {}).steps ?? []
   const whole = first !== undefined && 'send' in first ? String(first.send) : ''
   return [{ send: whole.slice(0, whole.indexOf(text) + text.length) }]

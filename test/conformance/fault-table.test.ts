@@ -12,7 +12,7 @@ const introduction = `# Faults of providers
 
 Made by \`npx vitest run --config test/vitest.config.ts test/conformance/fault-table.test.ts --update\` from the cases of [\`faults.test.ts\`](../../test/conformance/faults.test.ts).
 
-Each fault is played by providers with OpenAI's, Anthropic's and Gemini's APIs, unless the table names others. The model has two attempts at one backend. "Without fallback" is the client's response if there is no other model. With a fallback, the client gets the fallback's response at its price, unless the table has "the same". A client of the Responses API that accepts only streams reads the errors of the column for it; everything else is the same for it. No error contains the provider's own text, URL or credential, except its text about the request itself. The charges in the ledger, the receipt and the response are equal.
+Each fault is played by providers with OpenAI's, Anthropic's and Gemini's APIs, and for chats by OpenAI's Responses API, unless the table names others. The model has two attempts at one backend. "Without fallback" is the client's response if there is no other model. With a fallback, the client gets the fallback's response at its price, unless the table has "the same". A client of the Responses API that accepts only streams reads the errors of the column for it; everything else is the same for it. No error contains the provider's own text, URL or credential, except its text about the request itself. The charges in the ledger, the receipt and the response are equal.
 `
 
 function tableOf(rows: readonly Fault[]): string {

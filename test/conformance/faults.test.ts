@@ -7,11 +7,21 @@ import { makeCertificate } from '../support/certificate.ts'
 import type { Customer } from '../support/customer.ts'
 import { startGemini } from '../support/gemini.ts'
 import { gemini25Flash } from '../support/gemini-models.ts'
+import { responsesApi } from '../support/openai-responses.ts'
 import type { Process } from '../support/processes.ts'
 import { stackOfThisFile, untilListed } from '../support/stack.ts'
 import { startUpstream, type Upstream } from '../support/upstream.ts'
 import { speeches } from './fault-apis.ts'
-import { type Api, apis, type Cell as Expected, type Fault, faults, type Outcome } from './fault-cases.ts'
+import {
+  type Api,
+  apis,
+  type Cell as Expected,
+  type Fault,
+  type FaultyApi,
+  faults,
+  faultyApis,
+  type Outcome,
+} from './fault-cases.ts'
 import { type Answered, type ClientName, faultClients, type Mode } from './fault-clients.ts'
 import { type Bytes, scriptOf } from './fault-scripts.ts'
 
@@ -23,7 +33,7 @@ type Cell = {
   readonly client: ClientName
   readonly fault: Fault
   readonly expected: Expected
-  readonly api: Api
+  readonly api: FaultyApi
   readonly mode: Mode
   readonly others: Others
   readonly arriving: Bytes
@@ -38,7 +48,7 @@ type Played = Answered & {
 }
 
 const cells = faults.flatMap((fault, at) =>
-  (fault.apis ?? apis).flatMap((api) =>
+  (fault.apis ?? faultyApis).flatMap((api) =>
     (['plain', 'stream'] as const).flatMap((mode) => cellsOf({ fault, api, mode }, at)),
   ),
 )
@@ -50,6 +60,9 @@ const cells = faults.flatMap((fault, at) =>
 function cellsOf(cell: Pick<Cell, 'fault' | 'api' | 'mode'>, at: number): readonly Cell[] {
   const expected = cell.fault[cell.mode]
   if (expected === undefined) return []
+  const ofChatAlone = { ...cell, expected, client: 'chat', others: 'alone', arriving: 'whole' } as const
+  // How its client and its fallbacks are served is the same for every API.
+  if (cell.api === 'Responses') return [ofChatAlone]
   const foreign = apis.filter((api) => api !== cell.api)
   const whole = ['alone', cell.api, foreign[at % foreign.length] ?? cell.api] as const
   const [alone, , other] = whole
@@ -93,16 +106,19 @@ const silent = createServer().listen(0, '127.0.0.1')
 /** The name of a cell's model at its provider. */
 const placeOf = (cell: Cell) => `${speeches[cell.api].model}-fault-${cells.indexOf(cell)}`
 const fallbackPlaceOf = (api: Api) => `${speeches[api].model}-fallback`
-const upstreams: Readonly<Record<Api, Upstream>> = {
+const upstreams: Readonly<Record<FaultyApi, Upstream>> = {
   OpenAI: stack.upstream,
   Anthropic: await startUpstream({ api: anthropicApi }),
+  Responses: await startUpstream({ api: responsesApi }),
   Gemini: await startGemini({
     models: [...cells.map(placeOf), fallbackPlaceOf('Gemini')].map((id) => ({ ...gemini25Flash, id })),
   }),
 }
 afterAll(async () => {
   silent.close()
-  await Promise.all([untrusted, upstreams.Anthropic, upstreams.Gemini].map((server) => server.stop()))
+  await Promise.all(
+    [untrusted, upstreams.Anthropic, upstreams.Gemini, upstreams.Responses].map((server) => server.stop()),
+  )
 })
 
 let gateway: Process
@@ -206,13 +222,19 @@ async function createPlaces(fallbacks: Readonly<Record<Api, string>>): Promise<r
   return places
 }
 
-function createProvider(api: Api, place: Fault['provider']): Promise<string> {
-  const { headers } = speeches[api]
+function createProvider(api: FaultyApi, place: Fault['provider']): Promise<string> {
+  const { headers, quirks } = speeches[api]
   const network = { http: true, privateAddresses: place !== 'refused' }
-  return stack.createProvider({ api, headers, network, baseUrl: addressOf(api, place) })
+  return stack.createProvider({
+    api: speeches[api].api,
+    quirks,
+    headers,
+    network,
+    baseUrl: addressOf(api, place),
+  })
 }
 
-function addressOf(api: Api, place: Fault['provider']): string {
+function addressOf(api: FaultyApi, place: Fault['provider']): string {
   if (place === 'gone') return gone.url
   if (place === 'untrusted') return untrusted.url
   if (place !== 'silent') return upstreams[api].url

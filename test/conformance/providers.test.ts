@@ -1,12 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import {
-  type ProviderDocument,
-  providerDocumentSchema,
-  quirksNames,
-  type RouteDocument,
-} from '#core/catalog/catalog-document'
+import { providerDocumentSchema, quirksNames, type RouteDocument } from '#core/catalog/catalog-document'
 import { readUsage } from '#gateway/exchange/usage'
 import { chatFormat } from '#gateway/formats/chat-format'
 import { parseChatRequest } from '#gateway/requests/chat-request'
@@ -86,7 +81,7 @@ describe.each(recorded)('$kind', ({ kind, provider, requests, answers, failures 
     })
     const { body, written, json } =
       dialect.type === 'chat' ? writeChat(request, dialect) : writeEmbedding(request, dialect)
-    const common = (everywhere[document.api] ?? everywhereAtOpenAi)[dialect.type]
+    const common = (everywhere[kind] ?? everywhere[document.api] ?? everywhereAtOpenAi)[dialect.type]
     expect(JSON.parse(JSON.stringify(json))).toEqual({ ...common(model), ...sent })
     expect(written.dropped).toEqual(dropped)
     expect(body.now, 'the canonical request stays as it is').toBe(body.before)
@@ -160,8 +155,17 @@ const everywhereAtOpenAi: Everywhere = {
   embedding: (model) => ({ model, input: 'Hi', encoding_format: 'float' }),
 }
 
-/** The parts of every body that are the same, for other APIs than OpenAI's. */
-const everywhere: Readonly<Partial<Record<ProviderDocument['api'], Everywhere>>> = {
+/** The parts of every body that are the same, for other APIs and kinds than OpenAI's. */
+const everywhere: Readonly<Record<string, Everywhere>> = {
+  'openai-responses': {
+    chat: (model) => ({
+      model,
+      input: [{ type: 'message', role: 'user', content: 'Hi' }],
+      store: false,
+      stream: false,
+    }),
+    embedding: everywhereAtOpenAi.embedding,
+  },
   Gemini: {
     chat: () => ({ contents: [{ role: 'user', parts: [{ text: 'Hi' }] }] }),
     embedding: () => ({}),

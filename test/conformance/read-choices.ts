@@ -107,7 +107,11 @@ export function readWhole(choices: readonly Fields[]): ReadChoice[] {
   })
 }
 
-function callOf({ id, function: called, extra_content }: Fields): AssembledCall {
+function callOf({ id, type, function: called, custom, extra_content }: Fields): AssembledCall {
+  if (type === 'custom') {
+    const { name, input } = fieldsIn(custom)
+    return { id: String(id), type, name: String(name), input: String(input) }
+  }
   const { name, arguments: written } = fieldsIn(called)
   const signed = fieldsIn(extra_content)
   const kept = Object.keys(signed).length === 0 ? {} : { extra_content: signed }

@@ -61,8 +61,8 @@ async function serve(
   const server = await startUpstream({ api: format.server })
   onTestFinished(() => server.stop())
   server.answer(format.modelId, ...scripts)
-  const { api, headers, modelId } = format
-  const provider = await stack.createProvider({ api, baseUrl: server.url, headers })
+  const { api, quirks, headers, modelId } = format
+  const provider = await stack.createProvider({ api, quirks, baseUrl: server.url, headers })
   const model = `test/priced-${randomBytes(6).toString('hex')}`
   const backends = [{ name: 'main', provider, model: modelId, priority: 0, weight: 1 }]
   await inTestScope(stack.database.pool, async (client) => {
@@ -157,7 +157,7 @@ const priceLists = [
   ['the prices of two families', byFamily],
 ] as const
 
-describe.each(usageFormats)('usage of $api', (format) => {
+describe.each(usageFormats)('usage of $name', (format) => {
   /** Gemini counts no tokens that are written to a cache: they are input. */
   const counted = (tokens: TokenClasses): TokenClasses =>
     format.api === 'Gemini' ? { ...tokens, cacheWrite: 0 } : tokens
@@ -206,10 +206,10 @@ const asReported = {
 }
 
 const incomplete = usageFormats.flatMap((format) =>
-  Object.values(clients).map((client) => ({ api: format.api, path: client.path, format, client })),
+  Object.values(clients).map((client) => ({ name: format.name, path: client.path, format, client })),
 )
 
-describe.each(incomplete)('an incomplete request at $api by $path', ({ format, client: ours }) => {
+describe.each(incomplete)('an incomplete request at $name by $path', ({ format, client: ours }) => {
   const usage = format.usageOf(reported)
   const body = ours.bodyOf(prompt)
 
@@ -367,7 +367,7 @@ describe.each(conversations)(
   'a conversation of 20 cached turns at $api',
   ({ api, prices, usageAt, billOf }) => {
     test.each(modes)("costs as much as the provider's own bill (%s)", async (mode) => {
-      const format = usageFormats.find((known) => known.api === api)
+      const format = usageFormats.find((known) => known.name === api)
       const usages = Array.from({ length: 20 }, (_, turn) => usageAt(turn))
       if (format === undefined) throw new Error('the format is known')
       const [first, ...rest] = usages.map((usage) => script(format, mode, usage))

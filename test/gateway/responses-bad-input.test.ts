@@ -4,7 +4,7 @@ import type { Process } from '../support/processes.ts'
 import { expectStream, readEvents } from '../support/response-events.ts'
 import { stackOfThisFile, untilListed } from '../support/stack.ts'
 import { startUpstream, type Upstream } from '../support/upstream.ts'
-import { usageFormats } from '../support/usage-formats.ts'
+import { translatedFormats } from '../support/usage-formats.ts'
 
 const stack = await stackOfThisFile()
 const servers = new Map<string, Upstream>()
@@ -17,7 +17,7 @@ beforeAll(async () => {
   customer = await stack.createCustomer({ rpm: 100_000, balanceNano: 10n ** 15n })
   await stack.startWorker()
   gateway = await stack.startGateway()
-  for (const { api, server: ofApi, headers, modelId } of usageFormats) {
+  for (const { api, server: ofApi, headers, modelId } of translatedFormats) {
     const server = await startUpstream({ api: ofApi })
     servers.set(api, server)
     const provider = await stack.createProvider({ api, baseUrl: server.url, headers })
@@ -165,7 +165,7 @@ const everywhere: readonly Case[] = [
   ['a limit of zero', { input: 'Hi', max_output_tokens: 0 }, 'max_output_tokens'],
 ]
 
-describe.each(usageFormats.map(({ api }) => api))('a backend of %s', (api) => {
+describe.each(translatedFormats.map(({ api }) => api))('a backend of %s', (api) => {
   test.each(everywhere)('gets %s, or its client gets the path', async (_what, body, param) => {
     for (const stream of 'stream' in body ? [body.stream] : [false, true]) {
       const before = servers.get(api)?.requests.length ?? 0

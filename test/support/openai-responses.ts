@@ -17,7 +17,11 @@ export type Item = Fields & { readonly type: string; readonly id: string }
 /** What this server knows although OpenAI publishes it nowhere: later versions of the API. */
 const isNew = (name: unknown) => String(name).startsWith('x_')
 
-const findProblem = publishedType('ResponseCreateParamsBase', {})
+const findProblem = publishedType('ResponseCreateParamsBase', {
+  '.id': 'Codex sends its reasoning without',
+  '.strict': 'true is the default (API reference, function tools)',
+  '.detail': 'auto is the default (API reference, input images)',
+})
 const marks = 'own-encrypted-'
 
 /** What this account encrypted: it takes back nothing else. */

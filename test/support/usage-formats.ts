@@ -3,11 +3,15 @@ import type { TokenClasses } from '#core/ledger/price'
 import { anthropicApi, message, messageStream, textBlock } from './anthropic.ts'
 import { geminiApi, geminiKey } from './gemini.ts'
 import { geminiEvent, generated } from './gemini-answers.ts'
+import { messageItem, responsesApi } from './openai-responses.ts'
 import { goodStream, openAi, type ProviderApi, plain, type Script, type Step } from './upstream.ts'
 
 /** An API in which a provider counts tokens. */
 export type UsageFormat = {
+  /** Of the format. */
+  readonly name: string
   readonly api: ProviderDocument['api']
+  readonly quirks?: ProviderDocument['quirks']
   readonly server: ProviderApi
   readonly headers: ProviderDocument['headers']
   /** A model of the scripted server. */
@@ -22,6 +26,7 @@ export type UsageFormat = {
 }
 
 const openAiFormat: UsageFormat = {
+  name: 'OpenAI',
   api: 'OpenAI',
   server: openAi,
   headers: [],
@@ -52,6 +57,7 @@ const uncounted = {
 }
 
 const anthropicFormat: UsageFormat = {
+  name: 'Anthropic',
   api: 'Anthropic',
   server: anthropicApi,
   headers: [{ name: 'x-api-key', value: 'key-of-these-tests' }],
@@ -80,6 +86,7 @@ const anthropicFormat: UsageFormat = {
 }
 
 const geminiFormat: UsageFormat = {
+  name: 'Gemini',
   api: 'Gemini',
   server: geminiApi,
   headers: [{ name: 'x-goog-api-key', value: geminiKey }],
@@ -99,4 +106,38 @@ const geminiFormat: UsageFormat = {
   end: (usage) => [geminiEvent({ candidates: [{ finishReason: 'STOP', index: 0 }], usageMetadata: usage })],
 }
 
-export const usageFormats: readonly UsageFormat[] = [openAiFormat, anthropicFormat, geminiFormat]
+const frame = (type: string, fields: object): Step => ({
+  send: `event: ${type}\ndata: ${JSON.stringify({ type, sequence_number: 0, ...fields })}\n\n`,
+})
+const item = { type: 'message', id: 'msg_own', role: 'assistant' }
+
+/** Translated for chats, relayed for clients of the same API. */
+const responsesFormat: UsageFormat = {
+  name: "OpenAI's Responses",
+  api: 'OpenAI',
+  quirks: 'openai',
+  server: responsesApi,
+  headers: [],
+  modelId: 'gpt-5-codex',
+  usageOf: ({ input, cachedInput, cacheWrite, output, reasoning }) => ({
+    input_tokens: input + cachedInput + cacheWrite,
+    input_tokens_details: { cached_tokens: cachedInput, cache_write_tokens: cacheWrite },
+    output_tokens: output + reasoning,
+    output_tokens_details: { reasoning_tokens: reasoning },
+    total_tokens: input + cachedInput + cacheWrite + output + reasoning,
+  }),
+  whole: (text, usage) => ({
+    steps: [{ send: JSON.stringify({ status: 'completed', output: [messageItem(text)], usage }) }],
+  }),
+  begin: () => [
+    frame('response.created', { response: { status: 'in_progress', output: [] } }),
+    frame('response.output_item.added', { output_index: 0, item: { ...item, content: [] } }),
+  ],
+  say: (delta) =>
+    frame('response.output_text.delta', { item_id: item.id, output_index: 0, content_index: 0, delta }),
+  end: (usage) => [frame('response.completed', { response: { status: 'completed', output: [], usage } })],
+}
+
+/** APIs whose responses are translated for every client. */
+export const translatedFormats: readonly UsageFormat[] = [openAiFormat, anthropicFormat, geminiFormat]
+export const usageFormats: readonly UsageFormat[] = [...translatedFormats, responsesFormat]

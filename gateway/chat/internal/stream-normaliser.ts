@@ -232,7 +232,7 @@ export function errorInBareJson(text: string): StreamStep {
 
 type Chunk = Extract<ReturnType<EventReader['read']>, { readonly kind: 'chunk' }>
 
-function acceptChunk(state: State, data: string, { chunk, usage }: Chunk): StreamStep {
+function acceptChunk(state: State, data: string, { chunk, usage, isLast }: Chunk): StreamStep {
   const given = chunk.choices ?? []
   if (!Array.isArray(given)) return failed(failureOfBadAnswer('malformed_chunk'))
   // Only the first chunk's extras are kept: all chunks have the same.
@@ -249,6 +249,7 @@ function acceptChunk(state: State, data: string, { chunk, usage }: Chunk): Strea
   if (usage !== undefined) noteUsage(state, usage)
   if (onlyText !== undefined)
     learnTemplate(state, { data, isCounted: usage !== undefined }, given[0], onlyText)
+  if (isLast === true) return { kind: 'ended', text }
   return text === '' ? nothing : { kind: 'frames', text }
 }
 

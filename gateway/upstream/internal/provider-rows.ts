@@ -1,8 +1,8 @@
 import type { QuirksName } from '#core/catalog/catalog-document'
-import { openAiParameters } from '../../wire/openai-parameters.ts'
 import { anthropic2026Row, anthropicRow } from './anthropic-row.ts'
 import { extraFields } from './extra-fields.ts'
 import { geminiRow } from './gemini-row.ts'
+import { azureRow, openAiResponsesRow, openAiRow } from './openai-row.ts'
 import { common, limits, logprobs, penalties, sampling, tools } from './parameter-lists.ts'
 import type { EffortLevels, ProviderQuirks, ProviderRow } from './quirks.ts'
 
@@ -32,47 +32,6 @@ const mistralEmbeddings = {
   allow: ['output_dimension', 'output_dtype', 'metadata'],
 } as const
 
-/** OpenAI's reasoning models reject what steers sampling. Names may have an owner in front, as at a reseller. */
-const openAiModels: NonNullable<ProviderRow['models']> = [
-  {
-    name: /(^|\/)o\d/,
-    quirks: { drop: [...sampling, ...penalties, ...logprobs, 'logit_bias', 'parallel_tool_calls'] },
-  },
-  { name: /(^|\/)o(3|4-mini)/, quirks: { drop: ['stop'] } },
-  {
-    name: /(^|\/)gpt-5(-(?!chat)|$)/,
-    quirks: { drop: [...sampling, ...penalties, ...logprobs, 'logit_bias', 'stop'] },
-  },
-  {
-    name: /(^|\/)gpt-5\.\d/,
-    quirks: {
-      drop: [...penalties, 'logit_bias', 'stop'],
-      dropWhenReasoning: [...sampling, ...logprobs],
-    },
-  },
-  { name: /(^|\/)text-embedding-ada-002/, quirks: { drop: ['dimensions'] } },
-  // Chat completions only (developers.openai.com, models; read 2026-11-25).
-  { name: /-audio|-search-preview/, quirks: { native: 'none' } },
-]
-
-const openai: ProviderRow = {
-  hosts: /(^|\.)api\.openai\.com$/,
-  native: 'responses',
-  allow: openAiParameters,
-  maxTokensField: 'max_completion_tokens',
-  stopMax: 4,
-  reasoningBack: 'strip',
-  embeddings: { batchMax: 2048, format: 'both', tokens: 'yes', allow: ['dimensions', 'user'] },
-  models: openAiModels,
-}
-
-/** The new form of address, `…/openai/v1`: the deployment is the model. */
-const azure: ProviderRow = {
-  ...openai,
-  hosts: /\.(openai|services\.ai|cognitiveservices)\.azure\.(com|us|cn)$/,
-  allow: [...openAiParameters, 'data_sources'],
-}
-
 const vllm: ProviderRow = {
   // It aborts a request whose client disconnected (vllm/entrypoints/utils.py, with_cancellation; SGLang: abort_request), and
   // sends no bill.
@@ -94,11 +53,12 @@ export const providerRows: Readonly<Record<QuirksName, ProviderRow>> = {
     extrasTaken: extraFields,
     embeddings: { batchMax: 256, format: 'float', tokens: 'no' },
   },
-  openai,
-  azure,
+  openai: openAiRow,
+  'openai-responses': openAiResponsesRow,
+  azure: azureRow,
   /** The old form of address, `…/openai?api-version=…`: the deployment is in the path. */
   'azure-deployments': {
-    ...azure,
+    ...azureRow,
     native: 'none',
     paths: {
       chat: '/deployments/{model}/chat/completions',

@@ -9,6 +9,10 @@ import type { extraFields } from './extra-fields.ts'
 export type ProviderQuirks = {
   /** The API besides chat completions whose clients' requests are relayed to it; `none` for a model that lacks it. */
   readonly native?: RelayedApi | 'none'
+  /** The API by which it is asked for chats of clients of other APIs; absent: that of its adapter. */
+  readonly chat?: 'responses'
+  /** It returns reasoning encrypted on request, and rejects the request for it otherwise. */
+  readonly encryptsReasoning?: true
   /** The only parameters of a chat that reach it; absent: all, including those unknown to OpenAI. */
   readonly allow?: readonly string[]
   /** Parameters that it rejects or ignores. */

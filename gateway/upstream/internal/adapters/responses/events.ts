@@ -1,17 +1,17 @@
 import { fieldsOf, type JsonObject, objectsIn } from '../../../../wire/json-fields.ts'
-import { detailOfEncrypted } from '../../../../wire/own-encrypted.ts'
 import { failureOfBadAnswer, failureOfErrorBody } from '../../../failure.ts'
 import type { ProviderEvent, RelayReader } from '../../../provider-adapter.ts'
 import { finishOf } from './finish.ts'
+import { hiddenDetailOf, isCustomCall, namedCall, type ResponsesReading } from './items.ts'
 import { forbiddenToolOf } from './server-tools.ts'
 import { chatUsageOf } from './usage.ts'
 
 const nothing: ProviderEvent = { kind: 'nothing' }
 const ping: ProviderEvent = { kind: 'ping' }
 
-/** Reads the events of one response. @param allowed tools that the provider may run. */
-export function createRelayReader(allowed: ReadonlySet<string>): RelayReader {
-  return new ResponseReader(allowed)
+/** Reads the events of one response. */
+export function createRelayReader(reading: ResponsesReading): RelayReader {
+  return new ResponseReader(reading)
 }
 
 /** The field of a chat's delta for each text that grows. */
@@ -22,16 +22,20 @@ const growing: Readonly<Record<string, string>> = {
   'response.reasoning_text.delta': 'reasoning_content',
 }
 
+/** `index`: among the calls. */
+type Call = { readonly index: number; readonly isCustom: boolean }
+
 class ResponseReader implements RelayReader {
-  readonly #allowed: ReadonlySet<string>
+  readonly #reading: ResponsesReading
   readonly #serverTools: string[] = []
-  /** Calls of functions, by the index of their item. */
-  readonly #calls = new Map<unknown, number>()
+  /** By the index of their item. */
+  readonly #calls = new Map<unknown, Call>()
   /** Items of which a text came in pieces. */
   readonly #grown = new Set<unknown>()
+  #detailCount = 0
 
-  constructor(allowed: ReadonlySet<string>) {
-    this.#allowed = allowed
+  constructor(reading: ResponsesReading) {
+    this.#reading = reading
   }
 
   serverTools(): readonly string[] {
@@ -66,29 +70,26 @@ class ResponseReader implements RelayReader {
   #grow(type: string, { output_index: index }: JsonObject, delta: string): ProviderEvent {
     if (!this.#grown.has(index)) this.#grown.add(index)
     const call = this.#calls.get(index)
-    if (call !== undefined) return deltaOf({ tool_calls: [{ index: call, function: { arguments: delta } }] })
+    if (call !== undefined) return callDelta(call, delta)
     return deltaOf({ [growing[type] ?? 'content']: delta })
   }
 
   #begin(index: unknown, item: JsonObject): ProviderEvent {
-    const tool = forbiddenToolOf(item, this.#allowed)
+    const tool = forbiddenToolOf(item, this.#reading.allowed)
     if (tool !== undefined) this.#serverTools.push(tool)
     if (typeof item.call_id !== 'string' || typeof item.name !== 'string') return nothing
-    const call = this.#calls.size
+    const call = { index: this.#calls.size, isCustom: isCustomCall(item) }
     this.#calls.set(index, call)
-    const named = { name: item.name, arguments: '' }
-    return deltaOf({ tool_calls: [{ index: call, id: item.call_id, type: 'function', function: named }] })
+    return deltaOf({ tool_calls: [{ index: call.index, ...namedCall(item, '') }] })
   }
 
   /** The parts of a whole item that did not come in pieces. */
   #end(index: unknown, item: JsonObject): ProviderEvent {
-    const { encrypted_content: encrypted } = item
-    const hidden =
-      typeof encrypted === 'string' && encrypted !== ''
-        ? { reasoning_details: [{ ...detailOfEncrypted(encrypted), index: this.#grown.size }] }
-        : undefined
+    const hidden = hiddenDetailOf(item, this.#reading.origin, this.#detailCount)
+    if (hidden !== undefined) this.#detailCount += 1
     const said = this.#grown.has(index) ? undefined : wholeDeltaOf(item, this.#calls.get(index))
-    return hidden === undefined && said === undefined ? nothing : deltaOf({ ...said, ...hidden })
+    if (hidden === undefined) return said === undefined ? nothing : deltaOf(said)
+    return deltaOf({ ...said, reasoning_details: [hidden] })
   }
 
   #finish(response: JsonObject): ProviderEvent {
@@ -98,11 +99,8 @@ class ResponseReader implements RelayReader {
 }
 
 /** The content of an item that came in one piece. */
-function wholeDeltaOf(item: JsonObject, call: number | undefined): JsonObject | undefined {
-  if (call !== undefined) {
-    const written = item.arguments ?? item.input ?? ''
-    return { tool_calls: [{ index: call, function: { arguments: written } }] }
-  }
+function wholeDeltaOf(item: JsonObject, call: Call | undefined): JsonObject | undefined {
+  if (call !== undefined) return partOfCall(call, item.arguments ?? item.input ?? '')
   const parts = objectsIn(item.content)
   const texts = (name: string) => parts.flatMap((part) => (typeof part[name] === 'string' ? part[name] : []))
   if (item.type === 'message')
@@ -114,11 +112,24 @@ function wholeDeltaOf(item: JsonObject, call: number | undefined): JsonObject | 
   return thoughts.length === 0 ? undefined : { reasoning_content: thoughts.join('') }
 }
 
+function callDelta(call: Call, written: string): ProviderEvent {
+  return deltaOf(partOfCall(call, written))
+}
+
+function partOfCall({ index, isCustom }: Call, written: unknown): JsonObject {
+  return {
+    tool_calls: [
+      { index, ...(isCustom ? { custom: { input: written } } : { function: { arguments: written } }) },
+    ],
+  }
+}
+
 function deltaOf(delta: JsonObject): ProviderEvent {
   return { kind: 'chunk', chunk: { choices: [{ index: 0, delta, finish_reason: null }] }, usage: undefined }
 }
 
-const malformed: ProviderEvent = { kind: 'failed', failure: failureOfBadAnswer('malformed_chunk') }
+/** A failure: not an event of this API. */
+export const malformed: ProviderEvent = { kind: 'failed', failure: failureOfBadAnswer('malformed_chunk') }
 
 function failed(body: JsonObject): ProviderEvent {
   return { kind: 'failed', failure: failureOfErrorBody(body, 'error_event') }

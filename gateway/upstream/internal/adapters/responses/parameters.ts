@@ -2,6 +2,7 @@ import { fieldsOf, type JsonObject, objectsIn } from '../../../../wire/json-fiel
 import { openAiParameters } from '../../../../wire/openai-parameters.ts'
 import type { Dialect, OwnChat } from '../../../provider-adapter.ts'
 import { isDearerService } from '../../route-parameters.ts'
+import { flatFormat, flatTool } from './flat-tools.ts'
 
 /** The place of a parameter: its name, or its field and its name there. */
 type Place = readonly [field: string, inner?: string]
@@ -114,20 +115,17 @@ function remove(fields: Fields, name: string): void {
 
 function write(fields: Fields, name: string, value: unknown): void {
   const [field, inner] = placeOf(name)
-  if (name === 'tools') fields.set(field, objectsIn(value).map(flatTool))
+  if (name === 'tools')
+    fields.set(
+      field,
+      objectsIn(value).map((tool) => flatTool(tool)),
+    )
   else if (inner === undefined) fields.set(field, value)
   else
-    fields.set(field, { ...fieldsOf(fields.get(field)), [inner]: inner === 'format' ? flat(value) : value })
-}
-
-/** As a chat has it, a function is in a field of its tool, and a schema in one of its format. */
-function flatTool({ function: called, ...tool }: JsonObject): JsonObject {
-  return { ...tool, ...fieldsOf(called) }
-}
-
-function flat(format: unknown): unknown {
-  const { json_schema: schema, ...rest } = fieldsOf(format) ?? {}
-  return schema === undefined ? format : { ...rest, ...fieldsOf(schema) }
+    fields.set(field, {
+      ...fieldsOf(fields.get(field)),
+      [inner]: inner === 'format' ? flatFormat(value) : value,
+    })
 }
 
 /** A value of the client under another name; what is lost this way is added to `dropped`. */

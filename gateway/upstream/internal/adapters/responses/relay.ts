@@ -17,14 +17,14 @@ export const responsesRelay: Relay = {
 
 function* write(request: OwnChat): Generator<undefined, RelayedCall> {
   const { json, dropped } = yield* writeOwnRequest(request)
-  const allowed = allowedCallsOf(request.dialect)
+  const own = { allowed: allowedCallsOf(request.dialect), origin: request.dialect.origin }
   return {
     json,
     dropped,
     headers: request.own.headers,
     reading: {
-      createRelayReader: () => createRelayReader(allowed),
-      readOwnAnswer: (answer) => readOwnAnswer(answer, allowed),
+      createRelayReader: () => createRelayReader(own),
+      readOwnAnswer: (answer) => readOwnAnswer(answer, own),
     },
   }
 }
