@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { SpokenTurn } from '../support/spoken-turns.ts'
-import { backendKinds } from '../support/spoken-turns.ts'
+import { everyBackendKind } from '../support/spoken-turns.ts'
 import { clientsOfThisFile, runProgram } from './clients.ts'
 
 const { serve } = await clientsOfThisFile()
@@ -14,7 +14,7 @@ const turns: readonly SpokenTurn[] = [
 
 const programs = { Node: 'agents-node.mjs', Python: 'agents_python.py' } as const
 const ways = ['whole', 'streamed'] as const
-const cases = backendKinds.flatMap((kind) =>
+const cases = everyBackendKind.flatMap((kind) =>
   (['Node', 'Python'] as const).flatMap((language) => ways.map((way) => [language, way, kind] as const)),
 )
 

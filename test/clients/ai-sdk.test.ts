@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { SpokenTurn } from '../support/spoken-turns.ts'
-import { backendKinds } from '../support/spoken-turns.ts'
+import { everyBackendKind } from '../support/spoken-turns.ts'
 import { clientsOfThisFile, runProgram } from './clients.ts'
 
 const { serve } = await clientsOfThisFile()
@@ -17,7 +17,7 @@ const turns: readonly SpokenTurn[] = [
 
 const versions = ['6', '7'] as const
 const ways = ['whole', 'streamed'] as const
-const cases = backendKinds.flatMap((kind) =>
+const cases = everyBackendKind.flatMap((kind) =>
   versions.flatMap((version) => ways.map((way) => [version, way, kind] as const)),
 )
 

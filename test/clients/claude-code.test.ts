@@ -2,7 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import type { SpokenTurn } from '../support/spoken-turns.ts'
-import { backendKinds } from '../support/spoken-turns.ts'
+import { everyBackendKind } from '../support/spoken-turns.ts'
 import { createClaudeCode } from './claude-code.ts'
 import { clientsOfThisFile } from './clients.ts'
 
@@ -17,6 +17,7 @@ const everywhere = [
   ['OpenAI', 'ANTHROPIC_AUTH_TOKEN'],
   ['Anthropic', 'ANTHROPIC_API_KEY'],
   ['Gemini', 'ANTHROPIC_AUTH_TOKEN'],
+  ['Responses', 'ANTHROPIC_API_KEY'],
 ] as const
 
 describe.each(everywhere)('Claude Code, with a backend of %s and %s', (kind, credential) => {
@@ -52,9 +53,10 @@ const ownName = {
   OpenAI: 'claude-sonnet-5',
   Anthropic: 'claude-opus-5-5',
   Gemini: 'claude-haiku-4-5',
+  Responses: 'claude-haiku-5',
 } as const
 
-test.each(backendKinds)(
+test.each(everyBackendKind)(
   'Claude Code keeps thoughts over three turns by its own names, with a backend of %s',
   async (kind) => {
     const served = await serve(
@@ -75,11 +77,12 @@ test.each(backendKinds)(
     const last = JSON.stringify(sent.at(-1))
     expect(['one', 'two', 'three'].filter((word) => !last.includes(`${word}`))).toEqual([])
     if (kind === 'Anthropic') expect(last.match(/"type":"thinking"/g)).toHaveLength(3)
+    if (kind === 'Responses') expect(last.match(/"type":"reasoning"/g)).toHaveLength(3)
     if (kind === 'Gemini') expect(last.match(/thoughtSignature/g)).toHaveLength(3)
   },
 )
 
-test.each(backendKinds)('Claude Code runs a subagent, with a backend of %s', async (kind) => {
+test.each(everyBackendKind)('Claude Code runs a subagent, with a backend of %s', async (kind) => {
   const agent = { description: 'Count', prompt: 'Count to three', subagent_type: 'general-purpose' }
   const served = await serve(kind, [
     call('toolu_agent', 'Agent', agent),

@@ -2,7 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import type { SpokenTurn } from '../support/spoken-turns.ts'
-import { backendKinds } from '../support/spoken-turns.ts'
+import { everyBackendKind } from '../support/spoken-turns.ts'
 import { clientsOfThisFile } from './clients.ts'
 import { type CodexRun, createCodex } from './codex.ts'
 
@@ -65,7 +65,7 @@ const lastWords = ({ events }: CodexRun) =>
     .map(({ item }) => item as { type?: string; text?: string } | undefined)
     .findLast((item) => item?.type === 'agent_message')?.text
 
-const everywhere = backendKinds.flatMap((kind) => models.map((model) => [kind, ...model] as const))
+const everywhere = everyBackendKind.flatMap((kind) => models.map((model) => [kind, ...model] as const))
 
 describe.each(everywhere)('Codex, with a backend of %s and %s', (kind, name, _, turns) => {
   test('reads a file, edits it, calls an MCP tool and resumes', async () => {
@@ -88,24 +88,27 @@ describe.each(everywhere)('Codex, with a backend of %s and %s', (kind, name, _, 
   })
 })
 
-test.each(backendKinds)('Codex compacts a long conversation itself, with a backend of %s', async (kind) => {
-  const turns = [
-    { ...read, inputTokens: 30_000 },
-    { text: 'Summary: the notes were read.' },
-    { text: 'Done.' },
-  ]
-  const served = await serve(kind, turns)
-  const codex = await createCodex(served, { settings: ['model_auto_compact_token_limit = 20000'] })
-  const run = await codex.exec('Read the notes')
-  expectSuccess(run)
-  expect(lastWords(run)).toBe('Done.')
-  const command = 'cat notes.txt'
-  const [, summary, last] = served.sent().map((body) => JSON.stringify(body))
-  expect([summary?.includes(command), last?.includes(command)]).toEqual([true, false])
-  expect(last?.includes('Summary: the notes were read.')).toBe(true)
-})
+test.each(everyBackendKind)(
+  'Codex compacts a long conversation itself, with a backend of %s',
+  async (kind) => {
+    const turns = [
+      { ...read, inputTokens: 30_000 },
+      { text: 'Summary: the notes were read.' },
+      { text: 'Done.' },
+    ]
+    const served = await serve(kind, turns)
+    const codex = await createCodex(served, { settings: ['model_auto_compact_token_limit = 20000'] })
+    const run = await codex.exec('Read the notes')
+    expectSuccess(run)
+    expect(lastWords(run)).toBe('Done.')
+    const command = 'cat notes.txt'
+    const [, summary, last] = served.sent().map((body) => JSON.stringify(body))
+    expect([summary?.includes(command), last?.includes(command)]).toEqual([true, false])
+    expect(last?.includes('Summary: the notes were read.')).toBe(true)
+  },
+)
 
-test.each(backendKinds)(
+test.each(everyBackendKind)(
   'Codex with another URL for OpenAI tries one WebSocket, with a backend of %s',
   async (kind) => {
     const served = await serve(kind, [read, { text: 'Done.' }], { name: 'gpt-5.5' })

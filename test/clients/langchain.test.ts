@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { SpokenTurn } from '../support/spoken-turns.ts'
-import { backendKinds } from '../support/spoken-turns.ts'
+import { everyBackendKind } from '../support/spoken-turns.ts'
 import { clientsOfThisFile, runProgram } from './clients.ts'
 
 const { serve } = await clientsOfThisFile()
@@ -14,7 +14,7 @@ const turns: readonly SpokenTurn[] = [
   { text: 'I look.', calls: [call('call_2')] },
 ]
 
-test.each(backendKinds)(
+test.each(everyBackendKind)(
   'LangChain runs a tool, reads an object and a stream, with a backend of %s',
   async (kind) => {
     const served = await serve(kind, turns)

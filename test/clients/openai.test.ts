@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { SpokenTurn } from '../support/spoken-turns.ts'
-import { backendKinds } from '../support/spoken-turns.ts'
+import { everyBackendKind } from '../support/spoken-turns.ts'
 import { clientsOfThisFile, runProgram } from './clients.ts'
 
 const { serve } = await clientsOfThisFile()
@@ -19,7 +19,7 @@ const programs = [
 ] as const
 
 describe.each(programs)("OpenAI's SDK for %s", (_, program) => {
-  test.each(backendKinds)(
+  test.each(everyBackendKind)(
     'parses objects, reads streams and runs a function, with a backend of %s',
     async (kind) => {
       const served = await serve(kind, turns)

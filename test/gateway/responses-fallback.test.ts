@@ -3,9 +3,10 @@ import type { FunctionTool, ResponseInputItem } from 'openai/resources/responses
 import { beforeAll, expect, test } from 'vitest'
 import { thinkingBlock } from '../support/anthropic.ts'
 import { geminiSignature } from '../support/gemini-signature.ts'
+import { encryptedBy } from '../support/openai-responses.ts'
 import type { Process } from '../support/processes.ts'
 import { spokenModelsOfThisFile } from '../support/spoken-models.ts'
-import { type BackendKind, backendKinds, everyKindAndWay, type SpokenTurn } from '../support/spoken-turns.ts'
+import { type BackendKind, everyBackendKind, type SpokenTurn, ways } from '../support/spoken-turns.ts'
 import { stackOfThisFile, untilServed } from '../support/stack.ts'
 
 const stack = await stackOfThisFile()
@@ -17,8 +18,8 @@ beforeAll(async () => {
   gateway = await stack.startGateway()
 })
 
-const pairs = backendKinds.flatMap((first) =>
-  everyKindAndWay.map(([second, way]) => [first, second, way] as const),
+const pairs = everyBackendKind.flatMap((first) =>
+  everyBackendKind.flatMap((second) => ways.map((way) => [first, second, way] as const)),
 )
 
 const thoughtOf = (id: string) => `Why I call ${id}.`
@@ -30,11 +31,20 @@ const tools: FunctionTool[] = [
   { type: 'function', name: 'get_weather', parameters: { type: 'object' }, strict: false },
 ]
 
-/** What the provider signed of a turn that called; OpenAI's signs nothing. */
+/** What the provider signed of a turn that called; chat completions sign nothing. */
 const signatureOf: Readonly<Record<BackendKind, (id: string) => string | undefined>> = {
   OpenAI: () => undefined,
   Anthropic: (id) => String(thinkingBlock(thoughtOf(id)).signature),
   Gemini: geminiSignature,
+  Responses: (id) => encryptedBy(thoughtOf(id)),
+}
+
+/** The parts of signed reasoning that are only the gateway's. */
+const ours: Readonly<Record<BackendKind, RegExp>> = {
+  OpenAI: /encrypted|gateway|origin/,
+  Anthropic: /encrypted|gateway|origin/,
+  Gemini: /encrypted|gateway|origin/,
+  Responses: /gateway|origin/,
 }
 
 test.each(pairs)(
@@ -68,7 +78,8 @@ test.each(pairs)(
     expect(called).toHaveLength(3)
     const [asked, , again, last] = sent().map((body) => JSON.stringify(body))
     const [helped] = other.sent().map((body) => JSON.stringify(body))
-    for (const body of [asked, again, last, helped]) expect(body).not.toMatch(/encrypted|gateway|origin/)
+    for (const body of [asked, again, last]) expect(body).not.toMatch(ours[first])
+    expect(helped).not.toMatch(ours[second])
     const signedIn = (body: string | undefined, kind: BackendKind, id: string) =>
       body?.includes(JSON.stringify(signatureOf[kind](id) ?? 'nothing').slice(1, -1))
     expect(signedIn(helped, first, 'call_1'), 'reasoning of another provider').toBe(false)

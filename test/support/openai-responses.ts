@@ -17,8 +17,17 @@ export type Item = Fields & { readonly type: string; readonly id: string }
 /** What this server knows although OpenAI publishes it nowhere: later versions of the API. */
 const isNew = (name: unknown) => String(name).startsWith('x_')
 
+/** Differences that OpenAI accepts: its clients send them. */
 const findProblem = publishedType('ResponseCreateParamsBase', {
-  '.id': 'Codex sends its reasoning without',
+  '.id': 'Codex returns reasoning without',
+  '].type': 'the AI SDK returns messages without',
+  '.status': 'LangChain and the AI SDK return messages without',
+  '.annotations': 'the AI SDK returns texts without',
+  '.logprobs': 'LangChain returns texts without',
+  '.parsed_arguments': 'the SDK for Node adds it to the calls that it reads',
+  '.client_metadata': 'Codex sends it',
+  '.internal_chat_message_metadata_passthrough': 'Codex sends it to the provider that it calls openai',
+  '].name': 'Codex adds it to what a script notifies',
   '.strict': 'true is the default (API reference, function tools)',
   '.detail': 'auto is the default (API reference, input images)',
 })
@@ -76,6 +85,11 @@ export function messageItem(text: string, id = 'msg_own'): Item {
   return { type: 'message', id, status: 'completed', role: 'assistant', content }
 }
 
+export function refusalItem(refusal: string, id = 'msg_own'): Item {
+  const content = [{ type: 'refusal', refusal }]
+  return { type: 'message', id, status: 'completed', role: 'assistant', content }
+}
+
 export function reasoningItem(thought: string, id = 'rs_own'): Item {
   return {
     type: 'reasoning',
@@ -98,10 +112,14 @@ const usage = {
   total_tokens: 15,
 }
 
+type Counts = { readonly input?: number; readonly cached?: number; readonly reasoning?: number }
+
 /** The counts of a response, where a script has no others. */
-export function usageOf(counts: { readonly cached?: number; readonly reasoning?: number } = {}) {
+export function usageOf({ input = usage.input_tokens, ...counts }: Counts = {}) {
   return {
     ...usage,
+    input_tokens: input,
+    total_tokens: input + usage.output_tokens,
     input_tokens_details: { cached_tokens: counts.cached ?? 0, cache_write_tokens: 0 },
     output_tokens_details: { reasoning_tokens: counts.reasoning ?? 0 },
   }
@@ -168,14 +186,16 @@ export function itemEvents(items: readonly Item[], pieces = 2): readonly Fields[
 function begunOf(item: Item): Fields {
   if (item.type === 'message') return { status: 'in_progress', content: [] }
   if (item.type === 'reasoning') return { summary: [] }
+  if (item.type === 'custom_tool_call') return { status: 'in_progress', input: '' }
   return item.type === 'function_call' ? { status: 'in_progress', arguments: '' } : {}
 }
 
 function contentEvents(item: Item, place: Fields, pieces: number): readonly Fields[] {
   if (item.type === 'message') {
     const [part] = item.content as readonly [Fields]
-    const { text } = part as { text: string }
     const at = { ...place, content_index: 0 }
+    if (part.type === 'refusal') return refusalEvents(part, at, pieces)
+    const { text } = part as { text: string }
     return [
       { type: 'response.content_part.added', ...at, part: { ...part, text: '' } },
       ...cut(text, pieces).map((delta) => ({
@@ -199,6 +219,17 @@ function contentEvents(item: Item, place: Fields, pieces: number): readonly Fiel
       { type: 'response.reasoning_summary_part.done', ...at, part },
     ]
   }
+  if (item.type === 'custom_tool_call') {
+    const { input } = item as unknown as { input: string }
+    return [
+      ...cut(input, pieces).map((delta) => ({
+        type: 'response.custom_tool_call_input.delta',
+        ...place,
+        delta,
+      })),
+      { type: 'response.custom_tool_call_input.done', ...place, input },
+    ]
+  }
   if (item.type !== 'function_call') return []
   const { arguments: written, name } = item as unknown as { arguments: string; name: string }
   return [
@@ -208,6 +239,16 @@ function contentEvents(item: Item, place: Fields, pieces: number): readonly Fiel
       delta,
     })),
     { type: 'response.function_call_arguments.done', ...place, name, arguments: written },
+  ]
+}
+
+function refusalEvents(part: Fields, at: Fields, pieces: number): readonly Fields[] {
+  const refusal = String(part.refusal)
+  return [
+    { type: 'response.content_part.added', ...at, part: { ...part, refusal: '' } },
+    ...cut(refusal, pieces).map((delta) => ({ type: 'response.refusal.delta', ...at, delta })),
+    { type: 'response.refusal.done', ...at, refusal },
+    { type: 'response.content_part.done', ...at, part },
   ]
 }
 

@@ -4,9 +4,10 @@ import { startAnthropic } from './anthropic.ts'
 import type { ModelFields } from './catalog.ts'
 import { geminiKey, startGemini } from './gemini.ts'
 import { type GeminiModel, gemini3Pro } from './gemini-models.ts'
+import { responsesApi } from './openai-responses.ts'
 import { type BackendKind, type SpokenTurn, spoken } from './spoken-turns.ts'
 import type { Stack } from './stack.ts'
-import type { Upstream } from './upstream.ts'
+import { startUpstream, type Upstream } from './upstream.ts'
 
 type Fields = { readonly [field: string]: unknown }
 
@@ -28,6 +29,7 @@ const modelAt: Readonly<Record<BackendKind, string>> = {
   OpenAI: 'gpt-4o',
   Anthropic: 'claude-haiku-4-5',
   Gemini: gemini3Pro.id,
+  Responses: 'gpt-5-codex',
 }
 
 const headersAt: Readonly<Record<BackendKind, readonly { readonly name: string; readonly value: string }[]>> =
@@ -35,17 +37,23 @@ const headersAt: Readonly<Record<BackendKind, readonly { readonly name: string; 
     OpenAI: [],
     Anthropic: [{ name: 'x-api-key', value: 'key-of-these-tests' }],
     Gemini: [{ name: 'x-goog-api-key', value: geminiKey }],
+    Responses: [],
   }
 
 /** Scripted providers of every kind that stop with this test file, and models behind a stack's gateways that use them. */
 export async function spokenModelsOfThisFile(stack: Stack): Promise<SpokenModels> {
   const geminiModels: GeminiModel[] = []
-  const [anthropic, gemini] = await Promise.all([startAnthropic(), startGemini({ models: geminiModels })])
-  afterAll(() => Promise.all([anthropic.stop(), gemini.stop()]))
+  const [anthropic, gemini, responses] = await Promise.all([
+    startAnthropic(),
+    startGemini({ models: geminiModels }),
+    startUpstream({ api: responsesApi }),
+  ])
+  afterAll(() => Promise.all([anthropic, gemini, responses].map((server) => server.stop())))
   const upstreams: Readonly<Record<BackendKind, Upstream>> = {
     OpenAI: stack.upstream,
     Anthropic: anthropic,
     Gemini: gemini,
+    Responses: responses,
   }
   return {
     async create(kind, turns = [], fields = {}) {
@@ -53,7 +61,7 @@ export async function spokenModelsOfThisFile(stack: Stack): Promise<SpokenModels
       const id = `${modelAt[kind]}-${randomBytes(4).toString('hex')}`
       geminiModels.push({ ...gemini3Pro, id })
       const provider = await stack.createProvider({
-        api: kind,
+        ...(kind === 'Responses' ? { api: 'OpenAI', quirks: 'openai' } : { api: kind }),
         baseUrl: upstream.url,
         headers: [...headersAt[kind]],
       })

@@ -9,26 +9,21 @@ import {
 } from './anthropic.ts'
 import { geminiChunk, geminiStream, generated } from './gemini-answers.ts'
 import { geminiSignature } from './gemini-signature.ts'
+import { speakResponses, type Words } from './spoken-responses.ts'
 import { type Answer, goodStream, plain, type Script, type Step, streamHeaders } from './upstream.ts'
 
 /** An answer of a model, whatever API its provider has. */
 export type SpokenTurn =
-  | {
-      readonly thought?: string
-      readonly text?: string
-      readonly refusal?: string
-      readonly calls?: readonly { readonly id: string; readonly name: string; readonly arguments: object }[]
-      readonly end?: 'length'
-      /** Input tokens that the provider counts: 10 by default. */
-      readonly inputTokens?: number
-    }
+  | Words
   /** Steps of a stream of OpenAI's. */
   | { readonly steps: readonly Step[] }
   /** The provider fails. */
   | { readonly status: number }
 
 export const backendKinds = ['OpenAI', 'Anthropic', 'Gemini'] as const
-export type BackendKind = (typeof backendKinds)[number]
+/** Those, and OpenAI's Responses API: relayed for its own clients, translated for all others. */
+export const everyBackendKind = [...backendKinds, 'Responses'] as const
+export type BackendKind = (typeof everyBackendKind)[number]
 
 /** How a client takes a response. */
 export const ways = ['whole', 'streamed'] as const
@@ -40,8 +35,13 @@ export const everyKindAndWay = backendKinds.flatMap((kind) => ways.map((way) => 
 export function spoken(kind: BackendKind, turn: SpokenTurn): Answer {
   return ({ path, body }) => {
     const isStreamed = body.stream === true || path.includes('streamGenerateContent')
+    if (kind === 'Responses' && isWords(turn)) return speakResponses(body, turn)
     return speak(kind, isStreamed ? 'streamed' : 'whole', turn)
   }
+}
+
+function isWords(turn: SpokenTurn): turn is Words {
+  return !('steps' in turn || 'status' in turn)
 }
 
 function speak(kind: BackendKind, way: 'whole' | 'streamed', turn: SpokenTurn): Script {
@@ -50,8 +50,6 @@ function speak(kind: BackendKind, way: 'whole' | 'streamed', turn: SpokenTurn): 
   if (kind === 'Gemini') return speakGemini(way, turn)
   return kind === 'OpenAI' ? speakOpenAi(way, turn) : speakAnthropic(way, turn)
 }
-
-type Words = Exclude<SpokenTurn, { readonly steps: unknown } | { readonly status: unknown }>
 
 function speakOpenAi(
   way: 'whole' | 'streamed',
