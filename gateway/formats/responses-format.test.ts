@@ -246,3 +246,15 @@ test('a stream that fails is not stored, whatever was asked for', () => {
   expect(events[0]?.response).toMatchObject({ store: true })
   expect(events.at(-1)?.response).toMatchObject({ status: 'failed', store: false })
 })
+
+test('texts that do not leave are not in the response that ends at its limit', () => {
+  const { writer } = open()
+  const left = writer.write(0, [text('Hel')])
+  writer.discard?.(writer.write(0, [text('lo '), text('there')]))
+  const events = eventsIn(left + writer.write(0, [finish('length')]) + writer.end(usage, '0.5', undefined))
+  expect(events.map(({ sequence_number }) => sequence_number)).toEqual([...events.keys()])
+  expect(events.at(-1)).toMatchObject({
+    type: 'response.incomplete',
+    response: { output: [{ content: [{ text: 'Hel' }] }] },
+  })
+})

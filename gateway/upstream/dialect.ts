@@ -68,7 +68,9 @@ export function createDialect(
       own: new Set([...renamed.map(([, to]) => to), ...filled.map(([name]) => name)]),
       defaultsBytes: filled.length === 0 ? 0 : Buffer.byteLength(JSON.stringify(Object.fromEntries(filled))),
       limitNames,
-      limit: limitNames.some((name) => touched.includes(name)) ? 'ruled' : 'as_asked',
+      limit: limitNames.some((name) => touched.includes(name) || name in (quirks.clamp ?? {}))
+        ? 'ruled'
+        : 'as_asked',
       outputTokensMax: route.maxOutputTokens,
     },
   }

@@ -67,7 +67,7 @@ export type Dialect = {
     readonly defaultsBytes: number
     /** Every name that a limit of output tokens may have behind the route's rules, and OpenAI's two before them. */
     readonly limitNames: readonly string[]
-    /** `ruled`: the route's rules may change, drop or fill in a limit; else a request's own is the one that is sent. */
+    /** `ruled`: rules may change, drop or fill in a limit; else a request's own is the one that is sent. */
     readonly limit: 'as_asked' | 'ruled'
     readonly outputTokensMax: number | null
   }
@@ -179,6 +179,8 @@ export type OwnChat = {
   readonly dialect: Dialect
   /** The limit of output tokens to send: at most what is held. `null`: none. */
   readonly outputTokensMax: number | null
+  /** To learn what would be dropped before it is known whose request it is: whatever is encrypted counts as sent. */
+  readonly assumesSigned?: true
 }
 
 /** What to send for one request, and how to read the response to it. */

@@ -136,6 +136,8 @@ describe.each(ways)('a backend with the Responses API, %s', (way) => {
     expect(costNano).toBe(10n * prices.inputNano + 5n * prices.outputNano)
   })
 
+  const invented = { 'x-openai-invented': 'yes', 'openai-invented': 'yes', 'x-codex-invented': 'yes' }
+
   test('passes on fields, items, tools and events that are new', async () => {
     const extra = { type: 'x_item', id: 'x_1', x_text: 'New' }
     const long = '12345678901234567890'
@@ -167,14 +169,21 @@ describe.each(ways)('a backend with the Responses API, %s', (way) => {
     const response = await send(
       served,
       { ...asked, stream: way === 'streamed' },
-      { 'x-openai-invented': 'yes', 'x-forwarded-for': '10.0.0.9' },
+      {
+        ...invented,
+        'x-forwarded-for': '10.0.0.9',
+        'x-customer-name': 'Ivanov',
+        'openai-organization': 'org-of-the-client',
+        'x-openai-authorization': 'Bearer of-the-client',
+        cookie: 'of=the-client',
+      },
     )
     expect(response.headers.get('x-gateway-dropped-params')).toBe('')
     const text = await response.text()
     expect(sent(served)).toMatchObject([asked])
     const [request] = upstream.requestsFor(served.id)
-    expect(request?.headers).toMatchObject({ 'x-openai-invented': 'yes', 'api-key': secret })
-    expect(request?.headers['x-forwarded-for']).toBeUndefined()
+    expect(request?.headers).toMatchObject({ ...invented, 'api-key': secret })
+    expect(JSON.stringify(request?.headers)).not.toMatch(/10\.0\.0\.9|Ivanov|of-the-client/)
     expect(text).toContain(`"x_long":${long}`)
     const whole = way === 'whole' ? JSON.parse(text) : frames(text).at(-1)?.response
     expect(whole).toMatchObject({ x_field: { deep: [1] }, output: [{ type: 'message' }, extra] })
@@ -390,6 +399,8 @@ test('a provider that continues beyond its limit is cut off', async () => {
   const last = relayed.at(-1)?.response as Fields
   expect(last).toMatchObject({ status: 'incomplete', incomplete_details: { reason: 'max_output_tokens' } })
   expect(JSON.stringify(last.output).length).toBeLessThan(text.length / 2)
+  const deltas = relayed.flatMap(({ delta }) => delta ?? [])
+  expect(last.output).toMatchObject([{ content: [{ text: deltas.join('') }] }])
   expect(relayed.map(({ sequence_number }) => sequence_number)).toEqual([...relayed.keys()])
 })
 
@@ -429,6 +440,46 @@ test('a compaction is asked of a backend with this API, and rejected elsewhere',
   const rejected = await send({ ...served, model: chat }, { input: asked })
   expect(rejected.status).toBe(400)
   expect(await rejected.json()).toMatchObject({ error: { param: 'input[1]' } })
+})
+
+test('a strict client may return a compaction, but only to the provider that made it', async () => {
+  const compacted = { type: 'compaction', id: 'cmp_1', encrypted_content: encryptedBy('all of it') }
+  const served = await serve([answering([compacted]), answering([messageItem('Hello')])])
+  const strict = { 'x-gateway-strict-params': 'true' }
+  const asked = [{ role: 'user', content: 'Hi' }, { type: 'compaction_trigger' }]
+  const { output } = await respond(served, 'whole', { input: asked }, strict)
+  const next = { input: [...(output as readonly Fields[]), { role: 'user', content: 'Go on' }] }
+  await respond(served, 'whole', next, strict)
+  expect(JSON.stringify(sent(served).at(-1)?.input)).toContain(encryptedBy('all of it'))
+
+  const other = await serve([answering([messageItem('Hello')])])
+  const rejected = await send({ ...other, customer: served.customer }, next, strict)
+  expect([rejected.status, await rejected.text()]).toEqual([400, expect.stringContaining('input.compaction')])
+  expect(sent(other)).toEqual([])
+})
+
+test.each(ways)('encrypted content within items is of one organization, too, %s', async (way) => {
+  const hidden = `hidden ${randomBytes(4).toString('hex')}`
+  const part = { type: 'x_part', encrypted_content: encryptedBy(hidden) }
+  const agent = { type: 'x_agent', id: 'x_1', messages: [{ content: [part] }] }
+  const served = await serve([answering([agent, messageItem('Hello')])])
+  const { output } = await respond(served, way, { input })
+  expect(JSON.stringify(output)).not.toContain(encryptedBy(hidden))
+  const [item] = output as readonly Fields[]
+  const next = { input: [item, { role: 'user', content: 'Go on' }] }
+  await respond(served, way, next)
+  expect(sent(served).at(-1)?.input).toMatchObject([agent, {}])
+
+  const other = await stack.createCustomer()
+  await untilServed(gateway, other.key, served.model)
+  await respond({ ...served, customer: other }, way, next)
+  expect(sent(served).at(-1)?.input).toMatchObject([{ role: 'user' }])
+})
+
+test('a limit of the route below the least of the API is not sent', async () => {
+  const served = await serve([answering([messageItem('Hello')])], { maxOutputTokens: 8 })
+  await respond(served, 'whole', { input, max_output_tokens: 100 })
+  expect(sent(served)).toMatchObject([{ max_output_tokens: 16 }])
 })
 
 test('a strict client is served if its backend gets all of its request', async () => {

@@ -3,7 +3,7 @@ import type { Run } from '../../exchange/run.ts'
 import type { RelayFormat } from '../../formats/api-format.ts'
 import type { Target } from '../../routing/attempt-plan.ts'
 import { relayedOutputLimit } from '../../upstream/chat-request.ts'
-import { failureOfBadAnswer } from '../../upstream/failure.ts'
+import { type Failure, failureOfBadAnswer, failureOfRefusal } from '../../upstream/failure.ts'
 import type {
   BackendRelay,
   OwnAnswer,
@@ -13,6 +13,7 @@ import type {
 } from '../../upstream/provider-adapter.ts'
 import { findRelay } from '../../upstream/relay.ts'
 import { searchFor } from '../../upstream/secret-search.ts'
+import { unsupportedParameters } from '../../wire/errors.ts'
 import { fieldsOf, findExactJson } from '../../wire/json-fields.ts'
 import { isTooDeep } from '../../wire/json-text.ts'
 import { writeJson } from '../../wire/json-writer.ts'
@@ -25,7 +26,7 @@ export type RelayedReading = RelayReading & { readonly relay: RelayFormat }
 
 type RelayedTarget = BackendRelay & { readonly own: OwnRequest; readonly format: RelayFormat }
 
-type WrittenRelay = WrittenCall & { readonly reading: RelayedReading }
+type WrittenRelay = (WrittenCall & { readonly reading: RelayedReading }) | { readonly failure: Failure }
 
 /** How a request is relayed to `target`; `undefined`: it is translated. */
 export function relayOf({ exchange }: Run, { backend }: Target): RelayedTarget | undefined {
@@ -48,6 +49,9 @@ export function writeRelayed(
   run.outputLimit = run.outputLimits.get(target.route) ?? null
   run.outputTokensMax = relayedOutputLimit(request, dialect, run.outputLimit)
   const finish = ({ json, headers, dropped, reading }: RelayedCall) => {
+    // What another provider encrypted is known only now.
+    if (run.exchange.options.strictParameters && dropped.length > 0)
+      return { failure: failureOfRefusal(unsupportedParameters(request.model, dropped)) }
     noteDropped(deps, run, target, dropped)
     const to = { url: urls[mode], headers }
     const call = { to, reading: { ...reading, relay: format } }

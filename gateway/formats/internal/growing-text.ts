@@ -25,6 +25,12 @@ export class GrowingText {
     this.#length = end
   }
 
+  /** Takes its last units back. */
+  shorten(length: number): void {
+    const text = this.text()
+    this.#joined = text.slice(0, Math.max(0, text.length - length))
+  }
+
   /** All of it so far. */
   text(): string {
     if (this.#length === 0) return this.#joined

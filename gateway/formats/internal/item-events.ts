@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../wire/json-fields.ts'
+import { fieldsOf, findJson, type JsonObject } from '../../wire/json-fields.ts'
 
 /** Takes the events of a response in their order. */
 export type ItemEvents = {
@@ -10,9 +10,12 @@ export type ItemEvents = {
 /** The events of a response that is not streamed. */
 export const noEvents: ItemEvents = { event() {}, grow() {} }
 
-/** How many frames a text has: each ends with a blank line, and JSON has none. */
-export function framesIn(text: string): number {
-  return text.split('\n\n').length - 1
+/** The events in whole frames: each ends with a blank line, and JSON has none. */
+export function eventsIn(frames: string): readonly JsonObject[] {
+  return frames
+    .split('\n\n')
+    .slice(0, -1)
+    .map((frame) => fieldsOf(findJson(frame.slice(frame.indexOf('\ndata: ') + '\ndata: '.length))) ?? {})
 }
 
 /** Where an item is in its response. */

@@ -1,11 +1,11 @@
 import { fieldsOf, type JsonObject, objectsIn } from '../../wire/json-fields.ts'
 import type { OpenAiUsage } from '../../wire/openai-usage.ts'
-import { detailOfEncrypted } from '../../wire/own-encrypted.ts'
+import { detailOfEncrypted, mapEncrypted } from '../../wire/own-encrypted.ts'
 import type { Charged, Delta, FormatFacts, StreamRelay } from '../api-format.ts'
 import type { KeepResponse } from '../keep-response.ts'
 import type { SignedReasoning } from '../signed-reasoning.ts'
 import { GrowingText } from './growing-text.ts'
-import { framesIn } from './item-events.ts'
+import { eventsIn } from './item-events.ts'
 import { responseIdOf, responseUsage } from './response-object.ts'
 import type { ResponsesError } from './responses-error.ts'
 
@@ -40,10 +40,9 @@ export class OwnResponse {
     }
   }
 
+  /** The same of an item, or of an event of a type that is not known. */
   itemOf(given: unknown): unknown {
-    const item = fieldsOf(given)
-    if (typeof item?.encrypted_content !== 'string' || item.encrypted_content === '') return given
-    return { ...item, encrypted_content: this.#encrypt(item.encrypted_content) ?? null }
+    return mapEncrypted(given, (data) => this.#encrypt(String(data)) ?? null)
   }
 
   /** The same response with the usage that is charged. */
@@ -113,7 +112,7 @@ export class ResponsesRelay implements StreamRelay {
     else if (type === 'response.output_item.added' || type === 'response.output_item.done')
       return this.#writeItem(event, data)
     const response = fieldsOf(event.response)
-    if (response === undefined) return this.#frame(event, data)
+    if (response === undefined) return this.#writeOther(event, data)
     this.#response = this.#own.responseOf(response)
     if (type === 'response.completed' || type === 'response.incomplete') {
       this.#final = { type, response: this.#response }
@@ -123,7 +122,18 @@ export class ResponsesRelay implements StreamRelay {
   }
 
   discard(frames: string): void {
-    this.#sequenceNumber -= framesIn(frames)
+    for (const event of eventsIn(frames).toReversed()) this.#takeBack(event)
+  }
+
+  #takeBack({ type, output_index: index, delta }: JsonObject): void {
+    this.#sequenceNumber -= 1
+    if (typeof delta === 'string') this.#open.get(index)?.text.shorten(delta.length)
+    else if (type === 'response.output_item.added') this.#open.delete(index)
+    else if (type === 'response.output_item.done') {
+      const item = fieldsOf(this.#done.get(index))
+      this.#done.delete(index)
+      if (item !== undefined) this.#open.set(index, reopened(item))
+    }
   }
 
   endAtLimit(): string {
@@ -185,6 +195,12 @@ export class ResponsesRelay implements StreamRelay {
     open.text.add(delta)
   }
 
+  #writeOther(event: JsonObject, data: string | undefined): string {
+    if (typeof event.delta === 'string') return this.#frame(event, data)
+    const own = fieldsOf(this.#own.itemOf(event)) ?? event
+    return own === event ? this.#frame(event, data) : this.#frame(own, undefined)
+  }
+
   #writeItem(event: JsonObject, data: string | undefined): string {
     const item = this.#own.itemOf(event.item)
     const { output_index: index } = event
@@ -223,6 +239,18 @@ function numbered(event: JsonObject, data: string | undefined, number: number): 
 const inFields: Readonly<Record<string, string>> = {
   'response.function_call_arguments.delta': 'arguments',
   'response.custom_tool_call_input.delta': 'input',
+}
+
+/** An item as it was before it was whole, with all of its text. */
+function reopened({ summary, encrypted_content, ...item }: JsonObject): OpenItem {
+  const [first] = objectsIn(item.content)
+  const written = objectsIn(item.content).map(({ text, refusal }) => text ?? refusal)
+  const text = new GrowingText()
+  text.add(String(item.arguments ?? item.input ?? written.join('')))
+  const begun = { ...item, ...(summary === undefined ? {} : { summary: [] }) }
+  const inField = Object.keys(inFields).find((part) => item[inFields[part] ?? ''] !== undefined)
+  const inContent = first?.type === 'refusal' ? 'response.refusal.delta' : 'response.output_text.delta'
+  return { item: begun, text, part: inField ?? (first === undefined ? undefined : inContent) }
 }
 
 function brokenItem({ item, text, part = '' }: OpenItem): JsonObject {

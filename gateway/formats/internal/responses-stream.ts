@@ -3,7 +3,7 @@ import type { OpenAiUsage } from '../../wire/openai-usage.ts'
 import type { StreamWriter } from '../api-format.ts'
 import type { ContentStep } from '../content-step.ts'
 import type { KeepResponse } from '../keep-response.ts'
-import { framesIn, type ItemEvents } from './item-events.ts'
+import { eventsIn, type ItemEvents } from './item-events.ts'
 import { textTail } from './open-message.ts'
 import {
   endState,
@@ -69,7 +69,11 @@ export class ResponsesStream implements StreamWriter, ItemEvents {
   }
 
   discard(frames: string): void {
-    this.#sequenceNumber -= framesIn(frames)
+    const events = eventsIn(frames)
+    this.#sequenceNumber -= events.length
+    const texts = events.filter(({ type }) => type === 'response.output_text.delta')
+    const length = texts.reduce((sum, { delta }) => sum + String(delta).length, 0)
+    this.#output.openText()?.text.shorten(length)
   }
 
   get keep(): StreamWriter['keep'] {

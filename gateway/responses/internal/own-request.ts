@@ -4,11 +4,13 @@ import type { OwnRequest } from '../../upstream/provider-adapter.ts'
 import type { JsonObject } from '../../wire/json-fields.ts'
 
 /**
- * Headers that mean something to OpenAI. No others are forwarded: proxies in front of the gateway add some about the client,
- * of any name.
+ * Headers that mean something to OpenAI, those of tomorrow included. No others are forwarded: proxies in front of the gateway add
+ * some about the client, of any name.
  */
 const forwarded =
-  /^(?:x-openai-|x-codex-|openai-beta$|originator$|session-id$|thread-id$|x-client-request-id$)/
+  /^(?:openai-|x-openai-|x-oai-|x-responsesapi-|x-codex-|originator$|session-id$|thread-id$|x-client-request-id$)/
+/** They would choose another account than the provider's, or reveal one. */
+const aboutAccounts = /auth|token|cookie|secret|credential|key|account|organi[sz]ation|project|user|email/
 
 /** Bytes of these headers: as many as Codex sends several times. */
 const headersLengthMax = 8 * 1024
@@ -22,7 +24,7 @@ function forwardedOf(headers: IncomingHttpHeaders): Readonly<Record<string, stri
   let length = 0
   const kept: [string, string][] = []
   for (const [name, value] of Object.entries(headers)) {
-    if (typeof value !== 'string' || !forwarded.test(name)) continue
+    if (typeof value !== 'string' || !forwarded.test(name) || aboutAccounts.test(name)) continue
     length += name.length + value.length
     if (length <= headersLengthMax) kept.push([name, value])
   }

@@ -1,7 +1,7 @@
 import { fieldsOf, type JsonObject } from '../../../../wire/json-fields.ts'
-import { isText } from '../../../../wire/long-text.ts'
+import { isText, type Text } from '../../../../wire/long-text.ts'
 import { namesShown } from '../../../../wire/openai-parameters.ts'
-import { encryptedInDetails } from '../../../../wire/own-encrypted.ts'
+import { encryptedInDetails, mapEncrypted } from '../../../../wire/own-encrypted.ts'
 import type { OwnChat } from '../../../provider-adapter.ts'
 import { applyRules } from './parameters.ts'
 import { allowedToolsOf, isServerTool } from './server-tools.ts'
@@ -85,21 +85,30 @@ function* ownItems(
 }
 
 /** An item as the provider gets it; `undefined`: it does not. */
-function ownItem(item: JsonObject, { own, dialect }: OwnChat, filter: ToolFilter): JsonObject | undefined {
-  const { encrypted_content: encrypted } = item
+function ownItem(item: JsonObject, request: OwnChat, filter: ToolFilter): JsonObject | undefined {
   if (item.type === 'item_reference' || isReference(item)) {
     filter.dropped.add('input.item_reference')
     return undefined
   }
   const filtered = Array.isArray(item.tools) ? withTools(item, item.tools, filter) : item
-  if (!isText(encrypted))
-    // Nothing is stored: the provider would look for reasoning of this id, and reject the request.
-    return item.type === 'reasoning' ? undefined : filtered
-  const signed = own.findSigned(encrypted)
-  const data = signed?.origin === dialect.origin ? encryptedInDetails(signed.details) : undefined
-  if (data !== undefined) return { ...filtered, encrypted_content: data }
+  // Nothing is stored: the provider would look for reasoning of this id, and reject the request.
+  if (item.type === 'reasoning' && !isText(item.encrypted_content)) return undefined
+  if (request.assumesSigned) return filtered
+  let isForeign = false
+  const decrypted = mapEncrypted(filtered, (encrypted) => {
+    const data = decryptedFor(request, encrypted)
+    if (data === undefined) isForeign = true
+    return data
+  })
+  if (!isForeign) return fieldsOf(decrypted)
   if (item.type !== 'reasoning') filter.dropped.add(`input.${String(item.type)}`)
   return undefined
+}
+
+/** A text as this provider encrypted it; `undefined`: it did not. */
+function decryptedFor({ own, dialect }: OwnChat, encrypted: Text): string | undefined {
+  const signed = own.findSigned(encrypted)
+  return signed?.origin === dialect.origin ? encryptedInDetails(signed.details) : undefined
 }
 
 /** Clients leave the type out. */

@@ -40,6 +40,9 @@ const chatOnly: ReadonlySet<string> = new Set(
   openAiParameters.filter((name) => places[name] === undefined && !shared.has(name)),
 )
 
+/** Least output tokens that can be asked for (API reference, max_output_tokens). */
+const outputTokensMin = 16
+
 /** The fields of a request that are to be sent. The map may be changed, its values may not. */
 type Fields = Map<string, unknown>
 
@@ -66,8 +69,13 @@ export function applyRules(
   // The account is the gateway's: what is stored there belongs to no client.
   fields.set('store', false)
   if (outputTokensMax === null) fields.delete('max_output_tokens')
-  else fields.set('max_output_tokens', outputTokensMax)
+  else fields.set('max_output_tokens', Math.max(outputTokensMax, leastLimit(body)))
   return fields
+}
+
+/** The API's least limit, unless the client itself asks for less: then it gets the provider's rejection. */
+function leastLimit({ max_output_tokens: asked }: JsonObject): number {
+  return typeof asked === 'number' ? Math.min(asked, outputTokensMin) : outputTokensMin
 }
 
 /** What models of the provider reject. */
