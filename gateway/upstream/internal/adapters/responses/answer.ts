@@ -2,7 +2,7 @@ import { fieldsOf, type JsonObject, objectsIn } from '../../../../wire/json-fiel
 import { failureOfBadAnswer, failureOfErrorBody, isErrorBody } from '../../../failure.ts'
 import type { OwnAnswer, WholeAnswer } from '../../../provider-adapter.ts'
 import { finishOf } from './finish.ts'
-import { hiddenDetailOf, namedCall, type ResponsesReading } from './items.ts'
+import { citationsIn, hiddenDetailOf, namedCall, type ResponsesReading } from './items.ts'
 import { forbiddenToolOf } from './server-tools.ts'
 import { chatUsageOf } from './usage.ts'
 
@@ -41,11 +41,13 @@ function messageOf(output: readonly unknown[], origin: string): JsonObject {
     .filter(({ call_id: id, name }) => typeof id === 'string' && typeof name === 'string' && name !== '')
     .map((item) => namedCall(item, item.arguments ?? item.input ?? ''))
   const texts = textsOf(parts, 'text')
+  const annotations = citationsIn(items)
   const refusals = textsOf(parts, 'refusal')
   return {
     content: texts.length === 0 ? null : texts.join(''),
     refusal: refusals.length === 0 ? null : refusals.join(''),
     ...(thoughts.length === 0 ? {} : { reasoning_content: textsOf(thoughts, 'text').join('') }),
+    ...(annotations === undefined ? {} : { annotations }),
     ...(details.length === 0 ? {} : { reasoning_details: details }),
     ...(calls.length === 0 ? {} : { tool_calls: calls }),
   }

@@ -2,7 +2,7 @@ import { fieldsOf, type JsonObject, objectsIn } from '../../../../wire/json-fiel
 import { failureOfBadAnswer, failureOfErrorBody } from '../../../failure.ts'
 import type { ProviderEvent, RelayReader } from '../../../provider-adapter.ts'
 import { finishOf } from './finish.ts'
-import { hiddenDetailOf, isCustomCall, namedCall, type ResponsesReading } from './items.ts'
+import { citationsIn, hiddenDetailOf, isCustomCall, namedCall, type ResponsesReading } from './items.ts'
 import { forbiddenToolOf } from './server-tools.ts'
 import { chatUsageOf } from './usage.ts'
 
@@ -88,8 +88,13 @@ class ResponseReader implements RelayReader {
     const hidden = hiddenDetailOf(item, this.#reading.origin, this.#detailCount)
     if (hidden !== undefined) this.#detailCount += 1
     const said = this.#grown.has(index) ? undefined : wholeDeltaOf(item, this.#calls.get(index))
-    if (hidden === undefined) return said === undefined ? nothing : deltaOf(said)
-    return deltaOf({ ...said, reasoning_details: [hidden] })
+    const annotations = citationsIn([item])
+    if (hidden === undefined && said === undefined && annotations === undefined) return nothing
+    return deltaOf({
+      ...said,
+      ...(annotations === undefined ? {} : { annotations }),
+      ...(hidden === undefined ? {} : { reasoning_details: [hidden] }),
+    })
   }
 
   #finish(response: JsonObject): ProviderEvent {

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../../../wire/json-fields.ts'
+import { type JsonObject, objectsIn } from '../../../../wire/json-fields.ts'
 import { detailOfEncrypted } from '../../../../wire/own-encrypted.ts'
 
 /** Facts about a call that its response is read with. */
@@ -16,6 +16,16 @@ export function hiddenDetailOf(
   index: number,
 ): JsonObject | undefined {
   return typeof data === 'string' && data !== '' ? { ...detailOfEncrypted(data), origin, index } : undefined
+}
+
+/** The addresses that a message cites, as a chat has them; `undefined`: none. */
+export function citationsIn(items: readonly JsonObject[]): readonly JsonObject[] | undefined {
+  const citations = items
+    .filter(({ type }) => type === 'message')
+    .flatMap(({ content }) => objectsIn(content))
+    .flatMap(({ annotations }) => objectsIn(annotations))
+    .flatMap(({ type, ...citation }) => (type === 'url_citation' ? { type, url_citation: citation } : []))
+  return citations.length === 0 ? undefined : citations
 }
 
 /** Whether an item is a call with free text in place of arguments. */
