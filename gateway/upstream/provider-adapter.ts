@@ -117,8 +117,11 @@ export type ChatReading = {
 export type EventReader = {
   /** Takes the data of one event. */
   read(data: string): ProviderEvent
-  /** The name of the text in an event that has only a text: events that differ only in it are not read. */
-  readonly textKey: string
+  /**
+   * The name of the text in an event that has only a text: events that differ only in it are not read. `undefined`: no two
+   * differ only in it.
+   */
+  readonly textKey: string | undefined
   /** The name of the object with its counts, where each event has those so far: they are read once, at the end. */
   readonly countsKey: string
   /** How the bytes of such an event begin. */

@@ -282,12 +282,11 @@ function learnTemplate(
 ): void {
   const index = Number(fieldsOf(item)?.index ?? 0)
   const content = fieldsOf(fieldsOf(item)?.delta)?.content
-  if (content !== written) return
-  const theirs = theirsOf(state.options.reader, chunk, written)
+  const theirs = content === written ? theirsOf(state.options.reader, chunk, written) : undefined
+  if (theirs === undefined) return
   const writeOurs = state.writer.textFrame(index)
   const choice = state.choices[index]
-  if (choice !== undefined && theirs !== undefined && writeOurs !== undefined)
-    state.template = { choice, theirs, writeOurs }
+  if (choice !== undefined && writeOurs !== undefined) state.template = { choice, theirs, writeOurs }
 }
 
 function theirsOf(
@@ -295,6 +294,7 @@ function theirsOf(
   { data, isCounted }: { readonly data: string; readonly isCounted: boolean },
   written: string,
 ): Theirs | undefined {
+  if (textKey === undefined) return undefined
   if (isCounted) {
     const counted = findCountedTemplate(data, written, textKey, countsKey)
     return counted && { counted }

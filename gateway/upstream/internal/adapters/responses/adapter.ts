@@ -42,7 +42,7 @@ const noTools: ReadonlySet<string> = new Set()
 function createEventReader(reading: ResponsesReading): EventReader {
   const reader = createRelayReader(reading)
   return {
-    textKey: 'delta',
+    textKey: undefined, // each has its number
     countsKey: 'usage',
     eventHead: 'event: response.output_text.delta\ndata: ',
     read(data) {
