@@ -1,4 +1,5 @@
 import { expect } from 'vitest'
+import { eventOf, framesOf } from './event-frames.ts'
 import { publishedType } from './published-types.ts'
 
 type Fields = { readonly [field: string]: unknown }
@@ -12,17 +13,11 @@ const findProblemOfMessage = publishedType('Message', except, 'anthropic')
 
 /** The events of a stream. Each is one frame of one line, and has the type that Anthropic publishes for it. */
 export function readMessageEvents(text: string): readonly MessageEvent[] {
-  return text
-    .split('\n\n')
-    .filter((frame) => frame !== '')
-    .map((frame) => {
-      const [, type, data = ''] =
-        /^event: ([^\n]*)\ndata: ([^\n]*)$/.exec(frame) ?? expect.fail(`no event: ${frame}`)
-      const event: MessageEvent = JSON.parse(data)
-      expect(event.type).toBe(type)
-      if (type !== 'error' && type !== 'ping') expect(findProblem(event)).toBeUndefined()
-      return event
-    })
+  return framesOf(text).map((frame) => {
+    const event = eventOf<MessageEvent>(frame)
+    if (event.type !== 'error' && event.type !== 'ping') expect(findProblem(event)).toBeUndefined()
+    return event
+  })
 }
 
 /** A whole message has the published type. */

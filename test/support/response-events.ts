@@ -1,4 +1,5 @@
 import { expect } from 'vitest'
+import { eventOf, framesOf } from './event-frames.ts'
 import { publishedType } from './published-types.ts'
 
 export type ResponseEvent = {
@@ -26,14 +27,10 @@ const finals = ['response.completed', 'response.incomplete', 'response.failed']
 
 /** The events of a stream. Each is one frame of one line, and has the type that OpenAI publishes for it. */
 export function readEvents(text: string): readonly ResponseEvent[] {
-  const frames = text.split('\n\n').filter((frame) => frame !== '' && !frame.startsWith(':'))
-  const events = frames
+  const events = framesOf(text)
     .filter((frame) => frame !== 'data: [DONE]')
     .map((frame) => {
-      const [, type, data = ''] =
-        /^event: ([^\n]*)\ndata: ([^\n]*)$/.exec(frame) ?? expect.fail(`no event: ${frame}`)
-      const event: ResponseEvent = JSON.parse(data)
-      expect(event.type).toBe(type)
+      const event = eventOf<ResponseEvent>(frame)
       expect(findProblem(withPublishedCode(event))).toBeUndefined()
       return event
     })
