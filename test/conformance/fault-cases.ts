@@ -54,6 +54,18 @@ export const responsesCodes: Readonly<Record<string, string>> = {
   upstream_timeout: 'server_error',
 }
 
+/** The type of the error in the Messages API, likewise. */
+export const messagesTypes: Readonly<Record<string, string>> = {
+  '400 content_policy_violation': 'invalid_request_error',
+  '400 context_length_exceeded': 'invalid_request_error',
+  '400 invalid_value': 'invalid_request_error',
+  '502 upstream_error': 'api_error',
+  '503 upstream_overloaded': 'overloaded_error',
+  '504 upstream_timeout': 'timeout_error',
+  upstream_error: 'api_error',
+  upstream_timeout: 'timeout_error',
+}
+
 export type WrittenScript = Omit<Script, 'steps'> & { readonly steps?: readonly WrittenStep[] }
 export type WrittenStep =
   /** These bytes, whatever the API. */

@@ -1,7 +1,8 @@
 import { expect } from 'vitest'
+import { expectMessage, expectMessageStream, readMessageEvents } from '../support/message-events.ts'
 import { expectResponse, expectStream, type ResponseEvent, readEvents } from '../support/response-events.ts'
 import { answerSchemaOf } from './answer-schema.ts'
-import { type Outcome, responsesCodes } from './fault-cases.ts'
+import { messagesTypes, type Outcome, responsesCodes } from './fault-cases.ts'
 
 export type Mode = 'plain' | 'stream'
 
@@ -107,6 +108,46 @@ const responsesClient: FaultClient = {
   },
 }
 
+/** Like Claude Code, it acts on the types of errors, and on the words for a prompt that is too long. */
+const messagesClient: FaultClient = {
+  path: '/messages?beta=true',
+  headers: () => ({ 'anthropic-version': '2023-06-01' }),
+  bodyOf: (model, mode) => ({
+    model,
+    max_tokens: 100,
+    messages: [{ role: 'user', content: prompt }],
+    ...(mode === 'stream' ? { stream: true } : {}),
+  }),
+  expectAnswer(mode, { text }, { model, text: said }) {
+    const message = mode === 'plain' ? JSON.parse(text) : expectMessageStream(readMessageEvents(text))
+    if (mode === 'plain') expectMessage(message)
+    expect(message).toMatchObject({ role: 'assistant', model, stop_reason: 'end_turn' })
+    expect(joinedTexts(message.content as Fields[])).toBe(said)
+  },
+  expectCut({ text, headers }, { cut, code }) {
+    const events = readMessageEvents(text)
+    expectMessageStream(events, 'broken')
+    expect(joinedTexts(events.map(({ delta }) => (delta ?? {}) as Fields))).toBe(cut)
+    expect(events.at(-1)).toMatchObject({
+      type: 'error',
+      error: { type: messagesTypes[code], code, source: 'upstream' },
+      request_id: headers.get('request-id'),
+    })
+  },
+  expectRejection(_mode, answer, rejection) {
+    expectErrorBody(answer, rejection)
+    const { type, error, request_id } = JSON.parse(answer.text)
+    expect([type, error.type]).toEqual(['error', messagesTypes[rejection.refusal]])
+    expect(request_id).toBe(answer.headers.get('request-id'))
+    if (error.code === 'context_length_exceeded')
+      expect(error.message).toMatch(/^prompt is too long: \d+ tokens > \d+ maximum$/)
+  },
+}
+
+function joinedTexts(parts: readonly Fields[]): string {
+  return parts.map(({ text }) => text ?? '').join('')
+}
+
 type Fields = { readonly [field: string]: unknown }
 
 /** The response at the end of a failed stream: both events of the failure have the same error. */
@@ -138,5 +179,9 @@ function expectErrorBody(
 }
 
 /** By the names of the APIs. */
-export const faultClients = { chat: chatClient, responses: responsesClient } as const
+export const faultClients = {
+  chat: chatClient,
+  responses: responsesClient,
+  messages: messagesClient,
+} as const
 export type ClientName = keyof typeof faultClients

@@ -55,7 +55,7 @@ const cells = faults.flatMap((fault, at) =>
 
 /**
  * Without a fallback, with one of the same API and with one of another, which changes from fault to fault. The Responses API
- * only writes the outcome in its own way: there are fewer of its cells.
+ * and Messages only write the outcome in their own way: there are fewer of their cells.
  */
 function cellsOf(cell: Pick<Cell, 'fault' | 'api' | 'mode'>, at: number): readonly Cell[] {
   const expected = cell.fault[cell.mode]
@@ -67,11 +67,12 @@ function cellsOf(cell: Pick<Cell, 'fault' | 'api' | 'mode'>, at: number): readon
   const whole = ['alone', cell.api, foreign[at % foreign.length] ?? cell.api] as const
   const [alone, , other] = whole
   const ofChat = { ...cell, expected, client: 'chat' } as const
-  const ofResponses = { ...cell, expected, client: 'responses', arriving: 'whole' } as const
   return [
     ...whole.map((others) => ({ ...ofChat, others, arriving: 'whole' as const })),
     ...inSingle(cell, expected).map((others) => ({ ...ofChat, others, arriving: 'single' as const })),
-    ...[alone, other].map((others) => ({ ...ofResponses, others })),
+    ...(['responses', 'messages'] as const).flatMap((client) =>
+      [alone, other].map((others) => ({ ...cell, expected, client, others, arriving: 'whole' as const })),
+    ),
   ]
 }
 
