@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
 import { type ProviderDocument, providerDocumentSchema } from '#core/catalog/catalog-document'
-import { createResponsesFormat } from '#gateway/formats/responses-format'
-import { parseResponsesRequest } from '#gateway/requests/responses-request'
+import type { ApiFormat } from '#gateway/formats/api-format'
+import type { ChatRequest } from '#gateway/requests/chat-request'
 import { decryptReasoning } from '#gateway/signatures/decrypt-reasoning'
 import { adaptChatRequest } from '#gateway/upstream/chat-request'
 import { createDialect, kindHeadersOf } from '#gateway/upstream/dialect'
@@ -13,7 +13,7 @@ import { geminiChunk, geminiStream, generated } from '../support/gemini-answers.
 import { goodStream, openAi, type ProviderApi, plain, type Script, type Step } from '../support/upstream.ts'
 import type { Mode } from './adapter-cases.ts'
 import type { Api } from './fault-cases.ts'
-import type { Said } from './item-cases.ts'
+import type { Said } from './turn-cases.ts'
 
 type Fields = { readonly [field: string]: unknown }
 
@@ -116,6 +116,15 @@ function bytesOf(step: Step): Buffer {
   return Buffer.from(`data: ${typeof step.event === 'string' ? step.event : JSON.stringify(step.event)}\n\n`)
 }
 
+/** A request of a client of one of the gateway's APIs, as a chat. */
+export type AskedChat = {
+  readonly request: ChatRequest
+  /** Names. */
+  readonly dropped: readonly string[]
+  /** The format of one response. */
+  readonly createFormat: () => ApiFormat
+}
+
 /** A request as it is sent to the provider, and how its response is read. */
 export type SentRequest = {
   readonly body: Fields
@@ -123,18 +132,17 @@ export type SentRequest = {
   readonly reading: ChatReading
   /** The mark of the provider. */
   readonly origin: string
-  /** The format of one response. */
-  readonly createFormat: () => ReturnType<typeof createResponsesFormat>
+  readonly createFormat: AskedChat['createFormat']
 }
 
-/** Sends a Responses request to the scripted provider, which takes it. Its secrets are readable. */
-export function sendRequest(api: Api, mode: Mode, asked: Fields): SentRequest {
+/** Stands for the encryption: the secrets are readable. */
+export const encrypt = (signed: object) => Buffer.from(JSON.stringify(signed)).toString('base64')
+const decrypt = (encrypted: string) => JSON.parse(Buffer.from(encrypted, 'base64').toString())
+
+/** Sends a chat to the scripted provider, which takes it. */
+export function sendRequest(api: Api, mode: Mode, asked: AskedChat): SentRequest {
   const { dialect, document } = dialectOf(api)
-  const parsed = resultOf(parseResponsesRequest({ model: 'a/model', ...asked, stream: mode === 'stream' }))
-  if ('refusal' in parsed) throw new Error(`${parsed.refusal.param}: ${parsed.refusal.message}`)
-  const { request } = resultOf(
-    decryptReasoning(parsed.request, (encrypted) => JSON.parse(Buffer.from(encrypted, 'base64').toString())),
-  )
+  const { request } = resultOf(decryptReasoning(asked.request, decrypt))
   const { call, dropped } = adaptChatRequest({
     body: request,
     mode,
@@ -151,14 +159,10 @@ export function sendRequest(api: Api, mode: Mode, asked: Fields): SentRequest {
   expect(speakers[api].api.faultOf({ method: 'POST', path, headers, body })?.message).toBeUndefined()
   return {
     body,
-    dropped: [...parsed.dropped.map(({ name }) => name), ...dropped],
+    dropped: [...asked.dropped, ...dropped],
     reading: call,
     origin: dialect.origin,
-    createFormat: () =>
-      createResponsesFormat(parsed.asked, {
-        encrypt: (signed) => Buffer.from(JSON.stringify(signed)).toString('base64'),
-        nowS: () => 1_800_000_001,
-      }),
+    createFormat: asked.createFormat,
   }
 }
 
