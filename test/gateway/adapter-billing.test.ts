@@ -108,6 +108,12 @@ const clients = {
     streamed: { stream: true },
     cutCode: 'server_error',
   },
+  messages: {
+    path: '/messages',
+    bodyOf: (content: unknown) => ({ messages: [{ role: 'user', content }], max_tokens: 1_000 }),
+    streamed: { stream: true },
+    cutCode: 'upstream_error',
+  },
 } as const
 type Client = (typeof clients)[keyof typeof clients]
 
@@ -366,7 +372,10 @@ function conversationAt(turn: number): readonly object[] {
 describe.each(conversations)(
   'a conversation of 20 cached turns at $api',
   ({ api, prices, usageAt, billOf }) => {
-    test.each(modes)("costs as much as the provider's own bill (%s)", async (mode) => {
+    // Conversations with marks for a cache are written alike in both.
+    const ways = modes.flatMap((mode) => (['chat', 'messages'] as const).map((name) => [mode, name] as const))
+
+    test.each(ways)("costs as much as the provider's own bill (%s, %s)", async (mode, name) => {
       const format = usageFormats.find((known) => known.name === api)
       const usages = Array.from({ length: 20 }, (_, turn) => usageAt(turn))
       if (format === undefined) throw new Error('the format is known')
@@ -375,7 +384,9 @@ describe.each(conversations)(
       const served = await serve(format, prices, [first, ...rest])
       const shown: { readonly id: string; readonly costNano: bigint | undefined }[] = []
       for (const turn of usages.keys())
-        shown.push(await costShown(served, mode, { messages: conversationAt(turn) }))
+        shown.push(
+          await costShown(served, mode, { messages: conversationAt(turn), max_tokens: 1_000 }, clients[name]),
+        )
       const books = [...(await booksOf(served, usages.length)).values()]
       const receipts = await Promise.all(shown.map(({ id }) => receiptOf(served, id)))
       const bill = usages.reduce((sum, usage) => sum + billOf(usage), 0)

@@ -102,10 +102,27 @@ const ways: readonly (readonly [string, Way])[] = [
     { path: chat, body: (messages, session) => ({ messages, prompt_cache_key: session }) },
   ],
   ['chats without a name', { path: chat, body: (messages) => ({ messages }) }],
+  [
+    'Messages with the header of Claude Code',
+    {
+      path: '/messages?beta=true',
+      body: asMessages,
+      headers: (session) => ({ 'x-claude-code-session-id': session }),
+    },
+  ],
+  ['Messages without a name', { path: '/messages', body: asMessages }],
 ]
 
+function asMessages([system, ...messages]: readonly Turn[]): object {
+  return { system: system?.content, messages, max_tokens: 1_000 }
+}
+
 type Details = { readonly cached_tokens: number }
-type Usage = { readonly input_tokens_details?: Details; readonly prompt_tokens_details?: Details }
+type Usage = {
+  readonly input_tokens_details?: Details
+  readonly prompt_tokens_details?: Details
+  readonly cache_read_input_tokens?: number
+}
 
 /** One turn, asked of the next gateway. */
 async function ask(
@@ -130,7 +147,7 @@ async function ask(
   if (response.status === 503) return ask(model, way, turns, session)
   expect(response.status, JSON.stringify(answer)).toBe(200)
   const details = answer.usage.input_tokens_details ?? answer.usage.prompt_tokens_details
-  return { cachedTokens: Number(details?.cached_tokens) }
+  return { cachedTokens: Number(details?.cached_tokens ?? answer.usage.cache_read_input_tokens) }
 }
 
 /** A session from its first turn on. */
