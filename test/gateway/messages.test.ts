@@ -9,7 +9,7 @@ import { prices } from '../support/billed-chat.ts'
 import { expectMessage, expectMessageStream, readMessageEvents } from '../support/message-events.ts'
 import { servedCustomersOfThisFile } from '../support/served-customers.ts'
 import { settledBooks } from '../support/settled-books.ts'
-import { everyKindAndWay, type Way } from '../support/spoken-turns.ts'
+import { everyKindAndWay, type SpokenTurn, type Way } from '../support/spoken-turns.ts'
 import { untilServed } from '../support/stack.ts'
 import { goodStream } from '../support/upstream.ts'
 
@@ -155,6 +155,50 @@ describe("Anthropic's SDK", () => {
     const found = listed.find(({ id }) => id === served.model)
     expect(found).toMatchObject({ type: 'model', display_name: expect.any(String) })
     expect(await served.client.models.retrieve(served.model)).toEqual(found)
+  })
+
+  /** The header is the SDK's own, if there is none. */
+  const versions = [undefined, '2023-06-01'] as const
+  const places = ['messages', 'beta.messages'] as const
+
+  test.each(versions.flatMap((version) => places.map((place) => [place, version] as const)))(
+    'reads streams, counts and lists by %s, version %s',
+    async (place, version) => {
+      const served = await serve('OpenAI', [{ thought: 'A word.', text: 'Hello' }])
+      const { model } = served
+      const defaultHeaders = version === undefined ? {} : { 'anthropic-version': version }
+      const client = served.client.withOptions({ defaultHeaders })
+      // Both have the same methods, of different types.
+      const api = place === 'messages' ? client : (client.beta as unknown as Anthropic)
+      const stream = api.messages.stream({ model, max_tokens: 100, messages })
+      const texts: string[] = []
+      stream.on('text', (text) => texts.push(text))
+      const { content, stop_reason: reason } = await stream.finalMessage()
+      expect([texts.join(''), reason]).toEqual(['Hello', 'end_turn'])
+      expect(content).toMatchObject([{ type: 'thinking', thinking: 'A word.' }, { type: 'text' }])
+      const { input_tokens: count } = await api.messages.countTokens({ model, messages })
+      expect(count).toBeGreaterThan(0)
+      const { data } = await api.models.list({ limit: 1_000 })
+      expect(data.map(({ id }) => id)).toContain(model)
+      expect(served.sent()).toHaveLength(1)
+    },
+  )
+
+  test.each<[string, SpokenTurn, Parameters<typeof serve>[2], number, string, number]>([
+    ['no money', { text: 'Hello' }, { balanceNano: 0n }, 402, 'PaymentRequiredError', 1],
+    ['a failed provider', { status: 500 }, {}, 502, 'InternalServerError', 1],
+    ['an overloaded provider', { status: 429 }, {}, 503, 'ServiceUnavailableError', 2],
+  ])('repeats on %s only what may succeed, and raises', async (_, turn, options, status, name, count) => {
+    const served = await serve('OpenAI', [turn], options)
+    let requests = 0
+    const counting: typeof fetch = (...request) => {
+      requests += 1
+      return fetch(...request)
+    }
+    const client = served.client.withOptions({ maxRetries: 1, fetch: counting })
+    const error = await ask({ ...served, client }, 'whole', { messages }).catch((thrown: unknown) => thrown)
+    expect(error).toMatchObject({ status })
+    expect([(error as object).constructor.name, requests]).toEqual([name, count])
   })
 
   test.each<[string, (served: Served) => Promise<unknown>, number, string]>([
