@@ -3,10 +3,11 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import type { SpokenTurn } from '../support/spoken-turns.ts'
 import { everyBackendKind } from '../support/spoken-turns.ts'
+import { refusal, streamed } from '../support/upstream.ts'
 import { createClaudeCode } from './claude-code.ts'
 import { clientsOfThisFile } from './clients.ts'
 
-const { serve } = await clientsOfThisFile()
+const { stack, serve } = await clientsOfThisFile()
 
 const call = (id: string, name: string, given: object): SpokenTurn => ({
   thought: `I use ${name}.`,
@@ -92,4 +93,33 @@ test.each(everyBackendKind)('Claude Code runs a subagent, with a backend of %s',
   const { exitCode, result } = await (await createClaudeCode(served)).ask('Let an agent count')
   expect([exitCode, result.result]).toEqual([0, 'Done.'])
   expect(JSON.stringify(served.sent().at(-1))).toContain('One, two, three.')
+})
+
+test('Claude Code shortens a conversation that is too long, and goes on', async () => {
+  const served = await serve('OpenAI', [])
+  stack.upstream.answer(
+    served.backendModel,
+    streamed(['First words.']),
+    refusal(400, 'too long', { code: 'context_length_exceeded' }),
+    streamed(['<summary>A greeting was exchanged.</summary>']),
+    streamed(['Done.']),
+  )
+  const claude = await createClaudeCode(served)
+  expect((await claude.ask('Hello')).result.result).toBe('First words.')
+  const { exitCode, result } = await claude.ask('Go on', '--continue')
+  expect([exitCode, result.result]).toEqual([0, 'Done.'])
+  const sent = served.requests.filter(({ method }) => method === 'POST')
+  expect(sent.map(({ status }) => status)).toEqual([200, 400, 200, 200])
+  const last = stack.upstream.requestsFor(served.backendModel).at(-1)
+  expect(JSON.stringify(last?.body)).toContain('A greeting was exchanged.')
+})
+
+test('Claude Code finds the models of the gateway', async () => {
+  const served = await serve('OpenAI', [{ text: 'Done.' }])
+  const claude = await createClaudeCode(served, 'ANTHROPIC_AUTH_TOKEN', {
+    CLAUDE_CODE_ENABLE_GATEWAY_MODEL_DISCOVERY: '1',
+  })
+  expect((await claude.ask('Hello')).result.result).toBe('Done.')
+  const listed = served.requests.filter(({ path }) => path.startsWith('/v1/models'))
+  expect(listed).toEqual([{ method: 'GET', path: '/v1/models?limit=1000', status: 200 }])
 })

@@ -9,6 +9,7 @@ export type Credential = 'ANTHROPIC_AUTH_TOKEN' | 'ANTHROPIC_API_KEY'
 export async function createClaudeCode(
   { model, key, baseUrl }: Served,
   credential: Credential = 'ANTHROPIC_AUTH_TOKEN',
+  env: Readonly<Record<string, string>> = {},
 ) {
   const folder = await folderOfThisTest()
   const config = { mcpServers: { weather: await linkMcpServer(folder) } }
@@ -37,6 +38,7 @@ export async function createClaudeCode(
           ANTHROPIC_BASE_URL: baseUrl.replace(/\/v1$/, ''),
           [credential]: key,
           CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
+          ...env,
         },
       })
       return {
