@@ -1,10 +1,13 @@
 import type { ProviderDocument } from '#core/catalog/catalog-document'
+import type { Refusal } from '#core/errors/refusal'
 import { parseChatRequest } from '#gateway/requests/chat-request'
 import { parseJsonBody } from '#gateway/requests/json-body'
+import { type ParsedMessages, parseMessagesRequest } from '#gateway/requests/messages-request'
 import { parseResponsesRequest } from '#gateway/requests/responses-request'
 import { adaptChatRequest } from '#gateway/upstream/chat-request'
 import { createDialect } from '#gateway/upstream/dialect'
 import { isFailure } from '#gateway/upstream/provider-adapter'
+import type { JsonObject } from '#gateway/wire/json-fields'
 import { writeJson } from '#gateway/wire/json-writer'
 import { workThrough } from '#gateway/wire/turns'
 import { quantile } from './load.ts'
@@ -52,11 +55,7 @@ async function timesOf(
   content: string,
   messages: readonly Message[],
 ): Promise<HistoryTimes> {
-  const asked =
-    client === 'chat'
-      ? { messages, max_tokens: 200 }
-      : { input: messages.flatMap(itemsOf), max_output_tokens: 200 }
-  const body = Buffer.from(JSON.stringify({ model: 'bench/model', ...asked }))
+  const body = Buffer.from(JSON.stringify({ model: 'bench/model', ...readers[client].bodyOf(messages) }))
   const all: Awaited<ReturnType<typeof measureOnce>>[] = []
   for (let n = 0; n < warmUpRounds + rounds; n++) all.push(await measureOnce(client, api, body))
   const measured = all.slice(warmUpRounds)
@@ -85,10 +84,7 @@ async function measureOnce(client: Client, api: Api, bytes: Buffer) {
   const parsed = await parseJsonBody(bytes)
   if ('refusal' in parsed) throw new Error(parsed.refusal.message)
   const readAtMs = performance.now()
-  const asked =
-    client === 'chat'
-      ? parseChatRequest(parsed.body)
-      : await workThrough(parseResponsesRequest(parsed.body), bytes.length)
+  const asked = await readers[client].read(parsed.body, bytes.length)
   if ('refusal' in asked) throw new Error(asked.refusal.message)
   const beganAtMs = performance.now()
   const readingMs = beganAtMs - readAtMs
@@ -108,6 +104,24 @@ async function measureOnce(client: Client, api: Api, bytes: Buffer) {
   const longestTurnMs = turns.stop()
   const sentBytes = [written].flat().reduce((sum, { length }) => sum + length, 0)
   return { readingMs, translationMs, longestTurnMs, sentBytes }
+}
+
+type Reader = {
+  readonly bodyOf: (messages: readonly Message[]) => object
+  readonly read: (body: JsonObject, bodyBytes: number) => Read | Promise<Read>
+}
+type Read = Pick<ParsedMessages, 'request'> | { readonly refusal: Refusal }
+
+const readers: Readonly<Record<Client, Reader>> = {
+  chat: { bodyOf: (messages) => ({ messages, max_tokens: 200 }), read: parseChatRequest },
+  responses: {
+    bodyOf: (messages) => ({ input: messages.flatMap(itemsOf), max_output_tokens: 200 }),
+    read: (body, bodyBytes) => workThrough(parseResponsesRequest(body), bodyBytes),
+  },
+  messages: {
+    bodyOf: (messages) => ({ messages: messages.map(blocksOf), max_tokens: 200 }),
+    read: (body, bodyBytes) => workThrough(parseMessagesRequest(body), bodyBytes),
+  },
 }
 
 /** The longest time between two turns of the event loop, until it is stopped. */
@@ -184,10 +198,12 @@ function histories(): Readonly<Record<string, readonly Message[]>> {
   }
 }
 
+type ImagePart = { readonly image_url: { readonly url: string } }
+type Called = { readonly name: string; readonly arguments: string }
 type Message = {
   readonly role: string
-  readonly content: string | readonly object[] | null
-  readonly tool_calls?: readonly { readonly id: string; readonly function: object }[]
+  readonly content: string | readonly ImagePart[] | null
+  readonly tool_calls?: readonly { readonly id: string; readonly function: Called }[]
   readonly tool_call_id?: string
 }
 
@@ -200,8 +216,24 @@ function itemsOf({ role, content, tool_calls: calls = [], tool_call_id: id }: Me
   return [{ role, content: parts }, ...called]
 }
 
-function imageItemOf({ image_url }: { readonly image_url?: { readonly url: string } }): object {
-  return { type: 'input_image', image_url: image_url?.url }
+/** The same words as a message in blocks. */
+function blocksOf({ role, content, tool_calls: calls = [], tool_call_id: id }: Message): object {
+  if (role === 'tool') return { role: 'user', content: [{ type: 'tool_result', tool_use_id: id, content }] }
+  const called = calls.map((call) => {
+    const { name, arguments: written } = call.function
+    return { type: 'tool_use', id: call.id, name, input: JSON.parse(written) }
+  })
+  if (content === null) return { role, content: called }
+  return { role, content: typeof content === 'string' ? content : content.map(imageBlockOf) }
+}
+
+function imageBlockOf({ image_url }: ImagePart): object {
+  const [, data = ''] = image_url.url.split(',')
+  return { type: 'image', source: { type: 'base64', media_type: 'image/png', data } }
+}
+
+function imageItemOf({ image_url }: ImagePart): object {
+  return { type: 'input_image', image_url: image_url.url }
 }
 
 /** Half of the messages are calls with these arguments, which are their results, too. */

@@ -10,7 +10,11 @@ export type Target = {
 }
 
 /** The paths of the APIs that clients speak. */
-export const paths = { chat: '/v1/chat/completions', responses: '/v1/responses' } as const
+export const paths = {
+  chat: '/v1/chat/completions',
+  responses: '/v1/responses',
+  messages: '/v1/messages',
+} as const
 
 /** Latencies in ms, one per request, in order of their ends. */
 export type Latencies = readonly number[]
@@ -110,12 +114,15 @@ export async function loadStreams(
 }
 
 const readBytes = Buffer.alloc(64 * 1024)
-const endOfStream = 'data: [DONE]\n\n\r\n0\r\n\r\n'
+/** The last bytes of a stream: its last event, and the end of its chunks. */
+const endOf = (path: string) =>
+  `data: ${path === paths.messages ? '{"type":"message_stop"}' : '[DONE]'}\n\n\r\n0\r\n\r\n`
 
 /** Time from the request to the first byte of the body, on a separate connection. */
 function readStream(target: Target, body: string): Promise<number> {
   const { hostname, port } = new URL(target.origin)
   const request = requestText(target, body)
+  const endOfStream = endOf(target.path)
   return new Promise((resolve, reject) => {
     let sentAtMs = 0
     let firstAtMs: number | undefined

@@ -26,7 +26,7 @@ import { adapters, type Contestant, clients, startBenchSystem } from './system.t
  *
  * `--adapter anthropic` (or `gemini`) compares the gateway before a provider with that API with another one before OpenAI's.
  *
- * `--client responses` compares the gateway whose clients speak that API with another one whose clients chat.
+ * `--client responses` (or `messages`) compares the gateway whose clients speak that API with another one whose clients chat.
  *
  * `--histories` measures conversations of 900 KB instead, in each provider's API, and `--prompts` a PDF of 20 MB and 100 images instead, `--abandoned N` the memory of N abandoned streams (200);
  * with `--only`, in addition.

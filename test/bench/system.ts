@@ -15,7 +15,7 @@ import { paths, type Target } from './load.ts'
 export type Contestant = Target & { readonly name: string; readonly pid: number; readonly models: string }
 
 /** The APIs that clients speak. */
-export const clients = ['chat', 'responses'] as const
+export const clients = ['chat', 'responses', 'messages'] as const
 export type Client = (typeof clients)[number]
 
 /** Providers' APIs other than OpenAI's. */
