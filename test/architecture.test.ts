@@ -122,6 +122,8 @@ const siblingsOf: Readonly<Record<string, Readonly<Record<string, readonly strin
   release: {
     chart: [],
     'make-secrets': [],
+    notes: [],
+    'pin-image': [],
     'prepare-database': [],
     'prepare-redis': [],
     demo: [],

@@ -49,6 +49,8 @@ export const notRun: Readonly<Record<string, string>> = {
   'client = OpenAI(base_url="http://localhost:8080/v1", api_key=os.environ["KEY"])': python,
   'import os': python,
   'export ANTHROPIC_BASE_URL=http://localhost:8080': 'it starts Claude Code, which npm ci does not install',
+  "identity='^https://github.com/model-gateway/model-gateway/.github/workflows/release.yaml@refs/tags/v'":
+    'it asks the registry of a published release',
   'npm ci': itself,
   'npm start': 'the start runs until Ctrl-C; test/standalone/start.test.ts starts the same program',
   'npm run check': itself,

@@ -9,7 +9,7 @@ export const testFiles = {
     'test/*.test.ts',
   ],
   integration: [
-    'test/{gateway,operator,cabinet,standalone,charts,conformance,chaos,abuse,rollout}/**/*.test.ts',
+    'test/{gateway,operator,cabinet,standalone,charts,conformance,chaos,abuse,rollout,release}/**/*.test.ts',
   ],
   browser: ['test/browser/**/*.test.ts'],
   /** On a cluster that runs pods, one after the other: `npm run e2e`. */
@@ -34,6 +34,7 @@ const rare = [
   'test/gateway/provider-memory.test.ts',
   'test/operator/{api-key-crashes,catalog-outage,garbage,gone-means-dead,lost-secrets,operator-end}.test.ts',
   'test/operator/{release-finalizers,route-permissions,upgrade,watched-namespaces}.test.ts',
+  'test/release/image.test.ts',
   'test/rollout/rollout.test.ts',
   'test/standalone/slim-installation.test.ts',
 ]

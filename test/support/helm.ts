@@ -1,12 +1,10 @@
 import { execFile } from 'node:child_process'
 import { rmSync } from 'node:fs'
-import { access, mkdir, mkdtemp } from 'node:fs/promises'
+import { mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
-import { cacheFolder, inheritedEnvironment, isSlowRun } from './environment.ts'
-import { withFileLock } from './file-lock.ts'
-import { goProgram } from './go-program.ts'
+import { inheritedEnvironment, isSlowRun } from './environment.ts'
+import { findGoModule } from './go-module.ts'
 
 /** Helm 3, which most people have, and Helm 4, which applies server-side. */
 const helmVersions = { 3: 'v3.21.4', 4: 'v4.3.1' } as const
@@ -21,8 +19,6 @@ export type HelmResult = { readonly code: number; readonly stdout: string; reado
 
 const root = new URL('../..', import.meta.url).pathname
 export const chartFolder = join(root, 'charts/model-gateway')
-/** Two minutes on two idle cores. */
-const buildTimeoutMs = 1_800_000
 const commandTimeoutMs = 120_000
 const outputBytesMax = 16_777_216
 
@@ -31,18 +27,8 @@ export async function findHelm(
   say: (line: string) => void = () => undefined,
   major: HelmMajor = helmMajor,
 ): Promise<string> {
-  const folder = join(cacheFolder, 'helm', helmVersions[major])
-  const program = join(folder, 'helm')
-  if (await isThere(program)) return program
-  await mkdir(folder, { recursive: true })
-  return withFileLock(join(folder, 'lock'), async () => {
-    if (await isThere(program)) return program
-    say(`helm ${helmVersions[major]}: built from its Go module, once (some 2 minutes)`)
-    const env = { ...process.env, GOBIN: folder, CGO_ENABLED: '0' }
-    const module = `helm.sh/helm/v${major}/cmd/helm@${helmVersions[major]}`
-    await promisify(execFile)(await goProgram(), ['install', module], { env, timeout: buildTimeoutMs })
-    return program
-  })
+  const path = `helm.sh/helm/v${major}/cmd/helm`
+  return findGoModule({ name: 'helm', path, version: helmVersions[major] }, say)
 }
 
 /** Where Helm keeps its files and what it learns of API servers; each test file has its own. */
@@ -80,11 +66,4 @@ export async function helmOk(...call: Parameters<typeof helm>): Promise<string> 
   const { code, stdout, stderr } = await helm(...call)
   if (code !== 0) throw new Error(`helm ${call[1].join(' ')}: ${stderr}`)
   return stdout
-}
-
-async function isThere(path: string): Promise<boolean> {
-  return access(path).then(
-    () => true,
-    () => false,
-  )
 }
