@@ -69,6 +69,7 @@ export const notRun: Readonly<Record<string, string>> = {
   'npm run bench -- --before DIR': `${long}, and needs another checkout`,
   'npm run bench -- --prompts --abandoned 200': long,
   'npm run bench -- --client responses --quick --only plainTogether,together,fast': long,
+  'npm run bench -- --client messages --quick --only plainTogether,together': long,
   'npm run bench -- --histories': long,
   'node test/bench/top-ups.ts --tries 100 --together 1': long,
   'node test/bench/webhook.ts': long,
