@@ -1,43 +1,9 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { Customer } from '../support/customer.ts'
-import type { Process } from '../support/processes.ts'
+import { describe, expect, test } from 'vitest'
 import { expectStream, readEvents } from '../support/response-events.ts'
-import { stackOfThisFile, untilListed } from '../support/stack.ts'
-import { startUpstream, type Upstream } from '../support/upstream.ts'
+import { translatedModelsOfThisFile } from '../support/translated-models.ts'
 import { translatedFormats } from '../support/usage-formats.ts'
 
-const stack = await stackOfThisFile()
-const servers = new Map<string, Upstream>()
-const models = new Map<string, string>()
-afterAll(() => Promise.all([...servers.values()].map((server) => server.stop())))
-let gateway: Process
-let customer: Customer
-
-beforeAll(async () => {
-  customer = await stack.createCustomer({ rpm: 100_000, balanceNano: 10n ** 15n })
-  await stack.startWorker()
-  gateway = await stack.startGateway()
-  for (const { api, server: ofApi, headers, modelId } of translatedFormats) {
-    const server = await startUpstream({ api: ofApi })
-    servers.set(api, server)
-    const provider = await stack.createProvider({ api, baseUrl: server.url, headers })
-    const backends = [{ name: 'main', provider, model: modelId, priority: 0, weight: 1 }]
-    models.set(api, await stack.createModel({ backends, contextLength: 1_000_000 }))
-  }
-  await untilListed(gateway, customer.key, [...models.values()])
-})
-
-async function ask(api: string, body: object): Promise<{ readonly status: number; readonly text: string }> {
-  const response = await fetch(`${gateway.baseUrl}/responses`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${customer.key}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ model: models.get(api), ...body }),
-  })
-  const text = await response.text()
-  // On a busy machine Redis may answer too late: such a request called no provider.
-  if (response.status === 503) return ask(api, body)
-  return { status: response.status, text }
-}
+const { ask } = await translatedModelsOfThisFile()
 
 const user = { role: 'user', content: 'Hi' }
 const call = (id: string, fields: object = {}) => ({
@@ -168,17 +134,15 @@ const everywhere: readonly Case[] = [
 describe.each(translatedFormats.map(({ api }) => api))('a backend of %s', (api) => {
   test.each(everywhere)('gets %s, or its client gets the path', async (_what, body, param) => {
     for (const stream of 'stream' in body ? [body.stream] : [false, true]) {
-      const before = servers.get(api)?.requests.length ?? 0
-      const { status, text } = await ask(api, { ...body, stream })
-      const asked = servers.get(api)?.requests.slice(before) ?? []
+      const { status, text, received } = await ask(api, '/responses', { ...body, stream })
       if (param === undefined) {
         expect(status, text).toBe(200)
         if (stream === true) expect(expectStream(readEvents(text)).status).toBe('completed')
-        expect(asked.map(({ fault }) => fault)).toEqual([undefined])
+        expect(received.map(({ fault }) => fault)).toEqual([undefined])
       } else {
         expect(status, text).toBe(400)
         expect(JSON.parse(text).error).toMatchObject({ code: 'invalid_value', param, source: 'client' })
-        expect(asked).toEqual([])
+        expect(received).toEqual([])
       }
     }
   })
@@ -195,7 +159,7 @@ describe.each(translatedFormats.map(({ api }) => api))('a backend of %s', (api) 
       ],
     ),
   ])('gets %s, or its client gets the path', async (_what, body, others, param) => {
-    const { status, text } = await ask(api, body)
+    const { status, text } = await ask(api, '/responses', body)
     expect(status, text).toBe(others.includes(api) ? 400 : 200)
     if (status === 400)
       expect(JSON.parse(text).error).toMatchObject({ code: 'invalid_value', param, source: 'upstream' })
