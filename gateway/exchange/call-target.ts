@@ -51,8 +51,12 @@ export type Sending = WrittenCall & { readonly firstByteMs: number | null }
 /** The body of a call, and where it goes if not to the usual address of its backend. */
 export type WrittenCall = { readonly bytes: JsonBytes; readonly to?: CallPlace }
 
-/** `headers`: in addition to those of the provider, which come first. */
-type CallPlace = { readonly url: string; readonly headers: Readonly<Record<string, string>> }
+/** `headers`: in addition to those of the provider, which come first. `version`: the one that comes before the provider's. */
+type CallPlace = {
+  readonly url: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly version?: Readonly<Record<string, string>> | undefined
+}
 
 /**
  * Sends `bytes` to `target`; an answer with another status than 2xx is a failure. From the moment when all of it is
@@ -112,8 +116,8 @@ export function callTarget(
 
 /** The very object of the provider if nothing is added: its form for the connection is made only once. */
 function headersOf(own: Readonly<Record<string, string>>, to: CallPlace | undefined): typeof own {
-  if (to === undefined || Object.keys(to.headers).length === 0) return own
-  return { ...to.headers, ...own }
+  if (to === undefined || Object.keys({ ...to.headers, ...to.version }).length === 0) return own
+  return { ...to.headers, ...own, ...to.version }
 }
 
 /** Notes what a provider was not sent. */

@@ -8,6 +8,7 @@ import { WholeBlocks } from './internal/block-sink.ts'
 import { endOf, messageIdOf, messageObject, messageUsage } from './internal/message-object.ts'
 import { MessageOutput } from './internal/message-output.ts'
 import { messagesErrorBody, promptTooLong } from './internal/messages-error.ts'
+import { MessagesRelay, relayedMessage } from './internal/messages-relay.ts'
 import { MessagesStream } from './internal/messages-stream.ts'
 import { stepsOf } from './internal/whole-steps.ts'
 import type { SignedReasoning } from './signed-reasoning.ts'
@@ -35,6 +36,11 @@ export function createMessagesFormat(asked: MessagesAsked, deps: MessagesFormatD
     answerOf: (answer, usage, costRub) => wholeMessage(answer, usage, costRub, asked, deps),
     createStreamWriter: ({ requestId, model, origin }) =>
       new MessagesStream({ requestId, model, origin, thinking, toolNameOf, encrypt, promptTokens }),
+    relay: {
+      createStreamRelay: (facts) => new MessagesRelay({ facts, encrypt, promptTokens }),
+      answerOf: (own, facts, charged, share) =>
+        relayedMessage(own, { facts, encrypt, promptTokens }, charged, share),
+    },
   }
 }
 

@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from 'node:http'
 import type { FastifyInstance } from 'fastify'
 import type { KeyList } from '#core/process/key-list'
 import { chatSize } from '../chat/chat-size.ts'
@@ -8,17 +9,19 @@ import type { ApiFormat } from '../formats/api-format.ts'
 import { createMessagesFormat, messagesRejections } from '../formats/messages-format.ts'
 import type { DroppedField } from '../requests/dropped-field.ts'
 import { modelNamed, type ParsedMessages, parseMessagesRequest } from '../requests/messages-request.ts'
-import { decryptChat } from '../signatures/decrypt-reasoning.ts'
+import { decryptChat, decryptingOnce } from '../signatures/decrypt-reasoning.ts'
 import { createReasoningCipher, type ReasoningCipher } from '../signatures/reasoning-cipher.ts'
+import type { JsonObject } from '../wire/json-fields.ts'
 import { whenDone, workThrough } from '../wire/turns.ts'
 import { countTokensRoute } from './internal/count-tokens.ts'
+import { mayReferOutside, ownRequestOf } from './internal/own-request.ts'
 
 type MessagesDeps = ExchangeDeps & {
   /** The keys of reasoning that clients keep are derived from them. */
   readonly sealingKeys: KeyList<Uint8Array>
 }
 
-type Messages = Pick<Extract<Exchange, { endpoint: 'chat' }>, 'endpoint' | 'request' | 'bindTo'> &
+type Messages = Pick<Extract<Exchange, { endpoint: 'chat' }>, 'endpoint' | 'request' | 'own' | 'bindTo'> &
   Pick<ParsedMessages, 'dropped' | 'addedBytes' | 'asked'> & { readonly format: ApiFormat }
 
 /** `POST /v1/messages`: a chat in Anthropic's terms; and the count of its tokens. */
@@ -39,7 +42,7 @@ function operationOf(cipher: ReasoningCipher): Operation<Messages> {
     parse(body, bodyBytes, headers) {
       const betas = headers['anthropic-beta'] === undefined ? [] : [beta]
       const parsed = workThrough(parseMessagesRequest(body), bodyBytes)
-      return whenDone(parsed, (read) => readMessages(read, body.model, betas))
+      return whenDone(parsed, (read) => readMessages(read, body, headers, betas))
     },
     measure(asked, bodyBytes) {
       const measured = chatSize.measure(asked, bodyBytes + asked.addedBytes)
@@ -54,7 +57,13 @@ const beta: DroppedField = { name: 'anthropic-beta', path: 'anthropic-beta' }
 type Parsed =
   ReturnType<typeof parseMessagesRequest> extends Generator<unknown, infer Result> ? Result : never
 
-function readMessages(parsed: Parsed, model: unknown, betas: readonly DroppedField[]) {
+function readMessages(
+  parsed: Parsed,
+  body: JsonObject,
+  headers: IncomingHttpHeaders,
+  betas: readonly DroppedField[],
+) {
+  const { model } = body
   if ('refusal' in parsed) return typeof model === 'string' ? { ...parsed, model: modelNamed(model) } : parsed
   const { request, asked, dropped, addedBytes } = parsed
   return {
@@ -65,6 +74,7 @@ function readMessages(parsed: Parsed, model: unknown, betas: readonly DroppedFie
     format: createMessagesFormat(asked, { encrypt: () => undefined, promptTokens: () => 1 }),
     dropped: [...betas, ...dropped],
     addedBytes,
+    own: ownRequestOf(body, headers),
   } as const
 }
 
@@ -74,6 +84,9 @@ type Size = Awaited<ReturnType<typeof chatSize.measure>>
 function withBinding(size: Size, asked: Messages, cipher: ReasoningCipher, bodyBytes: number) {
   return {
     ...size,
+    ...(mayReferOutside(asked.dropped)
+      ? { content: { ...size.content, unseenAt: 'messages' as const } }
+      : {}),
     outputTokensMax: undefined,
     outputTokensCap: size.outputTokensMax,
     bindTo: binding(asked, size.estimatePrompt, cipher, bodyBytes),
@@ -91,7 +104,7 @@ function binding(
       promptTokens,
       encrypt: (signed) => cipher.encrypt(signed, organizationId),
     })
-    const decrypt = (encrypted: string) => cipher.decrypt(encrypted, organizationId)
-    return whenDone(decryptChat(request, decrypt, bodyBytes), (chat) => ({ ...chat, format }))
+    const findSigned = decryptingOnce((encrypted) => cipher.decrypt(encrypted, organizationId))
+    return whenDone(decryptChat(request, findSigned, bodyBytes), (chat) => ({ ...chat, format, findSigned }))
   }
 }

@@ -190,6 +190,8 @@ export type OwnChat = {
 export type RelayedCall = {
   readonly json: JsonObject
   readonly headers: Readonly<Record<string, string>>
+  /** The header with the version of the API that the client speaks: it replaces the provider's usual one. */
+  readonly version?: Readonly<Record<string, string>>
   /** Parts of the client's request that are not sent, by the client's names. */
   readonly dropped: readonly string[]
   readonly reading: RelayReading

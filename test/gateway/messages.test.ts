@@ -339,8 +339,8 @@ describe('thinking', () => {
   const thought = { thought: 'A thought – 😀.', text: 'Hello' }
   const next = { role: 'user', content: 'Go on' } as const
   const thinkingIn = (body: Fields | undefined) =>
-    ((body?.messages ?? []) as { content: Fields[] }[]).flatMap(({ content }) =>
-      content.filter(({ type }) => type === 'thinking'),
+    ((body?.messages ?? []) as { content: string | Fields[] }[]).flatMap(({ content }) =>
+      typeof content === 'string' ? [] : content.filter(({ type }) => type === 'thinking'),
     )
   const asked = { messages, output_config: { effort: 'low' } } as const
   const historyOf = (content: readonly object[]): Ask => ({
@@ -366,17 +366,28 @@ describe('thinking', () => {
   })
 
   test('that its client does not read returns with its signature, to its provider only', async () => {
+    const call = { id: 'toolu_1', name: 'get_weather', arguments: {} }
     const [first, second] = await Promise.all([
-      serve('Anthropic', [thought]),
+      serve('Gemini', [{ thought: 'A thought – 😀.', calls: [call] }, { text: 'Done' }]),
       serve('OpenAI', [{ text: 'Hi' }]),
     ])
-    const omitted = { ...asked, thinking: { type: 'adaptive', display: 'omitted' } } as const
+    const omitted: Ask = { ...asked, tools: [lookUp], thinking: { type: 'adaptive', display: 'omitted' } }
     const { content } = await ask(first, 'streamed', omitted)
-    expect(content).toMatchObject([{ type: 'thinking', thinking: '' }, { type: 'text' }])
-    await ask(first, 'whole', historyOf(content))
-    expect(thinkingIn(first.sent().at(-1))).toMatchObject([{ thinking: thought.thought }])
+    expect(content).toMatchObject([{ type: 'thinking', thinking: '' }, { type: 'tool_use' }])
+    const [, { id }] = content as unknown as [object, { id: string }]
+    const result = { type: 'tool_result', tool_use_id: id, content: 'Sun' } as const
+    const history: Ask = {
+      ...omitted,
+      messages: [
+        ...messages,
+        { role: 'assistant', content: content as never },
+        { role: 'user', content: [result] },
+      ],
+    }
+    await ask(first, 'whole', history)
+    expect(JSON.stringify(first.sent().at(-1))).toContain('thoughtSignature')
     await vi.waitFor(() => untilServed(gateway(), first.customer.key, second.model))
-    await ask({ client: first.client, model: second.model }, 'whole', historyOf(content))
-    expect(JSON.stringify(second.sent().at(-1))).not.toMatch(/signature|encrypted|gateway/)
+    await ask({ client: first.client, model: second.model }, 'whole', history)
+    expect(JSON.stringify(second.sent().at(-1))).not.toMatch(/ignature|encrypted|gateway/)
   })
 })

@@ -109,7 +109,7 @@ function speakAnthropic(
   const ending =
     refusal === undefined
       ? {}
-      : { stop_reason: 'refusal', stop_details: { type: 'refusal', explanation: refusal } }
+      : { stop_reason: 'refusal', stop_details: { type: 'refusal', category: null, explanation: refusal } }
   const stopped = end === undefined ? ending : { stop_reason: 'max_tokens' }
   if (way === 'whole') return message(blocks, stopped)
   if (refusal === undefined)

@@ -48,12 +48,12 @@ export function writeRelayed(
   const { dialect } = target.backend
   run.outputLimit = run.outputLimits.get(target.route) ?? null
   run.outputTokensMax = relayedOutputLimit(request, dialect, run.outputLimit)
-  const finish = ({ json, headers, dropped, reading }: RelayedCall) => {
+  const finish = ({ json, headers, version, dropped, reading }: RelayedCall) => {
     // What another provider encrypted is known only now.
     if (run.exchange.options.strictParameters && dropped.length > 0)
       return { failure: failureOfRefusal(unsupportedParameters(request.model, dropped)) }
     noteDropped(deps, run, target, dropped)
-    const to = { url: urls[mode], headers }
+    const to = { url: urls[mode], headers, version }
     const call = { to, reading: { ...reading, relay: format } }
     return whenDone(writeJson(json, bodyBytes), (bytes) => ({ bytes, ...call }))
   }

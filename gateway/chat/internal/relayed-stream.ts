@@ -114,6 +114,8 @@ class RelayedStream implements StreamNormaliser {
       case 'nothing':
         return this.#frames(this.#write(event, data))
       case 'end':
+        // A response without a reason to stop is whole only if it has content.
+        if (this.finished() === 'no' && !this.#hasContent) return failedAs('empty_answer')
         return { kind: 'ended', text: this.#takeEarly() + this.#write(event, data) }
       case 'chunk': {
         const problem = this.#measure(meaning)

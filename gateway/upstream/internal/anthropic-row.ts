@@ -22,6 +22,7 @@ const claudeBudget: Partial<ProviderQuirks> = {
  */
 export const anthropicRow: ProviderRow = {
   headers: { 'anthropic-version': '2023-06-01' },
+  native: 'messages',
   allow: [...sampling, ...limits, ...tools, 'response_format', 'stream_options', 'reasoning_effort', 'user'],
   dropWhenReasoning: sampling,
   clamp: { temperature: [0, 1] },

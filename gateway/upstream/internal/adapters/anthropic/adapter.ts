@@ -5,6 +5,7 @@ import type { AdaptedChat, ChatCall, ProviderAdapter } from '../../../provider-a
 import { behind } from '../../addresses.ts'
 import { embeddings } from '../openai/embeddings.ts'
 import { readAnswer } from './answer.ts'
+import { messagesRelay } from './relay.ts'
 import { writeRequest } from './request.ts'
 import { createEventReader } from './stream.ts'
 
@@ -23,6 +24,7 @@ export const anthropicAdapter: ProviderAdapter = {
   streamType: 'text/event-stream',
   chat: (request) => workThrough(writeChat(request), request.bodyBytes),
   embeddings,
+  relay: messagesRelay,
 }
 
 function* writeChat(request: AdaptedChat): Generator<undefined, ChatCall | Failure> {

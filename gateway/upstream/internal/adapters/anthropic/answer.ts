@@ -1,13 +1,26 @@
-import { fieldsOf, findExactJson, type JsonObject } from '../../../../wire/json-fields.ts'
+import { fieldsOf, findExactJson, type JsonObject, objectsIn } from '../../../../wire/json-fields.ts'
 import { isTooDeep } from '../../../../wire/json-text.ts'
 import { failureOfBadAnswer, failureOfErrorBody, isErrorBody } from '../../../failure.ts'
-import type { WholeAnswer } from '../../../provider-adapter.ts'
+import type { OwnAnswer, WholeAnswer } from '../../../provider-adapter.ts'
 import { type AnthropicReading, finishOf, hiddenDetail, refusalOf, thoughtDetail } from './blocks.ts'
+import { forbiddenToolOf } from './server-tools.ts'
+import type { OwnReading } from './stream.ts'
 import { usageOf, withReport } from './usage.ts'
 
 /** A whole message as OpenAI's completion of one choice. */
 export function readAnswer(text: string, reading: AnthropicReading): WholeAnswer {
-  const body = isTooDeep(text) ? undefined : findExactJson(text)
+  return wholeOf(isTooDeep(text) ? undefined : findExactJson(text), reading)
+}
+
+/** The same of a message that is relayed. */
+export function readOwnAnswer(message: JsonObject, reading: OwnReading): OwnAnswer {
+  return {
+    read: wholeOf(message, reading),
+    serverTools: objectsIn(message.content).flatMap((block) => forbiddenToolOf(block, reading.allowed) ?? []),
+  }
+}
+
+function wholeOf(body: unknown, reading: AnthropicReading): WholeAnswer {
   if (isErrorBody(body)) return { kind: 'failed', failure: failureOfErrorBody(body, 'error_in_answer') }
   const answer = fieldsOf(body)
   if (answer === undefined || !Array.isArray(answer.content))

@@ -1,7 +1,8 @@
 import { fieldsOf, findAnswerJson, type JsonObject } from '../../../../wire/json-fields.ts'
 import { failureOfBadAnswer, failureOfErrorBody, isErrorBody } from '../../../failure.ts'
-import type { EventReader, ProviderEvent } from '../../../provider-adapter.ts'
+import type { EventReader, ProviderEvent, RelayReader } from '../../../provider-adapter.ts'
 import { type AnthropicReading, finishOf, hiddenDetail, refusalOf, thoughtDetail } from './blocks.ts'
+import { forbiddenToolOf } from './server-tools.ts'
 import { usageOf, withReport } from './usage.ts'
 
 const nothing: ProviderEvent = { kind: 'nothing' }
@@ -16,8 +17,38 @@ export function createEventReader(reading: AnthropicReading): EventReader {
     textKey: 'text',
     countsKey: 'usage',
     eventHead: 'event: content_block_delta\ndata: ',
-    read: (data) => reader.read(data),
+    read: (data) => {
+      const body = findAnswerJson(data)
+      const event = fieldsOf(body)
+      return event === undefined ? malformed : reader.read(event)
+    },
   }
+}
+
+export type OwnReading = AnthropicReading & {
+  /** Types of the provider's tools that the request may use. */
+  readonly allowed: ReadonlySet<string>
+}
+
+/** The same for a message that is relayed. A text of a kind that is not known counts as output. */
+export function createRelayReader(reading: OwnReading): RelayReader {
+  const reader = new MessageReader(reading)
+  const serverTools: string[] = []
+  return {
+    read(event) {
+      const tool = forbiddenToolOf(fieldsOf(event.content_block) ?? {}, reading.allowed)
+      if (tool !== undefined) serverTools.push(tool)
+      const meaning = reader.read(event)
+      return meaning === nothing && event.type === 'content_block_delta' ? unknownDelta(event.delta) : meaning
+    },
+    serverTools: () => serverTools,
+  }
+}
+
+function unknownDelta(given: unknown): ProviderEvent {
+  const { type, signature, ...texts } = fieldsOf(given) ?? {}
+  const text = Object.values(texts).filter((value) => typeof value === 'string')
+  return text.length === 0 ? nothing : deltaOf({ content: text.join('') })
 }
 
 class MessageReader {
@@ -31,10 +62,7 @@ class MessageReader {
     this.#reading = reading
   }
 
-  read(data: string): ProviderEvent {
-    const body = findAnswerJson(data)
-    const event = fieldsOf(body)
-    if (event === undefined) return malformed
+  read(event: JsonObject): ProviderEvent {
     switch (event.type) {
       case 'content_block_delta':
         return this.#readDelta(event.index, fieldsOf(event.delta) ?? {})
@@ -50,8 +78,8 @@ class MessageReader {
       case 'ping':
         return ping
       default:
-        return isErrorBody(body)
-          ? { kind: 'failed', failure: failureOfErrorBody(body, 'error_event') }
+        return isErrorBody(event)
+          ? { kind: 'failed', failure: failureOfErrorBody(event, 'error_event') }
           : nothing
     }
   }
