@@ -83,6 +83,28 @@ test.each(everyBackendKind)(
   },
 )
 
+test('what Claude Code sends reaches Anthropic byte for byte, but for model, limit and signatures', async () => {
+  const served = await serve('Anthropic', [
+    call('toolu_1', 'Bash', { command: 'echo "Привет – 😀"', description: 'Say' }),
+    { text: 'Done.' },
+  ])
+  const claude = await createClaudeCode(served)
+  expect((await claude.ask('Say hello')).result.result).toBe('Done.')
+  const asked = served.requests.flatMap(({ path }, at) =>
+    path.startsWith('/v1/messages') ? [Buffer.from(served.bodies[at] ?? '', 'latin1').toString()] : [],
+  )
+  const received = served.sent().map((body) => JSON.stringify(body))
+  expect(received).toHaveLength(2)
+  expect(received.map(withoutEdits)).toEqual(asked.map(withoutEdits))
+})
+
+function withoutEdits(body: string): string {
+  return body
+    .replace(/"model":"[^"]+"/, '"model":""')
+    .replace(/"max_tokens":\d+/, '"max_tokens":0')
+    .replace(/"signature":"[^"]+"/g, '"signature":""')
+}
+
 test.each(everyBackendKind)('Claude Code runs a subagent, with a backend of %s', async (kind) => {
   const agent = { description: 'Count', prompt: 'Count to three', subagent_type: 'general-purpose' }
   const served = await serve(kind, [

@@ -8,7 +8,7 @@ import type { Process } from '../support/processes.ts'
 import { type SpokenModel, spokenModelsOfThisFile } from '../support/spoken-models.ts'
 import type { BackendKind, SpokenTurn } from '../support/spoken-turns.ts'
 import { type CustomerOptions, stackOfThisFile, untilServed } from '../support/stack.ts'
-import { type CountedRequest, startCountingProxy } from './counting-proxy.ts'
+import { type CountedRequest, type CountingProxy, startCountingProxy } from './counting-proxy.ts'
 import { type ClientRun, runClient } from './run-client.ts'
 
 /** A model with a customer who may use it, as a client sees them. */
@@ -19,6 +19,7 @@ export type Served = SpokenModel & {
   readonly baseUrl: string
   /** Requests that the client sent so far. */
   readonly requests: readonly CountedRequest[]
+  readonly bodies: CountingProxy['bodies']
 }
 
 type Serving = {
@@ -53,9 +54,9 @@ export async function clientsOfThisFile() {
       const { key, keyId } = await stack.createCustomer(options)
       if (gateway === undefined) throw new Error('the gateway is not started yet')
       await untilServed(gateway, key, model)
-      const { baseUrl, requests, stop } = await startCountingProxy(gateway.baseUrl)
+      const { baseUrl, requests, bodies, stop } = await startCountingProxy(gateway.baseUrl)
       onTestFinished(stop)
-      return { ...spoken, key, keyId, baseUrl, requests }
+      return { ...spoken, key, keyId, baseUrl, requests, bodies }
     },
   }
 }

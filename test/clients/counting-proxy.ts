@@ -22,6 +22,8 @@ export type CountingProxy = {
   readonly baseUrl: string
   /** In the order in which they came. */
   readonly requests: readonly CountedRequest[]
+  /** Their bodies, each byte as one character. */
+  readonly bodies: readonly string[]
   stop(): Promise<void>
 }
 
@@ -29,10 +31,15 @@ export type CountingProxy = {
 export async function startCountingProxy(gatewayUrl: string): Promise<CountingProxy> {
   const { hostname, port } = new URL(gatewayUrl)
   const requests: CountedRequest[] = []
+  const bodies: string[] = []
   const pass = (incoming: IncomingMessage) => {
     const { method = '', url: path = '', headers } = incoming
     const counted: CountedRequest = { method, path, status: 0 }
-    requests.push(counted)
+    const at = requests.push(counted) - 1
+    bodies[at] = ''
+    incoming.on('data', (bytes: Buffer) => {
+      bodies[at] += bytes.toString('latin1')
+    })
     const options: RequestOptions = { hostname, port, method, path, headers, agent: false }
     const outgoing = httpRequest(options)
     outgoing.on('response', ({ statusCode = 0 }) => {
@@ -54,6 +61,7 @@ export async function startCountingProxy(gatewayUrl: string): Promise<CountingPr
   return {
     baseUrl: `http://127.0.0.1:${ownPort}/v1`,
     requests,
+    bodies,
     async stop() {
       server.close()
       server.closeAllConnections()

@@ -202,6 +202,7 @@ describe.each(ways)("a backend with Anthropic's API, %s", (way) => {
       inference_geo: 'us',
       service_tier: 'standard_only',
       container: 'c',
+      fallbacks: [{ model: 'claude-opus-5' }],
       mcp_servers: [{ type: 'url', url: 'https://example.com', name: 'm' }],
     }
     const search = { type: 'web_search_20250305', name: 'web_search' }

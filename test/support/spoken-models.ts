@@ -27,7 +27,7 @@ export type SpokenModels = {
 /** The name that models of the provider begin with. */
 const modelAt: Readonly<Record<BackendKind, string>> = {
   OpenAI: 'gpt-4o',
-  Anthropic: 'claude-opus-4-6',
+  Anthropic: 'claude-opus-5',
   Gemini: gemini3Pro.id,
   Responses: 'gpt-5-codex',
 }

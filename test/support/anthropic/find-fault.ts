@@ -29,13 +29,24 @@ export function findAnthropicFault(head: RequestHead): Fault | undefined {
     path === '/v1/messages' ? 'message' : path === '/v1/messages/count_tokens' ? 'count' : undefined
   if (method !== 'POST' || what === undefined)
     return { status: 404, type: 'not_found_error', message: 'Not found' }
-  const misshapen = findShapeFault(head.body, what, version)
+  const misshapen = findShapeFault(withoutBetaFields(head), what, version)
   if (misshapen !== undefined) return invalid(misshapen)
   const request = head.body as unknown as MessagesRequest
   const model = findModel(request.model)
   if (model === undefined) return { status: 404, type: 'not_found_error', message: `model: ${request.model}` }
   const message = first(rules, (rule) => rule(request, { model, version }))
   return message === undefined ? undefined : invalid(message)
+}
+
+/** The request without fields that the API accepts with a beta only (docs/en/api/beta-headers). */
+function withoutBetaFields({ body, headers }: RequestHead): object {
+  const betas = String(headers['anthropic-beta'] ?? '').split(/, ?/)
+  const { context_management, ...fields } = body
+  const request = betas.some((beta) => beta.startsWith('context-management-')) ? fields : body
+  const setsOutput = betas.some((beta) => /^(?:per-turn-control|mid-conversation-output-config)-/.test(beta))
+  if (!setsOutput || !Array.isArray(body.messages)) return request
+  const messages = body.messages.map(({ output_config, ...turn }) => turn)
+  return { ...request, messages }
 }
 
 function invalid(message: string): Fault {

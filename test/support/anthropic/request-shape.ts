@@ -88,6 +88,14 @@ const searchResult = shape(
   { ...marked, citations },
 )
 
+const results = {
+  text: textBlock,
+  image,
+  document,
+  search_result: searchResult,
+  tool_reference: shape({ tool_name: text() }, marked),
+}
+
 const blocks = {
   text: textBlock,
   image,
@@ -103,7 +111,7 @@ const blocks = {
     { tool_use_id: text({ pattern: idPattern }) },
     {
       ...marked,
-      content: textOr(listOf(tagged({ text: textBlock, image, document, search_result: searchResult }))),
+      content: textOr(listOf(tagged(results))),
       is_error: flag,
       toolset_name: nullable(text()),
     },

@@ -12,7 +12,7 @@ type Fields = Map<string, unknown>
 type Writing = { readonly request: OwnChat; readonly dropped: Set<string>; readonly keepsCaches: boolean }
 
 /** Fields that cost more than the model's price covers. */
-const dearer = ['speed', 'inference_geo', 'service_tier', 'container', 'mcp_servers'] as const
+const dearer = ['speed', 'inference_geo', 'service_tier', 'container', 'mcp_servers', 'fallbacks'] as const
 /** Parameters of a chat that this API has, too; routes use their names. */
 const shared: ReadonlySet<string> = new Set(['temperature', 'top_p', 'metadata', 'service_tier', 'tools'])
 const chatOnly: ReadonlySet<string> = new Set(openAiParameters.filter((name) => !shared.has(name)))

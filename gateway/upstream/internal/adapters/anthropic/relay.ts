@@ -36,7 +36,7 @@ function* write(request: OwnChat): Generator<undefined, RelayedCall> {
 
 /** Betas that only serve what costs more than the price covers. */
 const dearerBetas =
-  /^(?:extended-cache-ttl|fast-mode|web-search|web-fetch|code-execution|mcp-client|mcp-servers|skills|advisor)-/
+  /^(?:extended-cache-ttl|fast-mode|web-search|web-fetch|code-execution|mcp-client|mcp-servers|skills|advisor|server-side-fallback|fallback-credit)-/
 
 function ownHeaders({ 'anthropic-beta': asked = '', ...version }: OwnRequest['headers']) {
   const betas = asked
