@@ -55,6 +55,7 @@ import { responsesRoutes } from './responses/routes.ts'
 import type { RouteTable } from './routing/route-table.ts'
 import type { PromptMeasurer } from './tokens/prompt-measurer.ts'
 import type { TokenDecoder } from './tokens/token-decoder.ts'
+import type { ProviderCalls } from './upstream/provider-call.ts'
 import { internalError, unsupportedMediaType } from './wire/errors.ts'
 
 declare module 'fastify' {
@@ -80,6 +81,8 @@ export type AppDeps = {
   readonly held: HeldBodies
   readonly routes: () => RouteTable | undefined
   readonly completeExchange: CompleteExchange
+  /** For questions that are no exchange. */
+  readonly calls: ProviderCalls
   readonly decoder: TokenDecoder
   readonly measurer: PromptMeasurer
   /** The cabinet's receipts, if there is a cabinet. */

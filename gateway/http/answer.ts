@@ -17,6 +17,8 @@ export type AnswerFacts = {
   readonly overheadMs?: number
   /** Non-streaming responses only, errors too: a stream's cost is not known when its headers leave. */
   readonly costNano?: bigint
+  /** Of a count of tokens: whether it is not the provider's. */
+  readonly isEstimated?: boolean
 }
 
 /** Headers as Node takes them without looking each one up: name, value, name, value. No name is there twice. */
@@ -190,6 +192,7 @@ function addOutcome(list: HeaderList, facts: AnswerFacts): void {
     list.push('x-gateway-dropped-params', headerText(facts.droppedParameters.join(',')))
   if (facts.outputLimit !== undefined) list.push('x-gateway-output-limit', String(facts.outputLimit))
   if (facts.overheadMs !== undefined) list.push('x-gateway-overhead-ms', facts.overheadMs.toFixed(1))
+  if (facts.isEstimated === true) list.push('x-gateway-estimated', 'true')
   if (facts.costNano !== undefined) list.push('x-gateway-cost-rub', formatRub(nanoRub(facts.costNano)))
 }
 

@@ -11,12 +11,14 @@ import type { DroppedField } from '../requests/dropped-field.ts'
 import { modelNamed, type ParsedMessages, parseMessagesRequest } from '../requests/messages-request.ts'
 import { decryptChat, decryptingOnce } from '../signatures/decrypt-reasoning.ts'
 import { createReasoningCipher, type ReasoningCipher } from '../signatures/reasoning-cipher.ts'
+import type { ProviderCalls } from '../upstream/provider-call.ts'
 import type { JsonObject } from '../wire/json-fields.ts'
 import { whenDone, workThrough } from '../wire/turns.ts'
 import { countTokensRoute } from './internal/count-tokens.ts'
 import { mayReferOutside, ownRequestOf } from './internal/own-request.ts'
 
 type MessagesDeps = ExchangeDeps & {
+  readonly calls: ProviderCalls
   /** The keys of reasoning that clients keep are derived from them. */
   readonly sealingKeys: KeyList<Uint8Array>
 }
@@ -26,14 +28,15 @@ type Messages = Pick<Extract<Exchange, { endpoint: 'chat' }>, 'endpoint' | 'requ
 
 /** `POST /v1/messages`: a chat in Anthropic's terms; and the count of its tokens. */
 export function messagesRoutes(app: FastifyInstance, deps: MessagesDeps): void {
-  const operation = operationOf(createReasoningCipher(deps.sealingKeys))
+  const cipher = createReasoningCipher(deps.sealingKeys)
+  const operation = operationOf(cipher)
   exchangeRoute(
     app,
     { path: '/v1/messages', access: 'api_key', format: messagesRejections },
     deps,
     (...asked) => prepareExchange(operation, ...asked),
   )
-  countTokensRoute(app, deps)
+  countTokensRoute(app, { ...deps, cipher })
 }
 
 function operationOf(cipher: ReasoningCipher): Operation<Messages> {

@@ -171,6 +171,13 @@ export type Relay = {
   readonly urlsOf: (place: ModelPlace) => CallUrls
   /** Writes the request to send, one part of it in each step. Never throws for what a caller wrote. */
   readonly write: (request: OwnChat) => Generator<undefined, RelayedCall>
+  /** How the provider counts the tokens of a prompt; absent: it does not. */
+  readonly counts?: {
+    /** @param url of its calls. */
+    readonly urlOf: (url: string) => string
+    /** `undefined`: it is no count. */
+    readonly read: (answer: JsonObject) => number | undefined
+  }
 }
 
 /** The relay of one backend of one route. */

@@ -414,3 +414,42 @@ test('a strict client is served if its backend gets all of its request', async (
   expect(rejected.status).toBe(400)
   expect(JSON.stringify(await rejected.json())).toContain('speed')
 })
+
+describe('the count of tokens', () => {
+  const count = ({ customer, model }: Served) =>
+    fetch(`${gateway.baseUrl}/messages/count_tokens?beta=true`, {
+      method: 'POST',
+      headers: {
+        'x-api-key': customer.key,
+        'content-type': 'application/json',
+        'anthropic-version': '2023-06-01',
+      },
+      body: JSON.stringify({ model, messages: hello, system: 'Be brief.' }),
+    })
+
+  test('is that of the provider, asked with its credential, and is free', async () => {
+    const served = await serve()
+    const answer = await count(served)
+    expect([answer.status, await answer.json()]).toEqual([200, { input_tokens: 10 }])
+    expect(answer.headers.get('x-gateway-estimated')).toBeNull()
+    const [request] = sentTo(served)
+    expect(request).toMatchObject({ path: '/v1/messages/count_tokens', fault: undefined })
+    expect(request?.body).toEqual({ model: served.id, messages: hello, system: 'Be brief.' })
+    expect(request?.headers['x-api-key']).toBe(secret)
+    expect(answer.headers.get('x-gateway-cost-rub')).toBeNull()
+    await ask(served, 'whole')
+    expect((await settledBooks(stack, view, served.customer.organizationId)).size).toBe(1)
+  })
+
+  test.each<[string, Script]>([
+    ['rejects it', anthropicError(529, 'overloaded_error', 'Overloaded')],
+    ['answers with something else', { steps: [{ send: '{"tokens":"many"}' }] }],
+    ['cuts the connection', { raw: '' }],
+    ['is silent', { silentMs: 'forever' }],
+  ])('is estimated, and says so, if the provider %s', async (_what, script) => {
+    const answer = await count(await serve([script]))
+    expect([answer.status, answer.headers.get('x-gateway-estimated')]).toEqual([200, 'true'])
+    const { input_tokens: tokens } = (await answer.json()) as Fields
+    expect(tokens).toBeGreaterThan(5)
+  })
+})

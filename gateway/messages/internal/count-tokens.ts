@@ -12,11 +12,19 @@ import { endOfLookup, endOfRefusal, type NoteEnd, type RequestEnd } from '../../
 import { parseJsonBody } from '../../requests/json-body.ts'
 import { parseMessagesRequest } from '../../requests/messages-request.ts'
 import { isOpenTo, type RouteTable } from '../../routing/route-table.ts'
+import { decryptingOnce } from '../../signatures/decrypt-reasoning.ts'
+import type { ReasoningCipher } from '../../signatures/reasoning-cipher.ts'
+import type { ProviderCalls } from '../../upstream/provider-call.ts'
 import { internalError, keyRefusal, modelNotFound, serviceUnavailable } from '../../wire/errors.ts'
+import type { JsonObject } from '../../wire/json-fields.ts'
 import { workThrough } from '../../wire/turns.ts'
 import { type CountLimit, createCountLimit } from './count-limit.ts'
+import { ownRequestOf } from './own-request.ts'
+import { countAtProvider } from './provider-count.ts'
 
 type CountDeps = {
+  readonly calls: ProviderCalls
+  readonly cipher: ReasoningCipher
   /** `undefined` until a catalog has been read. */
   readonly routes: () => RouteTable | undefined
   readonly inspect: InspectCaller
@@ -26,7 +34,7 @@ type CountDeps = {
   readonly now: () => number
 }
 
-/** `POST /v1/messages/count_tokens`: an estimate, free of charge and of RPM. */
+/** `POST /v1/messages/count_tokens`: the count of a provider with this API, otherwise an estimate. Free of charge and of RPM. */
 export function countTokensRoute(app: FastifyInstance, deps: CountDeps): void {
   const limit = createCountLimit(deps.now)
   const config = { access: 'api_key', rejections: messagesRejections } as const
@@ -38,7 +46,8 @@ export function countTokensRoute(app: FastifyInstance, deps: CountDeps): void {
         sendRefusal(reply.raw, found.refusal, facts, messagesRejections)
         return endOfRefusal(found)
       }
-      sendPlain(reply.raw, JSON.stringify({ input_tokens: found.tokens }), facts)
+      const { tokens, isEstimated } = found
+      sendPlain(reply.raw, JSON.stringify({ input_tokens: tokens }), { ...facts, isEstimated })
       return endOfLookup(found.key)
     }
     try {
@@ -50,7 +59,7 @@ export function countTokensRoute(app: FastifyInstance, deps: CountDeps): void {
   })
 }
 
-type Found = { readonly tokens: number; readonly key: InspectedKey }
+type Found = { readonly tokens: number; readonly isEstimated: boolean; readonly key: InspectedKey }
 
 async function count(request: FastifyRequest, limit: CountLimit, deps: CountDeps): Promise<Found | Refused> {
   const inspection = await deps.inspect(request)
@@ -65,12 +74,22 @@ async function count(request: FastifyRequest, limit: CountLimit, deps: CountDeps
   if ('refusal' in read) return { ...read, key }
   const route = table.findModel(read.model)
   const isThere = route !== undefined && isOpenTo(route, key.organizationId)
-  return isThere && mayUse(key.allowedModels, read.model)
-    ? { tokens: read.tokens, key }
-    : keyFirst(inspection, modelNotFound(read.model), read.model)
+  if (!isThere || !mayUse(key.allowedModels, read.model))
+    return keyFirst(inspection, modelNotFound(read.model), read.model)
+  const findSigned = decryptingOnce((encrypted) => deps.cipher.decrypt(encrypted, key.organizationId))
+  const own = { ...ownRequestOf(read.body, request.headers), findSigned }
+  const counted = await countAtProvider(deps.calls, route.backends, own, read.bodyBytes)
+  return { tokens: counted ?? read.estimate, isEstimated: counted === undefined, key }
 }
 
-type Read = { readonly tokens: number; readonly model: string } | { readonly refusal: Refusal }
+type Read =
+  | {
+      readonly body: JsonObject
+      readonly bodyBytes: number
+      readonly model: string
+      readonly estimate: number
+    }
+  | { readonly refusal: Refusal }
 
 async function readTokens(body: Buffer): Promise<Read> {
   const parsed = await parseJsonBody(body)
@@ -78,5 +97,6 @@ async function readTokens(body: Buffer): Promise<Read> {
   const read = await workThrough(parseMessagesRequest({ ...parsed.body, max_tokens: 1 }), body.length)
   if ('refusal' in read) return read
   const { estimatePrompt } = await chatSize.measure({ request: read.request }, body.length)
-  return { tokens: Math.max(estimatePrompt(), 1), model: read.request.model }
+  const estimate = Math.max(estimatePrompt(), 1)
+  return { body: parsed.body, bodyBytes: body.length, model: read.request.model, estimate }
 }

@@ -38,7 +38,7 @@ export function findAnthropicFault(head: RequestHead): Fault | undefined {
   return message === undefined ? undefined : invalid(message)
 }
 
-/** The request without fields that the API accepts with a beta only (docs/en/api/beta-headers). */
+/** The request without fields that the API accepts with a beta only (API reference, "Beta headers"). */
 function withoutBetaFields({ body, headers }: RequestHead): object {
   const betas = String(headers['anthropic-beta'] ?? '').split(/, ?/)
   const { context_management, ...fields } = body

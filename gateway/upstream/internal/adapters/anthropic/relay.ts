@@ -13,6 +13,10 @@ export const messagesRelay: Relay = {
     return { plain: url, stream: url }
   },
   write,
+  counts: {
+    urlOf: (url) => url.replace(/\/messages(?=\?|$)/, '/messages/count_tokens'),
+    read: ({ input_tokens: tokens }) => (Number.isSafeInteger(tokens) ? Number(tokens) : undefined),
+  },
 }
 
 function* write(request: OwnChat): Generator<undefined, RelayedCall> {
