@@ -83,11 +83,18 @@ test.each(everyBackendKind)(
   },
 )
 
-test('what Claude Code sends reaches Anthropic byte for byte, but for model, limit and signatures', async () => {
-  const served = await serve('Anthropic', [
+/** The whole context of the model would cost 300 ₽, and its longest response 192 ₽. */
+const dear = { contextLength: 1_000_000, inputNano: 300_000n, outputNano: 1_500_000n }
+
+test('what Claude Code sends reaches Anthropic byte for byte, but for model, limit and signatures, on a balance of 50 ₽', async () => {
+  const turns = [
     call('toolu_1', 'Bash', { command: 'echo "Привет – 😀"', description: 'Say' }),
     { text: 'Done.' },
-  ])
+  ]
+  const served = await serve('Anthropic', turns, {
+    fields: dear,
+    customer: { balanceNano: 50_000_000_000n },
+  })
   const claude = await createClaudeCode(served)
   expect((await claude.ask('Say hello')).result.result).toBe('Done.')
   const asked = served.requests.flatMap(({ path }, at) =>
