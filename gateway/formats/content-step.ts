@@ -51,4 +51,5 @@ export type ContentStep =
   /** The start of the one call of the deprecated `function_call`; its arguments follow. */
   | { readonly kind: 'function'; readonly name: string }
   | { readonly kind: 'function_part'; readonly text: string }
-  | { readonly kind: 'finish'; readonly reason: FinishReason }
+  /** `stopSequence`: the one that ended it, where the provider reports it. */
+  | { readonly kind: 'finish'; readonly reason: FinishReason; readonly stopSequence?: string }

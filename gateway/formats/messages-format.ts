@@ -22,7 +22,7 @@ export type MessagesFormatDeps = {
 
 /** Anthropic's Messages, for one request. */
 export function createMessagesFormat(asked: MessagesAsked, deps: MessagesFormatDeps): ApiFormat {
-  const { thinking, toolNameOf } = asked
+  const { thinking, toolNameOf, stopSequences } = asked
   const { encrypt, promptTokens } = deps
   const writeError = (refusal: Refusal, requestId: string) =>
     messagesErrorBody(inTheirNames(refusal, asked, promptTokens), requestId)
@@ -35,7 +35,16 @@ export function createMessagesFormat(asked: MessagesAsked, deps: MessagesFormatD
     writeStreamError: (refusal, requestId) => `event: error\ndata: ${writeError(refusal, requestId)}\n\n`,
     answerOf: (answer, usage, costRub) => wholeMessage(answer, usage, costRub, asked, deps),
     createStreamWriter: ({ requestId, model, origin }) =>
-      new MessagesStream({ requestId, model, origin, thinking, toolNameOf, encrypt, promptTokens }),
+      new MessagesStream({
+        requestId,
+        model,
+        origin,
+        thinking,
+        toolNameOf,
+        stopSequences,
+        encrypt,
+        promptTokens,
+      }),
     relay: {
       createStreamRelay: (facts) => new MessagesRelay({ facts, encrypt, promptTokens }),
       answerOf: (own, facts, charged, share) =>
@@ -54,7 +63,7 @@ function wholeMessage(
   { choices, requestId, model, origin }: FormatAnswer,
   usage: OpenAiUsage,
   costRub: string,
-  { thinking, toolNameOf }: MessagesAsked,
+  { thinking, toolNameOf, stopSequences }: MessagesAsked,
   { encrypt }: MessagesFormatDeps,
 ): JsonObject {
   const sink = new WholeBlocks()
@@ -62,7 +71,7 @@ function wholeMessage(
   for (const step of stepsOf(choices[0] ?? {})) output.take(step)
   return messageObject(requestId, model, {
     content: sink.blocks,
-    end: endOf(output, null),
+    end: endOf(output, stopSequences),
     usage: messageUsage(usage, costRub),
   })
 }

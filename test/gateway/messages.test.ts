@@ -11,7 +11,7 @@ import { servedCustomersOfThisFile } from '../support/served-customers.ts'
 import { settledBooks } from '../support/settled-books.ts'
 import { everyKindAndWay, type SpokenTurn, type Way } from '../support/spoken-turns.ts'
 import { untilServed } from '../support/stack.ts'
-import { goodStream } from '../support/upstream.ts'
+import { goodStream, plain, type Script, streamHeaders } from '../support/upstream.ts'
 
 const { stack, view, gateway, clientOf, serve } = await servedCustomersOfThisFile(
   (gateway, apiKey) => new Anthropic({ baseURL: new URL(gateway.baseUrl).origin, apiKey, maxRetries: 0 }),
@@ -222,6 +222,46 @@ describe("Anthropic's SDK", () => {
     expect((error as object).constructor.name).toBe(name)
   })
 })
+
+test.each([
+  ['vLLM', 'stop_reason'],
+  ['SGLang', 'matched_stop'],
+])(
+  'a stop sequence that ended the response is named where the provider tells it, as %s does',
+  async (_, field) => {
+    const { role, say, done } = goodStream
+    const ending = (told: unknown) => ({ finish_reason: 'stop', [field]: told })
+    const whole = (told: unknown) => {
+      const reply = { role: 'assistant', content: 'One, two', refusal: null }
+      return plain('', { choices: [{ index: 0, message: reply, logprobs: null, ...ending(told) }] })
+    }
+    const streamOf = (told: unknown): Script => ({
+      headers: streamHeaders,
+      steps: [role, say('One, two'), goodStream.delta({}, ending(told)), goodStream.usage(), done],
+    })
+    // 128009 is the token that ends every text of some models.
+    const told = ['three', 'three', 'unasked', 128_009]
+    const served = await serve('OpenAI')
+    const [first = whole(null), ...others] = [...told.map(whole), ...told.map(streamOf), whole('three')]
+    stack.upstream.answer(served.backendModel, first, ...others)
+    const asked = { messages, stop_sequences: ['four', 'three'] }
+    const ends: unknown[] = []
+    for (const way of ['whole', 'streamed'] as const)
+      for (const _ of told) {
+        const { stop_reason, stop_sequence } = await ask(served, way, asked)
+        ends.push([stop_reason, stop_sequence])
+      }
+    const stopped = ['stop_sequence', 'three']
+    const ended = ['end_turn', null]
+    expect(ends).toEqual([stopped, stopped, ended, ended, stopped, stopped, ended, ended])
+    const chat = await fetch(`${gateway().baseUrl}/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${served.customer.key}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ model: served.model, messages, stop: ['three'] }),
+    })
+    expect(await chat.text()).not.toMatch(/stop_reason|matched_stop/)
+  },
+)
 
 describe('money', () => {
   test.each([false, true])('is the same as of the same chat, streamed: %s', async (stream) => {

@@ -9,7 +9,7 @@ import type { BackendKind, SpokenTurn } from './spoken-turns.ts'
 import { stackOfThisFile, untilServed } from './stack.ts'
 
 /** A customer of a model, with a client for the gateway. */
-export type Served<Client> = Pick<SpokenModel, 'model' | 'sent'> & {
+export type Served<Client> = Pick<SpokenModel, 'model' | 'backendModel' | 'sent'> & {
   readonly customer: Customer
   readonly client: Client
 }
@@ -45,10 +45,10 @@ export async function servedCustomersOfThisFile<Client>(
       turns: readonly SpokenTurn[] = [],
       { balanceNano, ...fields }: ModelFields & { readonly balanceNano?: bigint } = {},
     ): Promise<Served<Client>> {
-      const { model, sent } = await models.create(kind, turns, { ...prices, ...fields })
+      const { model, backendModel, sent } = await models.create(kind, turns, { ...prices, ...fields })
       const customer = await stack.createCustomer(balanceNano === undefined ? {} : { balanceNano })
       await untilServed(gateway(), customer.key, model)
-      return { model, customer, client: clientOf(customer.key), sent }
+      return { model, backendModel, customer, client: clientOf(customer.key), sent }
     },
   }
 }

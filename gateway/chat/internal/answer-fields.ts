@@ -41,6 +41,15 @@ export function finishReasonOf(
   return reason
 }
 
+/** The stop sequence that ended a choice, as vLLM and SGLang return it; `undefined`: none did, or its provider does not report it. */
+export function stopSequenceOf({
+  stop_reason: reason,
+  matched_stop: matched,
+}: JsonObject): string | undefined {
+  const reported = reason ?? matched
+  return typeof reported === 'string' ? reported : undefined // a number is a token that ends every text
+}
+
 /**
  * The content of one message or delta of a model, images and sound too, with list-typed content flattened;
  * `undefined`: wrong type.

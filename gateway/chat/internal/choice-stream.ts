@@ -11,6 +11,7 @@ import {
   readSaid,
   reasoningText,
   type Said,
+  stopSequenceOf,
 } from './answer-fields.ts'
 import { createShownTexts, type ShownTexts } from './shown-texts.ts'
 import {
@@ -84,19 +85,20 @@ export function acceptChoice(choice: ChoiceStream, given: JsonObject): ChoiceSte
   const finish = given.finish_reason || undefined
   if (finish === undefined) return steps
   if (typeof finish !== 'string') return 'malformed'
-  const last = finishChoice(choice, finish)
+  const last = finishChoice(choice, finish, stopSequenceOf(given))
   return typeof last === 'string' ? last : [...steps, ...last]
 }
 
 /** The last steps of a choice that ends for the reason that its provider gave. */
-export function finishChoice(choice: ChoiceStream, given: string): ChoiceStep {
+export function finishChoice(choice: ChoiceStream, given: string, stopSequence?: string): ChoiceStep {
   const called = { tools: choice.toolCalls.count() > 0, function: choice.functionNamed }
   const reason = finishReasonOf(given, called)
   if (reason === 'failed') return 'failed'
   const rest = choice.toolCalls.end()
   if (rest === undefined) return 'malformed'
   choice.finish = reason
-  return [...releaseHeld(choice), ...rest, { kind: 'finish', reason }]
+  const finish = { kind: 'finish', reason, ...(stopSequence === undefined ? {} : { stopSequence }) } as const
+  return [...releaseHeld(choice), ...rest, finish]
 }
 
 /** The held-back content of a choice that has ended. */

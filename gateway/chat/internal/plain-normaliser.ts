@@ -17,6 +17,7 @@ import {
   readSaid,
   reasoningText,
   type Said,
+  stopSequenceOf,
   textOfTokens,
 } from './answer-fields.ts'
 
@@ -150,6 +151,7 @@ function readChoice(
     function: functionCall !== null,
   })
   if (reason === 'failed') return 'failed'
+  const stopSequence = stopSequenceOf(given)
   const sound = measureAudio(said.audio ?? {})
   const thought = measurePassedOn(said.details)
   const passedOn = measurePassedOn([said.annotations, said.signed])
@@ -166,6 +168,7 @@ function readChoice(
       },
       logprobs: shownLogprobs(given.logprobs, search),
       finish_reason: reason,
+      ...(stopSequence === undefined ? {} : { stop_reason: stopSequence }),
     },
     output: `${said.content ?? ''}${said.refusal ?? ''}${sound.words}${passedOn.text}${called.length > 0 ? JSON.stringify(called) : ''}`,
     reasoning: reasoningText(said.reasoning, thought),

@@ -40,8 +40,12 @@ export function messageObject(
   }
 }
 
-/** @param stopSequence one of the request's that ended the message; `null`: none did, or its provider does not say. */
-export function endOf({ finish, isRefused }: MessageOutput, stopSequence: string | null): MessageEnd {
+/** @param stopSequences of the request. */
+export function endOf(
+  { finish, isRefused, stopSequence: told }: MessageOutput,
+  stopSequences: readonly string[],
+): MessageEnd {
+  const stopSequence = told !== null && stopSequences.includes(told) ? told : null
   const isRefusal = isRefused || finish === 'content_filter'
   return {
     stop_reason: isRefusal ? 'refusal' : stopReasonOf(finish, stopSequence),

@@ -28,6 +28,7 @@ export class MessageOutput {
   #hidden = new GrowingText()
   #hasThought = false
   #finish: FinishReason | undefined
+  #stopSequence: string | undefined
   #isRefused = false
 
   constructor(options: MessageOptions, sink: BlockSink) {
@@ -39,6 +40,11 @@ export class MessageOutput {
   /** Why the model stopped; `undefined` until then. */
   get finish(): FinishReason | undefined {
     return this.#finish
+  }
+
+  /** The stop sequence that ended the message; `null`: none did, or its provider does not report it. */
+  get stopSequence(): string | null {
+    return this.#stopSequence ?? null
   }
 
   /** The model declined in its own words. */
@@ -99,6 +105,7 @@ export class MessageOutput {
         this.#close()
         this.#writeSignatures()
         this.#finish = step.reason
+        this.#stopSequence = step.stopSequence
     }
   }
 

@@ -11,6 +11,8 @@ export type MessagesStreamOptions = MessageOptions & {
   readonly model: string
   /** Estimated. */
   readonly promptTokens: () => number
+  /** Of the request. */
+  readonly stopSequences: readonly string[]
 }
 
 /** Writes the events of one message. Each frame is whole. */
@@ -50,7 +52,7 @@ export class MessagesStream implements StreamWriter, BlockSink {
   end(usage: OpenAiUsage, costRub: string): string {
     this.#begin()
     this.#output.take({ kind: 'finish', reason: 'stop' })
-    const { stop_reason, stop_sequence, stop_details } = endOf(this.#output, null)
+    const { stop_reason, stop_sequence, stop_details } = endOf(this.#output, this.#options.stopSequences)
     this.#event('message_delta', {
       delta: { stop_reason, stop_sequence, stop_details, container: null },
       usage: deltaUsage(usage, costRub),
