@@ -1,5 +1,5 @@
 import { fieldsOf, type JsonObject } from '../wire/json-fields.ts'
-import { mapItems } from './internal/extra-fields.ts'
+import { mapItems } from '../wire/map-values.ts'
 import { markedContent } from './internal/signature-origin.ts'
 
 /** Signed reasoning with the mark of its provider, where its adapter has not put one. */

@@ -86,3 +86,8 @@ function isExact(value: number): boolean {
 export function findAnswerJson(text: string): unknown {
   return isTooDeep(text) ? undefined : findJson(text)
 }
+
+/** The same with the digits of long numbers. */
+export function findExactAnswerJson(text: string): unknown {
+  return isTooDeep(text) ? undefined : findExactJson(text)
+}

@@ -1,6 +1,6 @@
-import { fieldsOf, findExactJson, type JsonObject, mayBeLong } from './json-fields.ts'
+import { fieldsOf, findExactAnswerJson, type JsonObject, mayBeLong } from './json-fields.ts'
 import { JsonSteps } from './json-steps.ts'
-import { isTooDeep, jsonDepthMax } from './json-text.ts'
+import { jsonDepthMax } from './json-text.ts'
 import { stepMs } from './turns.ts'
 
 /** Lengths, in UTF-16 units, of a text that takes at most 2 ms in one piece: `JSON.parse` takes 1 µs for each value where there may be a long number. */
@@ -19,7 +19,7 @@ const limits = {
 export function* findObjectInSteps(text: string): Generator<undefined, JsonObject | undefined> {
   const isLong = text.length > atOnceLengths.withLongNumbers
   if (!isLong || (text.length <= atOnceLengths.others && !mayBeLong(text)))
-    return isTooDeep(text) ? undefined : fieldsOf(findExactJson(text))
+    return fieldsOf(findExactAnswerJson(text))
   const steps = new JsonSteps(Buffer.from(text), limits)
   for (;;) {
     const found = steps.step(stepMs)

@@ -1,5 +1,6 @@
-import { fieldsOf, type JsonObject, objectsIn } from './json-fields.ts'
+import { type JsonObject, objectsIn } from './json-fields.ts'
 import { isText, type Text } from './long-text.ts'
+import { mapObjects } from './map-values.ts'
 
 const type = 'reasoning.encrypted'
 /** OpenRouter's name for what OpenAI's Responses API encrypts. */
@@ -10,37 +11,19 @@ export function detailOfEncrypted(data: string): JsonObject {
   return { type, format, index: 0, data }
 }
 
-const field = 'encrypted_content'
 /** Their schemas have fields of any name. */
 const toolFields: ReadonlySet<string> = new Set(['tools', 'parameters'])
 
 /**
  * A value in which each `encrypted_content`, wherever it is, has become what `map` makes of it; the very same value where it
- * has none. As deep as the value, which its reader has bounded.
+ * has none.
  */
 export function mapEncrypted(value: unknown, map: (data: Text) => unknown): unknown {
-  if (Array.isArray(value)) {
-    const mapped = value.map((item) => mapEncrypted(item, map))
-    return mapped.some((item, at) => item !== value[at]) ? mapped : value
+  const mapOwn = (fields: JsonObject) => {
+    const { encrypted_content: data } = fields
+    return isText(data) && data.length > 0 ? { ...fields, encrypted_content: map(data) } : fields
   }
-  const fields = fieldsOf(value)
-  if (fields === undefined) return value
-  let changed: Record<string, unknown> | undefined
-  for (const name of Object.keys(fields)) {
-    const given = fields[name]
-    const mapped =
-      name === field && isText(given) && given.length > 0 ? map(given) : innerOf(name, given, map)
-    if (mapped === given) continue
-    changed ??= { ...fields }
-    changed[name] = mapped
-  }
-  return changed ?? value
-}
-
-function innerOf(name: string, given: unknown, map: (data: Text) => unknown): unknown {
-  return typeof given !== 'object' || given === null || toolFields.has(name)
-    ? given
-    : mapEncrypted(given, map)
+  return mapObjects(value, mapOwn, toolFields)
 }
 
 /** The `encrypted_content` that is among such details; `undefined`: there is none. */

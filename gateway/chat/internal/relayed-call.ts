@@ -14,8 +14,7 @@ import type {
 import { findRelay } from '../../upstream/relay.ts'
 import { searchFor } from '../../upstream/secret-search.ts'
 import { unsupportedParameters } from '../../wire/errors.ts'
-import { fieldsOf, findExactJson } from '../../wire/json-fields.ts'
-import { isTooDeep } from '../../wire/json-text.ts'
+import { fieldsOf, findExactAnswerJson } from '../../wire/json-fields.ts'
 import { writeJson } from '../../wire/json-writer.ts'
 import type { OpenAiUsage } from '../../wire/openai-usage.ts'
 import { whenDone, workThrough } from '../../wire/turns.ts'
@@ -72,7 +71,7 @@ export function readRelayed(
   { readOwnAnswer, relay }: RelayedReading,
   options: PlainOptions,
 ): Relayed | Extract<PlainReading, { kind: 'bad_answer' }> {
-  const own = isTooDeep(text) ? undefined : fieldsOf(findExactJson(text))
+  const own = fieldsOf(findExactAnswerJson(text))
   if (own === undefined) return { kind: 'bad_answer', failure: failureOfBadAnswer('malformed_answer') }
   const { read, serverTools } = readOwnAnswer(own)
   const result = normaliseAnswer(read, options)

@@ -1,4 +1,5 @@
 import { fieldsOf } from '../../wire/json-fields.ts'
+import { mapItems } from '../../wire/map-values.ts'
 
 /**
  * Fields beyond OpenAI's that callers put into messages, their parts and calls, and into tools; who does not know them
@@ -21,12 +22,6 @@ export function withoutFieldsOfTools(tools: unknown, unwanted: readonly string[]
     const kept = withoutFieldsOf(called, unwanted)
     return kept === called ? tool : { ...fieldsOf(tool), function: kept }
   })
-}
-
-/** Maps each item; returns the very same list if every item is unchanged. */
-export function mapItems(list: readonly unknown[], adapt: (item: unknown) => unknown): readonly unknown[] {
-  const adapted = list.map(adapt)
-  return adapted.some((item, at) => item !== list[at]) ? adapted : list
 }
 
 function withoutFieldsOf(given: unknown, unwanted: readonly string[]): unknown {

@@ -1,7 +1,8 @@
 import { fieldsOf, itemsOf } from '../../wire/json-fields.ts'
 import { isText, joinTexts, type Text } from '../../wire/long-text.ts'
+import { mapItems } from '../../wire/map-values.ts'
 import type { Dialect } from '../provider-adapter.ts'
-import { mapItems, withoutFields } from './extra-fields.ts'
+import { withoutFields } from './extra-fields.ts'
 
 type Quirks = Dialect['quirks']
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { fieldsOf, itemsOf, type JsonObject } from '../../wire/json-fields.ts'
-import { mapItems } from './extra-fields.ts'
+import { mapItems } from '../../wire/map-values.ts'
 
 /**
  * Which signed content of a conversation a provider gets back: that which it signed itself. Another provider, or another

@@ -1,5 +1,4 @@
-import { fieldsOf, findExactJson, type JsonObject, objectsIn } from '../../../../wire/json-fields.ts'
-import { isTooDeep } from '../../../../wire/json-text.ts'
+import { fieldsOf, findExactAnswerJson, type JsonObject, objectsIn } from '../../../../wire/json-fields.ts'
 import { failureOfBadAnswer, failureOfErrorBody, isErrorBody } from '../../../failure.ts'
 import type { OwnAnswer, WholeAnswer } from '../../../provider-adapter.ts'
 import { type AnthropicReading, finishOf, hiddenDetail, refusalOf, thoughtDetail } from './blocks.ts'
@@ -9,7 +8,7 @@ import { usageOf, withReport } from './usage.ts'
 
 /** A whole message as OpenAI's completion of one choice. */
 export function readAnswer(text: string, reading: AnthropicReading): WholeAnswer {
-  return wholeOf(isTooDeep(text) ? undefined : findExactJson(text), reading)
+  return wholeOf(findExactAnswerJson(text), reading)
 }
 
 /** The same of a message that is relayed. */

@@ -18,8 +18,7 @@ export function createEventReader(reading: AnthropicReading): EventReader {
     countsKey: 'usage',
     eventHead: 'event: content_block_delta\ndata: ',
     read: (data) => {
-      const body = findAnswerJson(data)
-      const event = fieldsOf(body)
+      const event = fieldsOf(findAnswerJson(data))
       return event === undefined ? malformed : reader.read(event)
     },
   }

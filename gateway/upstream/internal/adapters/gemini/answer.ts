@@ -1,10 +1,9 @@
-import { fieldsOf, itemsOf, type JsonObject } from '../../../../wire/json-fields.ts'
+import { fieldsOf, findExactAnswerJson, itemsOf, type JsonObject } from '../../../../wire/json-fields.ts'
 import { failureOfBadAnswer, failureOfErrorBody, isErrorBody } from '../../../failure.ts'
 import type { WholeAnswer } from '../../../provider-adapter.ts'
 import {
   type AnswerContext,
   blockedChoice,
-  findResponseJson,
   finishReasonOf,
   isFailedFinish,
   logprobsOf,
@@ -14,7 +13,7 @@ import { usageOf } from './usage.ts'
 
 /** A whole `GenerateContentResponse` as OpenAI's completion. */
 export function readAnswer(text: string, context: AnswerContext): WholeAnswer {
-  const body = findResponseJson(text)
+  const body = findExactAnswerJson(text)
   if (isErrorBody(body)) return { kind: 'failed', failure: failureOfErrorBody(body, 'error_in_answer') }
   const response = fieldsOf(body)
   if (response === undefined) return { kind: 'failed', failure: failureOfBadAnswer('malformed_answer') }

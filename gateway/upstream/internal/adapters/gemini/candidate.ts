@@ -1,15 +1,9 @@
-import { fieldsOf, findExactJson, itemsOf, type JsonObject } from '../../../../wire/json-fields.ts'
-import { isTooDeep } from '../../../../wire/json-text.ts'
+import { fieldsOf, itemsOf, type JsonObject } from '../../../../wire/json-fields.ts'
 import { markedContent } from '../../signature-origin.ts'
 import type { ToolNames } from '../../tool-names.ts'
 
 /** The facts that a response is read with: the names in its request, and the mark of its provider. */
 export type AnswerContext = { readonly names: ToolNames; readonly own: string }
-
-/** A response's JSON with exact numbers, or `undefined` if it is none, or nested too deep to be written again. */
-export function findResponseJson(text: string): unknown {
-  return isTooDeep(text) ? undefined : findExactJson(text)
-}
 
 /** OpenAI's word for each reason to finish (https://ai.google.dev/api/generate-content#FinishReason, read 2026-11-20). */
 const finishReasons: ReadonlyMap<unknown, string> = new Map([

@@ -1,10 +1,9 @@
-import { fieldsOf, itemsOf, type JsonObject } from '../../../../wire/json-fields.ts'
+import { fieldsOf, findExactAnswerJson, itemsOf, type JsonObject } from '../../../../wire/json-fields.ts'
 import { failureOfBadAnswer, failureOfErrorBody, isErrorBody } from '../../../failure.ts'
 import type { EventReader, ProviderEvent } from '../../../provider-adapter.ts'
 import {
   type AnswerContext,
   blockedChoice,
-  findResponseJson,
   finishReasonOf,
   isFailedFinish,
   logprobsOf,
@@ -32,7 +31,7 @@ export function createEventReader(context: AnswerContext): EventReader {
 }
 
 function readEvent(reading: Reading, data: string): ProviderEvent {
-  const body = findResponseJson(data)
+  const body = findExactAnswerJson(data)
   if (isErrorBody(body)) return { kind: 'failed', failure: failureOfErrorBody(body, 'error_event') }
   const response = fieldsOf(body)
   if (response === undefined) return failedAs('malformed_chunk')

@@ -1,5 +1,4 @@
-import { fieldsOf, findAnswerJson, findExactJson } from '../../../../wire/json-fields.ts'
-import { isTooDeep } from '../../../../wire/json-text.ts'
+import { fieldsOf, findAnswerJson, findExactAnswerJson } from '../../../../wire/json-fields.ts'
 import { workThrough } from '../../../../wire/turns.ts'
 import { type Failure, failureOfBadAnswer } from '../../../failure.ts'
 import {
@@ -53,7 +52,7 @@ function createEventReader(reading: ResponsesReading): EventReader {
 }
 
 function readAnswer(text: string, reading: ResponsesReading): WholeAnswer {
-  const response = isTooDeep(text) ? undefined : fieldsOf(findExactJson(text))
+  const response = fieldsOf(findExactAnswerJson(text))
   if (response === undefined) return { kind: 'failed', failure: failureOfBadAnswer('malformed_answer') }
   return readOwnAnswer(response, reading).read
 }
