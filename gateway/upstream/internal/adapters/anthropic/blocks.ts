@@ -1,4 +1,5 @@
-import type { JsonObject } from '../../../../wire/json-fields.ts'
+import { type JsonObject, objectsIn } from '../../../../wire/json-fields.ts'
+import type { Block } from './content.ts'
 
 /** Facts about a call that its response is read with. */
 export type AnthropicReading = {
@@ -19,6 +20,17 @@ export function thoughtDetail(index: number, origin: string, told: JsonObject): 
 /** Reasoning that only the provider can read. */
 export function hiddenDetail(index: number, origin: string, data: unknown): JsonObject {
   return { type: 'reasoning.encrypted', index, format, origin, data }
+}
+
+/** The blocks of reasoning that this provider signed, unchanged. @param shown the text of one without: a signature is valid alone. */
+export function signedBlocks(details: readonly unknown[], shown: unknown = ''): Block[] {
+  return objectsIn(details).flatMap(({ type, text, signature, data }): Block[] => {
+    if (type === 'reasoning.text' && typeof signature === 'string')
+      return [{ type: 'thinking', thinking: text ?? shown, signature }]
+    return type === 'reasoning.encrypted' && typeof data === 'string'
+      ? [{ type: 'redacted_thinking', data }]
+      : []
+  })
 }
 
 /** Why a response ended, in words of which OpenAI's are made (`chat/internal/answer-fields.ts`). */

@@ -3,6 +3,7 @@ import { type Failure, failureOfRequest } from '../../../failure.ts'
 import { isFailure } from '../../../provider-adapter.ts'
 import { readArguments } from '../../call-arguments.ts'
 import type { ToolNames } from '../../tool-names.ts'
+import { signedBlocks } from './blocks.ts'
 import { type Block, cacheMarkOf, writeContent } from './content.ts'
 
 export type ConversationDeps = {
@@ -105,7 +106,7 @@ function* writeAssistant(
     return failureOfRequest(`${path}.function_call`, 'must be in tool_calls for this model')
   const said = writeContent(message.content ?? message.refusal ?? [], path)
   if (isFailure(said)) return said
-  const blocks = [...thoughtsOf(message), ...said]
+  const blocks = [...signedBlocks(itemsOf(message.reasoning_details)), ...said]
   for (const [at, given] of itemsOf(message.tool_calls).entries()) {
     const call = fieldsOf(given) ?? {}
     const { name, arguments: written } = fieldsOf(call.function) ?? {}
@@ -117,18 +118,6 @@ function* writeAssistant(
     blocks.push({ type: 'tool_use', id, name: deps.toolNames.sent(name), input, ...cacheMarkOf(call) })
   }
   return blocks
-}
-
-/** The reasoning that this provider signed, unchanged. */
-function thoughtsOf({ reasoning_details: details }: JsonObject): Block[] {
-  return itemsOf(details).flatMap((given): Block[] => {
-    const { type, text, signature, data } = fieldsOf(given) ?? {}
-    if (type === 'reasoning.text' && typeof signature === 'string')
-      return [{ type: 'thinking', thinking: text ?? '', signature }]
-    return type === 'reasoning.encrypted' && typeof data === 'string'
-      ? [{ type: 'redacted_thinking', data }]
-      : []
-  })
 }
 
 function callsOf({ tool_calls: calls }: JsonObject, path: string): OpenCalls {

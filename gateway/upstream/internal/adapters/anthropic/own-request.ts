@@ -2,8 +2,10 @@ import { fieldsOf, itemsOf, type JsonObject, objectsIn } from '../../../../wire/
 import { isText, type Text } from '../../../../wire/long-text.ts'
 import { namesShown, openAiParameters } from '../../../../wire/openai-parameters.ts'
 import type { Dialect, OwnChat } from '../../../provider-adapter.ts'
+import { allowedToolsOf } from '../route-tools.ts'
+import { signedBlocks } from './blocks.ts'
 import { withShortCaches } from './cache-marks.ts'
-import { allowedToolsOf, isServerTool } from './server-tools.ts'
+import { isServerTool } from './server-tools.ts'
 import { budgetMin } from './thinking.ts'
 
 /** The fields of a request that are to be sent. The map may be changed, its values may not. */
@@ -68,21 +70,23 @@ function cachedShortly(value: unknown, { keepsCaches, dropped }: Writing): unkno
   return short
 }
 
-function filterTools(fields: Fields, allowed: ReadonlySet<string>, dropped: Set<string>): void {
+function filterTools(fields: Fields, allowed: ReadonlySet<unknown>, dropped: Set<string>): void {
   const tools = fields.get('tools')
   if (!Array.isArray(tools)) return
   const kept = tools.filter((tool) => {
     const given = fieldsOf(tool) ?? {}
-    return !isServerTool(given) || allowed.has(String(given.type))
+    const isSent = !isServerTool(given) || allowed.has(given.type)
+    if (!isSent) dropped.add(`tools.${given.type}`)
+    return isSent
   })
   if (kept.length === tools.length) return
-  for (const { type } of objectsIn(tools.filter((tool) => !kept.includes(tool)))) dropped.add(`tools.${type}`)
   const choice = fieldsOf(fields.get('tool_choice'))
-  const isLost = choice?.type === 'tool' && !objectsIn(kept).some(({ name }) => name === choice.name)
-  if (isLost) dropped.add('tool_choice')
+  if (choice?.type === 'tool' && !objectsIn(kept).some(({ name }) => name === choice.name)) {
+    fields.delete('tool_choice')
+    dropped.add('tool_choice')
+  }
   if (kept.length === 0) for (const name of ['tools', 'tool_choice']) fields.delete(name)
   else fields.set('tools', kept)
-  if (isLost) fields.delete('tool_choice')
 }
 
 /** `lostThoughts`: the last turn's calls have no reasoning in front of them any more. */
@@ -115,21 +119,14 @@ function withOwnThoughts(content: readonly unknown[], request: OwnChat): readonl
     const block = fieldsOf(given)
     if (block?.type !== 'thinking' && block?.type !== 'redacted_thinking') return [given]
     const encrypted = [block.signature, block.data].find((text) => isText(text) && text.length > 0)
-    return encrypted === undefined ? [] : signedBlocks(block, encrypted as Text, request)
+    return encrypted === undefined ? [] : ownThoughts(block, encrypted as Text, request)
   })
   return kept.length === content.length && kept.every((block, at) => block === content[at]) ? content : kept
 }
 
-function signedBlocks(block: JsonObject, encrypted: Text, { own, dialect }: OwnChat): readonly JsonObject[] {
+function ownThoughts(block: JsonObject, encrypted: Text, { own, dialect }: OwnChat): readonly JsonObject[] {
   const signed = own.findSigned(encrypted)
-  if (signed === undefined || signed.origin !== dialect.origin) return []
-  return signed.details.flatMap(({ type, text, signature, data }): readonly JsonObject[] => {
-    if (type === 'reasoning.text' && typeof signature === 'string')
-      return [{ type: 'thinking', thinking: text ?? block.thinking ?? '', signature }]
-    return type === 'reasoning.encrypted' && typeof data === 'string'
-      ? [{ type: 'redacted_thinking', data }]
-      : []
-  })
+  return signed?.origin === dialect.origin ? signedBlocks(signed.details, block.thinking ?? '') : []
 }
 
 /** At most what is held. A budget to think with is a part of it. */

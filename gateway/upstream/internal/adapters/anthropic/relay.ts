@@ -1,8 +1,8 @@
 import type { OwnChat, OwnRequest, Relay, RelayedCall } from '../../../provider-adapter.ts'
 import { behind } from '../../addresses.ts'
+import { allowedToolsOf } from '../route-tools.ts'
 import { readOwnAnswer } from './answer.ts'
 import { writeOwnRequest } from './own-request.ts'
-import { allowedToolsOf } from './server-tools.ts'
 import { createRelayReader } from './stream.ts'
 
 /** Anthropic's Messages API, for clients that speak it. */

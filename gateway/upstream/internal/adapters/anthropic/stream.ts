@@ -26,7 +26,7 @@ export function createEventReader(reading: AnthropicReading): EventReader {
 
 export type OwnReading = AnthropicReading & {
   /** Types of the provider's tools that the request may use. */
-  readonly allowed: ReadonlySet<string>
+  readonly allowed: ReadonlySet<unknown>
 }
 
 /** The same for a message that is relayed. A text of a kind that is not known counts as output. */

@@ -3,8 +3,9 @@ import { isText, type Text } from '../../../../wire/long-text.ts'
 import { namesShown } from '../../../../wire/openai-parameters.ts'
 import { encryptedInDetails, mapEncrypted } from '../../../../wire/own-encrypted.ts'
 import type { OwnChat } from '../../../provider-adapter.ts'
+import { allowedToolsOf } from '../route-tools.ts'
 import { applyRules } from './parameters.ts'
-import { allowedToolsOf, isServerTool } from './server-tools.ts'
+import { isServerTool } from './server-tools.ts'
 
 /**
  * The client's own request as the provider gets it, one item in each step. Whatever is not named here is sent as it came, unknown

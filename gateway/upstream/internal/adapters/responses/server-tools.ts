@@ -1,5 +1,6 @@
-import { fieldsOf, itemsOf, type JsonObject } from '../../../../wire/json-fields.ts'
+import { fieldsOf, type JsonObject } from '../../../../wire/json-fields.ts'
 import type { Dialect } from '../../../provider-adapter.ts'
+import { allowedToolsOf } from '../route-tools.ts'
 
 /**
  * Tools that OpenAI runs itself and bills in addition to tokens (developers.openai.com, pricing, "Built-in tools"; read
@@ -11,12 +12,6 @@ const serverTools = /^(?:web_search|file_search$|code_interpreter$|image_generat
 export function isServerTool(tool: JsonObject): boolean {
   if (tool.type === 'shell') return (fieldsOf(tool.environment)?.type ?? 'local') !== 'local'
   return typeof tool.type === 'string' && serverTools.test(tool.type)
-}
-
-/** The types of tools that the route itself requests: its callers may use them, too. */
-export function allowedToolsOf({ route }: Dialect): ReadonlySet<unknown> {
-  const own = route.defaults.filter(({ name }) => name === 'tools')
-  return new Set(own.flatMap(({ value }) => itemsOf(value)).map((tool) => fieldsOf(tool)?.type))
 }
 
 /** The names of these tools in calls. */
