@@ -7,7 +7,7 @@ import { type ExchangeDeps, exchangeRoute } from '../exchange/exchange-route.ts'
 import { type Operation, prepareExchange } from '../exchange/prepare-exchange.ts'
 import type { ApiFormat } from '../formats/api-format.ts'
 import { createMessagesFormat, messagesRejections } from '../formats/messages-format.ts'
-import type { DroppedField } from '../requests/dropped-field.ts'
+import { type DroppedField, mayReferOutside } from '../requests/dropped-field.ts'
 import { modelNamed, type ParsedMessages, parseMessagesRequest } from '../requests/messages-request.ts'
 import { decryptChat, decryptingOnce } from '../signatures/decrypt-reasoning.ts'
 import { createReasoningCipher, type ReasoningCipher } from '../signatures/reasoning-cipher.ts'
@@ -15,7 +15,7 @@ import type { ProviderCalls } from '../upstream/provider-call.ts'
 import type { JsonObject } from '../wire/json-fields.ts'
 import { whenDone, workThrough } from '../wire/turns.ts'
 import { countTokensRoute } from './internal/count-tokens.ts'
-import { mayReferOutside, ownRequestOf } from './internal/own-request.ts'
+import { inertParts, ownRequestOf } from './internal/own-request.ts'
 
 type MessagesDeps = ExchangeDeps & {
   readonly calls: ProviderCalls
@@ -87,7 +87,7 @@ type Size = Awaited<ReturnType<typeof chatSize.measure>>
 function withBinding(size: Size, asked: Messages, cipher: ReasoningCipher, bodyBytes: number) {
   return {
     ...size,
-    ...(mayReferOutside(asked.dropped)
+    ...(mayReferOutside(asked.dropped, inertParts)
       ? { content: { ...size.content, unseenAt: 'messages' as const } }
       : {}),
     outputTokensMax: undefined,

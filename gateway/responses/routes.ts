@@ -9,6 +9,7 @@ import { type Operation, prepareExchange, type Sent } from '../exchange/prepare-
 import type { ApiFormat } from '../formats/api-format.ts'
 import { createResponsesFormat } from '../formats/responses-format.ts'
 import { bearerOf } from '../http/authenticate.ts'
+import { mayReferOutside } from '../requests/dropped-field.ts'
 import { nothingAsked, type ResponsesAsked } from '../requests/responses-asked.ts'
 import { type ParsedResponses, parseResponsesRequest } from '../requests/responses-request.ts'
 import type { ResponseStore } from '../response-store/response-store.ts'
@@ -20,7 +21,7 @@ import type { JsonObject } from '../wire/json-fields.ts'
 import { withRenamedParam } from '../wire/renamed-param.ts'
 import { whenDone, workThrough } from '../wire/turns.ts'
 import { type Keepable, keeperOf } from './internal/kept-response.ts'
-import { mayReferOutside, ownRequestOf } from './internal/own-request.ts'
+import { inertParts, ownRequestOf } from './internal/own-request.ts'
 import {
   inputItemsOf,
   type Resolved,
@@ -148,7 +149,7 @@ function readResponses(parsed: Parsed, asking: Asking, resolved: Resolved, bodyB
     format: formatWithoutReasoning(asked),
     dropped: dropped.map(({ name, path }) => ({ name, path: pathOf(path) })),
     addedBytes: addedBytes + resolved.addedBytes,
-    unseenAt: nativeOnly !== undefined || mayReferOutside(dropped) ? 'responses' : undefined,
+    unseenAt: nativeOnly !== undefined || mayReferOutside(dropped, inertParts) ? 'responses' : undefined,
     own: ownRequestOf(resolved.body, asking.sent.headers),
     ...(nativeOnly === undefined ? {} : { nativeOnly: withRenamedParam(nativeOnly, pathOf) }),
     bindTo: binding(parsed, asked, { asking, resolved, bodyBytes }),

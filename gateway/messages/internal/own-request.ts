@@ -1,5 +1,4 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import type { DroppedField } from '../../requests/dropped-field.ts'
 import type { OwnRequest } from '../../upstream/provider-adapter.ts'
 import type { JsonObject } from '../../wire/json-fields.ts'
 
@@ -17,10 +16,5 @@ export function ownRequestOf(body: JsonObject, headers: IncomingHttpHeaders): Ow
 }
 
 /** Parts that a chat has no place for and whose text is in the body, or which no backend gets. */
-const inert =
+export const inertParts =
   /^(?:tools\.(?:web_search|web_fetch|code_execution|mcp_toolset|bash|text_editor|computer|memory|tool_search)|system\.billing_header$|(?:anthropic-beta|cache_control|context_management|metadata|tool_choice|service_tier|speed|inference_geo|container|mcp_servers)$)/
-
-/** Whether a backend with this API may read more from a request than its bytes: it is not known what the other parts refer to. */
-export function mayReferOutside(dropped: readonly DroppedField[]): boolean {
-  return dropped.some(({ name }) => !inert.test(name))
-}

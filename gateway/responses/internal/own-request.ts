@@ -1,5 +1,4 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import type { DroppedField } from '../../requests/dropped-field.ts'
 import type { OwnRequest } from '../../upstream/provider-adapter.ts'
 import type { JsonObject } from '../../wire/json-fields.ts'
 
@@ -32,10 +31,5 @@ function forwardedOf(headers: IncomingHttpHeaders): Readonly<Record<string, stri
 }
 
 /** Parts that a chat has no place for and whose text is in the body, or which no backend gets. */
-const inert =
+export const inertParts =
   /^(?:tools\.(?:web_search|file_search|code_interpreter|image_generation|mcp|apply_patch|shell|local_shell|computer|tool_search)|input\.(?:item_reference|compaction|local_shell_call|shell_call|apply_patch_call|web_search_call)|(?:include|truncation|tool_choice|max_tool_calls|top_logprobs|context_management|prompt_cache_options)$)/
-
-/** Whether a backend with this API may read more from a request than its bytes: it is not known what the other parts refer to. */
-export function mayReferOutside(dropped: readonly DroppedField[]): boolean {
-  return dropped.some(({ name }) => !inert.test(name))
-}
