@@ -61,6 +61,8 @@ export type FormatAnswer = FormatFacts & {
   readonly choices: readonly JsonObject[]
   /** Fields about all of it: `system_fingerprint`, `service_tier`, `metadata`, `moderation`. */
   readonly extras: JsonObject
+  /** The one that ended the first choice, where the provider reports it. */
+  readonly stopSequence?: string | undefined
 }
 
 export type FormatStream = FormatFacts & {

@@ -19,7 +19,7 @@ export const chatFormat: ApiFormat = {
     created,
     model,
     ...extras,
-    choices: choices.map(({ stop_reason, ...choice }) => choice), // not of this API
+    choices,
     usage,
   }),
   createStreamWriter: (stream) => new ChatStreamWriter(stream),

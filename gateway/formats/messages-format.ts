@@ -5,7 +5,7 @@ import type { OpenAiUsage } from '../wire/openai-usage.ts'
 import { withRenamedParam } from '../wire/renamed-param.ts'
 import type { ApiFormat, FormatAnswer } from './api-format.ts'
 import { WholeBlocks } from './internal/block-sink.ts'
-import { endOf, messageIdOf, messageObject, messageUsage } from './internal/message-object.ts'
+import { endOf, messageFrame, messageIdOf, messageObject, messageUsage } from './internal/message-object.ts'
 import { MessageOutput } from './internal/message-output.ts'
 import { messagesErrorBody, promptTooLong } from './internal/messages-error.ts'
 import { MessagesRelay, relayedMessage } from './internal/messages-relay.ts'
@@ -32,7 +32,7 @@ export function createMessagesFormat(asked: MessagesAsked, deps: MessagesFormatD
     keepAlive: 'event: ping\ndata: {"type":"ping"}\n\n',
     parameterOf: asked.pathOf,
     writeError,
-    writeStreamError: (refusal, requestId) => `event: error\ndata: ${writeError(refusal, requestId)}\n\n`,
+    writeStreamError: (refusal, requestId) => messageFrame('error', writeError(refusal, requestId)),
     answerOf: (answer, usage, costRub) => wholeMessage(answer, usage, costRub, asked, deps),
     createStreamWriter: ({ requestId, model, origin }) =>
       new MessagesStream({
@@ -60,7 +60,7 @@ export const messagesRejections = createMessagesFormat(noMessagesAsked, {
 })
 
 function wholeMessage(
-  { choices, requestId, model, origin }: FormatAnswer,
+  { choices, requestId, model, origin, stopSequence }: FormatAnswer,
   usage: OpenAiUsage,
   costRub: string,
   { thinking, toolNameOf, stopSequences }: MessagesAsked,
@@ -71,7 +71,7 @@ function wholeMessage(
   for (const step of stepsOf(choices[0] ?? {})) output.take(step)
   return messageObject(requestId, model, {
     content: sink.blocks,
-    end: endOf(output, stopSequences),
+    end: endOf(output, stopSequence, stopSequences),
     usage: messageUsage(usage, costRub),
   })
 }

@@ -263,6 +263,19 @@ test.each([
   },
 )
 
+test('a response that is cut at its limit was ended by no stop sequence', async () => {
+  const served = await serve('OpenAI')
+  const reply = { role: 'assistant', content: 'word '.repeat(2_000), refusal: null }
+  const ending = { finish_reason: 'stop', stop_reason: 'three' }
+  const usage = { prompt_tokens: 10, completion_tokens: 2_000, total_tokens: 2_010 }
+  const choices = [{ index: 0, message: reply, logprobs: null, ...ending }]
+  stack.upstream.answer(served.backendModel, plain('', { choices, usage }))
+  expect(await ask(served, 'whole', { messages, stop_sequences: ['three'], max_tokens: 20 })).toMatchObject({
+    stop_reason: 'max_tokens',
+    stop_sequence: null,
+  })
+})
+
 describe('money', () => {
   test.each([false, true])('is the same as of the same chat, streamed: %s', async (stream) => {
     const served = await serve('OpenAI')

@@ -64,7 +64,15 @@ export function normaliseAnswer(reading: WholeAnswer, options: PlainOptions): Pl
   const extras = { ...extrasOf(answer), ...notesOf(answer) }
   return {
     kind: 'answer',
-    answer: { requestId, createdS, model, origin, extras, choices: choices.map(({ shown }) => shown) },
+    answer: {
+      requestId,
+      createdS,
+      model,
+      origin,
+      extras,
+      choices: choices.map(({ shown }) => shown),
+      stopSequence: choices[0]?.stopSequence,
+    },
     usage,
     generated: {
       output: choices.map(({ output }) => output).join(''),
@@ -93,7 +101,8 @@ export function writeAnswer(
 /** The first part of each choice's texts, as if it had ended there for its length; the very same answer where `share` is 1. */
 export function cutAnswer(answer: FormatAnswer, share: number): FormatAnswer {
   if (share >= 1) return answer
-  return { ...answer, choices: answer.choices.map((choice) => cutChoice(choice, share)) }
+  const choices = answer.choices.map((choice) => cutChoice(choice, share))
+  return { ...answer, choices, stopSequence: undefined }
 }
 
 /** Half a call could not be made, and no part of a signed or encoded text is worth anything. */
@@ -114,6 +123,7 @@ function cutChoice(choice: JsonObject, share: number): JsonObject {
 type Choice = {
   readonly index: number
   readonly shown: JsonObject
+  readonly stopSequence: string | undefined
   readonly output: string
   readonly reasoning: string
   readonly media: DeliveredMedia
@@ -151,7 +161,6 @@ function readChoice(
     function: functionCall !== null,
   })
   if (reason === 'failed') return 'failed'
-  const stopSequence = stopSequenceOf(given)
   const sound = measureAudio(said.audio ?? {})
   const thought = measurePassedOn(said.details)
   const passedOn = measurePassedOn([said.annotations, said.signed])
@@ -168,8 +177,8 @@ function readChoice(
       },
       logprobs: shownLogprobs(given.logprobs, search),
       finish_reason: reason,
-      ...(stopSequence === undefined ? {} : { stop_reason: stopSequence }),
     },
+    stopSequence: stopSequenceOf(given),
     output: `${said.content ?? ''}${said.refusal ?? ''}${sound.words}${passedOn.text}${called.length > 0 ? JSON.stringify(called) : ''}`,
     reasoning: reasoningText(said.reasoning, thought),
     media: {

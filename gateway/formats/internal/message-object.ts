@@ -40,12 +40,13 @@ export function messageObject(
   }
 }
 
-/** @param stopSequences of the request. */
+/** @param reported the stop sequence that ended the message, if its provider reports one. @param asked those of the request. */
 export function endOf(
-  { finish, isRefused, stopSequence: told }: MessageOutput,
-  stopSequences: readonly string[],
+  { finish, isRefused }: MessageOutput,
+  reported: string | undefined,
+  asked: readonly string[],
 ): MessageEnd {
-  const stopSequence = told !== null && stopSequences.includes(told) ? told : null
+  const stopSequence = reported !== undefined && asked.includes(reported) ? reported : null
   const isRefusal = isRefused || finish === 'content_filter'
   return {
     stop_reason: isRefusal ? 'refusal' : stopReasonOf(finish, stopSequence),
@@ -58,6 +59,11 @@ function stopReasonOf(finish: MessageOutput['finish'], stopSequence: string | nu
   if (finish === 'tool_calls' || finish === 'function_call') return 'tool_use'
   if (finish === 'length') return 'max_tokens'
   return stopSequence === null ? 'end_turn' : 'stop_sequence'
+}
+
+/** A frame of a stream. @param data in one line. */
+export function messageFrame(type: unknown, data: string): string {
+  return `event: ${type}\ndata: ${data}\n\n`
 }
 
 /** The tokens of a message that begins: those of its prompt as they are estimated. */

@@ -42,9 +42,9 @@ export class MessageOutput {
     return this.#finish
   }
 
-  /** The stop sequence that ended the message; `null`: none did, or its provider does not report it. */
-  get stopSequence(): string | null {
-    return this.#stopSequence ?? null
+  /** The stop sequence that ended the message; `undefined`: none did, or its provider does not report it. */
+  get stopSequence(): string | undefined {
+    return this.#stopSequence
   }
 
   /** The model declined in its own words. */

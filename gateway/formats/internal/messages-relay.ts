@@ -3,7 +3,7 @@ import type { OpenAiUsage } from '../../wire/openai-usage.ts'
 import type { Charged, Delta, FormatFacts, StreamRelay } from '../api-format.ts'
 import type { SignedReasoning } from '../signed-reasoning.ts'
 import { eventsIn } from './item-events.ts'
-import { deltaUsage, messageIdOf, messageUsage, usageBefore } from './message-object.ts'
+import { deltaUsage, messageFrame, messageIdOf, messageUsage, usageBefore } from './message-object.ts'
 
 export type MessagesRelayOptions = {
   readonly facts: FormatFacts
@@ -64,7 +64,7 @@ export class MessagesRelay implements StreamRelay {
         const { facts, promptTokens } = this.#options
         const given = fieldsOf(event.message) ?? {}
         const usage = fieldsOf(given.usage) ?? usageBefore(promptTokens())
-        return frameOf({ ...event, message: { ...given, ...namesOf(facts), usage } }, undefined)
+        return frameOf({ ...event, message: { ...given, ...namesOf(facts), usage } })
       }
       case 'content_block_start':
         this.#open.add(event.index)
@@ -91,25 +91,23 @@ export class MessagesRelay implements StreamRelay {
   }
 
   endAtLimit(): string {
-    const frames = [...this.#open].map((index) => frameOf({ type: 'content_block_stop', index }, undefined))
+    const frames = [...this.#open].map((index) => frameOf({ type: 'content_block_stop', index }))
     this.#open.clear()
     this.#end = mergedEnd(this.#end, { delta: { stop_reason: 'max_tokens', stop_sequence: null } })
     return frames.join('')
   }
 
   end(usage: OpenAiUsage, costRub: string): string {
-    const { delta: given = {}, usage: counts, ...fields } = this.#end
-    const delta = { stop_sequence: null, stop_details: null, container: null, ...fieldsOf(given) }
-    const stopped = { ...delta, stop_reason: fieldsOf(given)?.stop_reason ?? 'end_turn' }
-    const end = { ...fields, delta: stopped, usage: chargedUsage(counts, { usage, costRub }) }
-    return (
-      frameOf({ type: 'message_delta', ...end }, undefined) + frameOf({ type: 'message_stop' }, undefined)
-    )
+    const { delta: given, usage: counts, ...fields } = this.#end
+    const reason = { stop_sequence: null, stop_details: null, container: null, ...fieldsOf(given) }
+    const delta = { ...reason, stop_reason: fieldsOf(given)?.stop_reason ?? 'end_turn' }
+    const end = { ...fields, delta, usage: chargedUsage(counts, { usage, costRub }) }
+    return frameOf({ type: 'message_delta', ...end }) + frameOf({ type: 'message_stop' })
   }
 
   #writeSigned(event: JsonObject, name: string, data: string | undefined): string {
     const own = encryptedBlock(event[name], this.#options)
-    return own === event[name] ? frameOf(event, data) : frameOf({ ...event, [name]: own }, undefined)
+    return own === event[name] ? frameOf(event, data) : frameOf({ ...event, [name]: own })
   }
 }
 
@@ -159,8 +157,8 @@ function cutMessage(message: JsonObject, share: number): JsonObject {
   return { ...message, content, stop_reason: 'max_tokens', stop_sequence: null }
 }
 
-/** As it came, but in one line. */
-function frameOf(event: JsonObject, given: string | undefined): string {
-  const data = given === undefined || given.includes('\n') ? JSON.stringify(event) : given
-  return `event: ${event.type}\ndata: ${data}\n\n`
+/** As it came, but in one line. @param given its JSON, if nothing in it was changed. */
+function frameOf(event: JsonObject, given?: string): string {
+  const isSame = given !== undefined && !given.includes('\n')
+  return messageFrame(event.type, isSame ? given : JSON.stringify(event))
 }

@@ -3,7 +3,7 @@ import type { OpenAiUsage } from '../../wire/openai-usage.ts'
 import type { StreamWriter } from '../api-format.ts'
 import type { ContentStep } from '../content-step.ts'
 import { type BlockSink, type BlockStart, emptyBlock } from './block-sink.ts'
-import { deltaUsage, endOf, messageObject, usageBefore } from './message-object.ts'
+import { deltaUsage, endOf, messageFrame, messageObject, usageBefore } from './message-object.ts'
 import { type MessageOptions, MessageOutput } from './message-output.ts'
 
 export type MessagesStreamOptions = MessageOptions & {
@@ -52,7 +52,12 @@ export class MessagesStream implements StreamWriter, BlockSink {
   end(usage: OpenAiUsage, costRub: string): string {
     this.#begin()
     this.#output.take({ kind: 'finish', reason: 'stop' })
-    const { stop_reason, stop_sequence, stop_details } = endOf(this.#output, this.#options.stopSequences)
+    const { stopSequences } = this.#options
+    const { stop_reason, stop_sequence, stop_details } = endOf(
+      this.#output,
+      this.#output.stopSequence,
+      stopSequences,
+    )
     this.#event('message_delta', {
       delta: { stop_reason, stop_sequence, stop_details, container: null },
       usage: deltaUsage(usage, costRub),
@@ -103,7 +108,7 @@ export class MessagesStream implements StreamWriter, BlockSink {
   }
 
   #event(type: string, fields: JsonObject): void {
-    this.#frames += `event: ${type}\ndata: ${JSON.stringify({ type, ...fields })}\n\n`
+    this.#frames += messageFrame(type, JSON.stringify({ type, ...fields }))
   }
 
   #takeFrames(): string {

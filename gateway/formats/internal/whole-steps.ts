@@ -5,7 +5,6 @@ import type { ContentStep, FinishReason, Signed } from '../content-step.ts'
 export function* stepsOf({
   message: given,
   finish_reason: reason,
-  stop_reason: stopSequence,
 }: JsonObject): Generator<ContentStep, void> {
   const message = fieldsOf(given) ?? {}
   const { reasoning_content: reasoning, content, refusal } = message
@@ -22,11 +21,7 @@ export function* stepsOf({
   if (images.length > 0) yield { kind: 'images', images }
   for (const [index, call] of objectsIn(message.tool_calls).entries()) yield* callSteps(index, call)
   yield* functionSteps(fieldsOf(message.function_call))
-  yield {
-    kind: 'finish',
-    reason: reason as FinishReason,
-    ...(typeof stopSequence === 'string' ? { stopSequence } : {}),
-  }
+  yield { kind: 'finish', reason: reason as FinishReason }
 }
 
 function* callSteps(index: number, call: JsonObject): Generator<ContentStep, void> {

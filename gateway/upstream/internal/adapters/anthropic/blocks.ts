@@ -22,7 +22,7 @@ export function hiddenDetail(index: number, origin: string, data: unknown): Json
   return { type: 'reasoning.encrypted', index, format, origin, data }
 }
 
-/** The blocks of reasoning that this provider signed, unchanged. @param shown the text of one without: a signature is valid alone. */
+/** The blocks of reasoning that this provider signed, unchanged. @param shown the text of one without: a signature is valid without it. */
 export function signedBlocks(details: readonly unknown[], shown: unknown = ''): Block[] {
   return objectsIn(details).flatMap(({ type, text, signature, data }): Block[] => {
     if (type === 'reasoning.text' && typeof signature === 'string')
