@@ -115,7 +115,10 @@ export function callTarget(
 }
 
 /** The very object of the provider if nothing is added: its form for the connection is made only once. */
-function headersOf(own: Readonly<Record<string, string>>, to: CallPlace | undefined): typeof own {
+export function headersOf(
+  own: Readonly<Record<string, string>>,
+  to: Pick<CallPlace, 'headers' | 'version'> | undefined,
+): typeof own {
   if (to === undefined || Object.keys({ ...to.headers, ...to.version }).length === 0) return own
   return { ...to.headers, ...own, ...to.version }
 }

@@ -446,6 +446,10 @@ describe('the count of tokens', () => {
     ['answers with something else', { steps: [{ send: '{"tokens":"many"}' }] }],
     ['cuts the connection', { raw: '' }],
     ['is silent', { silentMs: 'forever' }],
+    [
+      'sends its count too slowly',
+      { steps: '{"input_tokens":10}'.split('').flatMap((send) => [{ send }, { waitMs: 500 }]) },
+    ],
   ])('is estimated, and says so, if the provider %s', async (_what, script) => {
     const answer = await count(await serve([script]))
     expect([answer.status, answer.headers.get('x-gateway-estimated')]).toEqual([200, 'true'])

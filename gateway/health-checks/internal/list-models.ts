@@ -9,7 +9,8 @@ import {
   isErrorBody,
 } from '../../upstream/failure.ts'
 import type { ProviderAdapter } from '../../upstream/provider-adapter.ts'
-import { type AnswerHeaders, createBodyCollector, type ProviderCalls } from '../../upstream/provider-call.ts'
+import type { ProviderCalls } from '../../upstream/provider-call.ts'
+import { type AnswerRead, readAnswer } from '../../upstream/whole-answer.ts'
 import { findJson } from '../../wire/json-fields.ts'
 
 /** Time for the whole answer. */
@@ -20,61 +21,28 @@ const readBytesMax = 64 * 1024
 const answerBytesMax = 4 * readBytesMax
 
 /** Lists a provider's models with its credential. Keeps nothing of the list: only its existence matters. */
-export function listModels(
+export async function listModels(
   calls: Pick<ProviderCalls, 'call'>,
   provider: Provider,
   connectMs: number,
 ): Promise<'listed' | Failure> {
-  return new Promise((resolve, reject) => {
-    const adapter = adapterOf(provider)
-    const body = createBodyCollector()
-    let bytesRead = 0
-    let head: { readonly status: number; readonly headers: AnswerHeaders } | undefined
-    const over = (end: 'listed' | Failure) => {
-      clearTimeout(deadline)
-      call.cancel()
-      resolve(end)
-    }
-    const judge = (isWhole: boolean) =>
-      over(judgeAnswer(adapter, head ?? { status: 0, headers: {} }, body.text(), isWhole))
-    const deadline = setTimeout(() => over(failureOfFault('first_byte_timeout')), listMs)
-    const call = calls.call(
-      {
-        url: adapter.modelsUrlOf(provider.baseUrl),
-        access: provider.access,
-        headers: provider.headers,
-        body: null,
-        connectMs,
-        firstByteMs: null,
-        idleMs: listMs,
-        answerBytesMax,
-      },
-      {
-        onHeaders(status, headers) {
-          head = { status, headers }
-        },
-        onData(bytes) {
-          body.push(bytes)
-          bytesRead += bytes.length
-          if (bytesRead > readBytesMax) judge(false)
-          return 'something'
-        },
-        onEnd: () => judge(true),
-        onFault: (fault) => over(failureOfFault(fault)),
-        onCrash(error) {
-          clearTimeout(deadline)
-          reject(error)
-        },
-      },
-    )
+  const adapter = adapterOf(provider)
+  const read = await readAnswer(calls, {
+    url: adapter.modelsUrlOf(provider.baseUrl),
+    access: provider.access,
+    headers: provider.headers,
+    body: null,
+    connectMs,
+    answerBytesMax,
+    withinMs: listMs,
+    readBytesMax,
   })
+  return 'fault' in read ? failureOfFault(read.fault) : judgeAnswer(adapter, read)
 }
 
 function judgeAnswer(
   adapter: ProviderAdapter,
-  { status, headers }: { readonly status: number; readonly headers: AnswerHeaders },
-  text: string,
-  isWhole: boolean,
+  { status, headers, text, isWhole }: AnswerRead,
 ): 'listed' | Failure {
   if (status < 200 || status >= 300)
     return failureOfStatus({ status, headers, body: isWhole ? text : '', nowMs: Date.now() })

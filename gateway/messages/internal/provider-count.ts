@@ -1,7 +1,9 @@
+import { headersOf } from '../../exchange/call-target.ts'
 import type { Backend } from '../../routing/route-table.ts'
-import type { BackendRelay, OwnRequest } from '../../upstream/provider-adapter.ts'
-import { createBodyCollector, type ProviderCalls } from '../../upstream/provider-call.ts'
+import type { OwnRequest } from '../../upstream/provider-adapter.ts'
+import type { ProviderCalls } from '../../upstream/provider-call.ts'
 import { findRelay } from '../../upstream/relay.ts'
+import { readAnswer } from '../../upstream/whole-answer.ts'
 import { fieldsOf, findJson } from '../../wire/json-fields.ts'
 import { writeJson } from '../../wire/json-writer.ts'
 import { workThrough } from '../../wire/turns.ts'
@@ -10,64 +12,30 @@ import { workThrough } from '../../wire/turns.ts'
 const answerMs = 2_000
 const answerBytesMax = 64 * 1024
 
-/** Asks the first backend of a model that speaks the client's API; `undefined`: none does, or it did not answer in time. Never throws. */
+/** Asks the first backend of a model that speaks the client's API; `undefined`: none does, or it did not answer in time. */
 export async function countAtProvider(
   calls: ProviderCalls,
   backends: readonly Backend[],
   own: OwnRequest,
   bodyBytes: number,
 ): Promise<number | undefined> {
-  const byPriority = backends.toSorted((one, other) => one.priority - other.priority)
-  for (const backend of byPriority) {
-    const found = findRelay(own, backend.dialect)
-    if (found?.relay.counts !== undefined) return askOne(calls, backend, found, own, bodyBytes)
+  for (const { dialect, provider } of backends.toSorted((one, other) => one.priority - other.priority)) {
+    const { relay, urls } = findRelay(own, dialect) ?? {}
+    if (relay?.counts === undefined || urls === undefined) continue
+    const asked = { own, mode: 'plain', dialect, outputTokensMax: null } as const
+    const { json, ...to } = await workThrough(relay.write(asked), bodyBytes)
+    const read = await readAnswer(calls, {
+      url: relay.counts.urlOf(urls.plain),
+      access: provider.access,
+      headers: headersOf(provider.headers, to),
+      body: await writeJson(json, bodyBytes),
+      connectMs: answerMs,
+      withinMs: answerMs,
+      readBytesMax: answerBytesMax,
+      answerBytesMax,
+    })
+    const isCount = !('fault' in read) && read.status === 200
+    return isCount ? relay.counts.read(fieldsOf(findJson(read.text)) ?? {}) : undefined
   }
   return undefined
-}
-
-async function askOne(
-  calls: ProviderCalls,
-  { dialect, provider }: Backend,
-  { relay, urls }: BackendRelay,
-  own: OwnRequest,
-  bodyBytes: number,
-): Promise<number | undefined> {
-  const asked = { own, mode: 'plain', dialect, outputTokensMax: null } as const
-  const { json, headers, version } = await workThrough(relay.write(asked), bodyBytes)
-  const body = await writeJson(json, bodyBytes)
-  const call = {
-    url: relay.counts?.urlOf(urls.plain) ?? '',
-    access: provider.access,
-    headers: { ...headers, ...provider.headers, ...version },
-    body,
-    connectMs: answerMs,
-    firstByteMs: answerMs,
-    idleMs: answerMs,
-    answerBytesMax,
-  }
-  const text = await answerOf(calls, call)
-  return text === undefined ? undefined : relay.counts?.read(fieldsOf(findJson(text)) ?? {})
-}
-
-function answerOf(
-  calls: ProviderCalls,
-  request: Parameters<ProviderCalls['call']>[0],
-): Promise<string | undefined> {
-  const { promise, resolve } = Promise.withResolvers<string | undefined>()
-  const answer = createBodyCollector()
-  let isWhole = false
-  const fail = () => resolve(undefined)
-  calls.call(request, {
-    onHeaders(status) {
-      isWhole = status === 200
-    },
-    onData(bytes) {
-      answer.push(bytes)
-      return 'something'
-    },
-    onEnd: () => resolve(isWhole ? answer.text() : undefined),
-    onFault: fail,
-    onCrash: fail,
-  })
-  return promise
 }
