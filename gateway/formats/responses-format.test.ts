@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { refusal } from '#core/errors/refusal'
 import { nothingAsked } from '../requests/responses-asked.ts'
 import type { ContentStep } from './content-step.ts'
+import { facts, usage } from './internal/responses.fixture.ts'
 import type { WholeResponse } from './keep-response.ts'
 import { createResponsesFormat } from './responses-format.ts'
 
@@ -12,14 +13,6 @@ const asked = {
     path.replace('messages[2]', 'input[4]').replace('max_tokens', 'max_output_tokens'),
 }
 const createFormat = () => createResponsesFormat(asked, { encrypt: () => 'encrypted', nowS: () => 20 })
-const facts = { requestId: '1', model: 'a/b', createdS: 10, origin: 'mark' }
-const usage = {
-  prompt_tokens: 7,
-  completion_tokens: 5,
-  total_tokens: 12,
-  prompt_tokens_details: { cached_tokens: 3 },
-  completion_tokens_details: { reasoning_tokens: 2 },
-}
 const error = refusal('upstream_error', 'It broke.')
 
 type Event = {

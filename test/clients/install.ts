@@ -1,11 +1,12 @@
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { access, copyFile, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { copyFile, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import type { TestProject } from 'vitest/node'
 import { cacheFolder } from '../support/environment.ts'
 import { withFileLock } from '../support/file-lock.ts'
+import { isThere } from '../support/is-there.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -51,11 +52,7 @@ async function installOnce(
   for (const file of files) hash.update(await readFile(join(pinned, file)))
   const parent = join(cacheFolder, 'clients')
   const folder = join(parent, `${name}-${hash.digest('hex').slice(0, 16)}`)
-  const isWhole = () =>
-    access(join(folder, markOfWhole)).then(
-      () => true,
-      () => false,
-    )
+  const isWhole = () => isThere(join(folder, markOfWhole))
   if (await isWhole()) return folder
   await mkdir(parent, { recursive: true })
   await withFileLock(`${folder}.lock`, async () => {

@@ -5,7 +5,6 @@ import { zodResponseFormat } from 'openai/helpers/zod'
 import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { z } from 'zod'
 import { putPrice, putRoute } from '#core/catalog/catalog-store'
-import { sealCredential } from '#core/catalog/credential-seal'
 import { findRub, nanoRub } from '#core/ledger/money'
 import { type ModelFields, storedRoute } from '../support/catalog.ts'
 import type { Customer } from '../support/customer.ts'
@@ -22,9 +21,10 @@ import {
 import { type GeminiModel, gemini3Pro, gemini25Flash, geminiEmbedding } from '../support/gemini-models.ts'
 import { png } from '../support/gemini-requests.ts'
 import { geminiSignature } from '../support/gemini-signature.ts'
-import { type Process, secrets } from '../support/processes.ts'
+import type { Process } from '../support/processes.ts'
 import { readMetric } from '../support/read-metric.ts'
 import { inTestScope } from '../support/scope.ts'
+import { createSealedProvider } from '../support/sealed-provider.ts'
 import { stackOfThisFile, untilServed } from '../support/stack.ts'
 import type { Answer, Upstream } from '../support/upstream.ts'
 
@@ -46,13 +46,9 @@ type Served = { readonly server: Upstream; readonly model: string; readonly prov
 async function startProvider(): Promise<Pick<Served, 'server' | 'provider'>> {
   const server = await startGemini()
   onTestFinished(() => server.stop())
-  const name = `gemini-${randomBytes(6).toString('hex')}`
   const header = 'x-goog-api-key'
-  const boundTo = { provider: name, baseUrl: server.url, header, caCertificates: undefined }
-  const sealed = sealCredential(geminiKey, boundTo, [Buffer.from(secrets.CREDENTIALS_KEY, 'base64')])
-  const auth = { type: 'Header', header, sealed } as const
-  await stack.createProvider({ name, api: 'Gemini', baseUrl: server.url, auth })
-  return { server, provider: name }
+  const at = { api: 'Gemini', baseUrl: server.url, header, credential: geminiKey } as const
+  return { server, provider: await createSealedProvider(stack, at) }
 }
 
 /** A model of Gemini that the gateway serves; its server gives these answers. */

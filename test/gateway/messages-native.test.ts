@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import { sealCredential } from '#core/catalog/credential-seal'
 import { findRub } from '#core/ledger/money'
 import {
   anthropicApi,
@@ -16,9 +15,10 @@ import {
 import { patientCounting, prices } from '../support/billed-chat.ts'
 import type { Customer } from '../support/customer.ts'
 import { eventOf, framesOf } from '../support/event-frames.ts'
-import { type Process, secrets } from '../support/processes.ts'
+import type { Process } from '../support/processes.ts'
 import { readMetric } from '../support/read-metric.ts'
 import { viewOfThisFile } from '../support/redis-view.ts'
+import { createSealedProvider } from '../support/sealed-provider.ts'
 import { settledBooks } from '../support/settled-books.ts'
 import { type Way, ways } from '../support/spoken-turns.ts'
 import { stackOfThisFile, untilServed } from '../support/stack.ts'
@@ -59,11 +59,8 @@ async function serve(
   const id = `claude-opus-4-6-${randomBytes(4).toString('hex')}`
   const [first, ...others] = answers
   if (first !== undefined) server.answer(id, first, ...others)
-  const provider = `own-${randomBytes(4).toString('hex')}`
-  const boundTo = { provider, baseUrl: server.url, header: 'x-api-key', caCertificates: undefined }
-  const sealed = sealCredential(secret, boundTo, [Buffer.from(secrets.CREDENTIALS_KEY, 'base64')])
-  const auth = { type: 'Header', header: 'x-api-key', sealed } as const
-  await stack.createProvider({ name: provider, api: 'Anthropic', baseUrl: server.url, auth })
+  const at = { api: 'Anthropic', baseUrl: server.url, header: 'x-api-key', credential: secret } as const
+  const provider = await createSealedProvider(stack, at)
   const backends = [{ name: 'main', provider, model: id, priority: 0, weight: 1 }]
   const model = await stack.createModel({ ...prices, backends, attempts: 2, ...fields })
   const customer = await stack.createCustomer()

@@ -1,6 +1,4 @@
-import { randomBytes } from 'node:crypto'
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
-import { sealCredential } from '#core/catalog/credential-seal'
 import {
   anthropicApi,
   anthropicError,
@@ -20,7 +18,8 @@ import {
   geminiStream,
   generated,
 } from '../support/gemini-answers.ts'
-import { type Process, secrets } from '../support/processes.ts'
+import type { Process } from '../support/processes.ts'
+import { createSealedProvider } from '../support/sealed-provider.ts'
 import { post, stackOfThisFile, untilServed } from '../support/stack.ts'
 import { type ProviderApi, type Script, startUpstream } from '../support/upstream.ts'
 
@@ -123,10 +122,7 @@ describe.each(apis)('the credential of a provider with the API of $api is never 
     const upstream = await startUpstream({ api: server })
     onTestFinished(() => upstream.stop())
     upstream.answer(modelId, script)
-    const name = `p-${randomBytes(6).toString('hex')}`
-    const boundTo = { provider: name, baseUrl: upstream.url, header, caCertificates: undefined }
-    const sealed = sealCredential(credential, boundTo, [Buffer.from(secrets.CREDENTIALS_KEY, 'base64')])
-    await stack.createProvider({ name, api, baseUrl: upstream.url, auth: { type: 'Header', header, sealed } })
+    const name = await createSealedProvider(stack, { api, baseUrl: upstream.url, header, credential })
     const backends = [{ name: 'main', provider: name, model: modelId, priority: 0, weight: 1 }]
     const model = await stack.createModel({ backends })
     const { key } = await stack.createCustomer()

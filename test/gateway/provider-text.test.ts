@@ -1,7 +1,6 @@
-import { randomBytes } from 'node:crypto'
 import { beforeAll, expect, test } from 'vitest'
-import { sealCredential } from '#core/catalog/credential-seal'
-import { type Process, secrets } from '../support/processes.ts'
+import type { Process } from '../support/processes.ts'
+import { createSealedProvider } from '../support/sealed-provider.ts'
 import { post, stackOfThisFile, untilServed } from '../support/stack.ts'
 import { refusal } from '../support/upstream.ts'
 
@@ -18,13 +17,10 @@ const messages = [{ role: 'user', content: 'x' }]
 
 /** A model at a provider with this credential, and with headers that no user may set. */
 async function modelAtProvider(): Promise<string> {
-  const name = `p-${randomBytes(6).toString('hex')}`
-  const baseUrl = stack.upstream.url
-  const boundTo = { provider: name, baseUrl, header: 'authorization', caCertificates: undefined }
-  const sealed = sealCredential(credential, boundTo, [Buffer.from(secrets.CREDENTIALS_KEY, 'base64')])
-  await stack.createProvider({
-    name,
-    auth: { type: 'Bearer', sealed },
+  const name = await createSealedProvider(stack, {
+    baseUrl: stack.upstream.url,
+    header: 'authorization',
+    credential,
     headers: [
       { name: 'Host', value: 'elsewhere.example' },
       { name: 'Transfer-Encoding', value: 'chunked' },

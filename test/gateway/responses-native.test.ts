@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import OpenAI from 'openai'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import { sealCredential } from '#core/catalog/credential-seal'
 import { findRub } from '#core/ledger/money'
 import { startAnthropic } from '../support/anthropic.ts'
 import { patientCounting, prices } from '../support/billed-chat.ts'
@@ -18,10 +17,11 @@ import {
   responsesApi,
   usageOf,
 } from '../support/openai-responses.ts'
-import { type Process, secrets } from '../support/processes.ts'
+import type { Process } from '../support/processes.ts'
 import { readMetric } from '../support/read-metric.ts'
 import { viewOfThisFile } from '../support/redis-view.ts'
 import { expectStream, readEvents } from '../support/response-events.ts'
+import { createSealedProvider } from '../support/sealed-provider.ts'
 import { settledBooks } from '../support/settled-books.ts'
 import { type Way, ways } from '../support/spoken-turns.ts'
 import { post, stackOfThisFile, untilServed } from '../support/stack.ts'
@@ -49,14 +49,13 @@ type Served = {
 
 const secret = `sk-own-${randomBytes(8).toString('hex')}`
 
-async function provider(): Promise<string> {
-  const name = `own-${randomBytes(4).toString('hex')}`
-  const boundTo = { provider: name, baseUrl: upstream.url, header: 'api-key', caCertificates: undefined }
-  const sealed = sealCredential(secret, boundTo, [Buffer.from(secrets.CREDENTIALS_KEY, 'base64')])
-  const auth = { type: 'Header', header: 'api-key', sealed } as const
-  await stack.createProvider({ name, quirks: 'openai', baseUrl: upstream.url, auth })
-  return name
-}
+const provider = () =>
+  createSealedProvider(stack, {
+    quirks: 'openai',
+    baseUrl: upstream.url,
+    header: 'api-key',
+    credential: secret,
+  })
 
 /** A new customer of a new model of OpenAI's, which answers so. */
 async function serve(answers: readonly Answer[] = [], fields: object = {}): Promise<Served> {

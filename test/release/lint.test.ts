@@ -1,11 +1,12 @@
 import { execFile } from 'node:child_process'
-import { access, mkdir } from 'node:fs/promises'
+import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
 import { cacheFolder } from '../support/environment.ts'
 import { withFileLock } from '../support/file-lock.ts'
 import { findGoModule } from '../support/go-module.ts'
+import { isThere } from '../support/is-there.ts'
 
 const run = promisify(execFile)
 const root = join(import.meta.dirname, '../..')
@@ -38,11 +39,7 @@ async function findHadolint(): Promise<string> {
   const program = join(folder, 'bin/hadolint')
   await mkdir(folder, { recursive: true })
   return withFileLock(join(cacheFolder, 'hadolint/lock'), async () => {
-    const isThere = await access(program).then(
-      () => true,
-      () => false,
-    )
-    if (isThere) return program
+    if (await isThere(program)) return program
     await run('python3', ['-m', 'venv', folder], { timeout: 60_000 })
     await run(join(folder, 'bin/python'), [
       '-m',

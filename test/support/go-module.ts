@@ -1,10 +1,11 @@
 import { execFile } from 'node:child_process'
-import { access, mkdir } from 'node:fs/promises'
+import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { cacheFolder } from './environment.ts'
 import { withFileLock } from './file-lock.ts'
 import { goProgram } from './go-program.ts'
+import { isThere } from './is-there.ts'
 
 /** A program of a Go module. */
 export type GoModule = {
@@ -41,11 +42,4 @@ export async function findGoModule(
     })
     return program
   })
-}
-
-function isThere(path: string): Promise<boolean> {
-  return access(path).then(
-    () => true,
-    () => false,
-  )
 }

@@ -1,15 +1,8 @@
 import { expect, test } from 'vitest'
 import type { JsonObject } from '../../wire/json-fields.ts'
+import { facts, usage } from './responses.fixture.ts'
 import { ResponsesRelay } from './responses-relay.ts'
 
-const facts = { requestId: '1', model: 'a/b', createdS: 10, origin: 'mark' }
-const usage = {
-  prompt_tokens: 7,
-  completion_tokens: 5,
-  total_tokens: 12,
-  prompt_tokens_details: { cached_tokens: 3 },
-  completion_tokens_details: { reasoning_tokens: 2 },
-}
 const create = () => new ResponsesRelay({ facts, encrypt: () => 'encrypted', previousId: null })
 
 const message = { type: 'message', id: 'msg_1', role: 'assistant', status: 'in_progress', content: [] }
