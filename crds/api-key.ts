@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import {
-  allowedModel,
+  allowedModels,
   apiVersion,
   conditionsThat,
   duration,
@@ -17,7 +17,7 @@ import {
   time,
   writtenTime,
 } from './resource.ts'
-import { areDistinct, matchesCel, ruled, setList, unwrittenDefault } from './rule.ts'
+import { matchesCel, ruled, unwrittenDefault } from './rule.ts'
 import { secretTemplate } from './secret-template.ts'
 import { storable } from './storable.ts'
 
@@ -131,15 +131,9 @@ const spec = z
       .describe('Name shown to users. Defaults to metadata.name.'),
     suspend: z.boolean().default(false).describe('Blocks the key while true. Nothing is deleted.'),
     expiresAt: writtenTime.optional().describe('Time at which the key expires. Unset means never.'),
-    allowedModels: z
-      .array(allowedModel)
-      .max(256)
-      .refine(areDistinct, { error: 'must not contain the same model twice' })
-      .meta(setList)
-      .optional()
-      .describe(
-        'Models that the key may use, each <provider>/<model> or <provider>/*. Unset allows all models.',
-      ),
+    allowedModels: allowedModels.describe(
+      'Models that the key may use, each <provider>/<model> or <provider>/*. Unset allows all models.',
+    ),
     limits: limits
       .default({})
       .describe('Limits of this key. Unset limits use the defaults of the installation.'),

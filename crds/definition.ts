@@ -1,5 +1,6 @@
 import type { z } from 'zod'
 import { apiKeySchema } from './api-key.ts'
+import { apiKeyQuotaSchema } from './api-key-quota.ts'
 import { modelProviderSchema } from './model-provider.ts'
 import { modelRouteSchema } from './model-route.ts'
 import { group, version } from './resource.ts'
@@ -18,8 +19,8 @@ type Kind = {
   readonly singular: string
   readonly shortName: string
   readonly schema: z.ZodType
-  /** Field of the spec that `--field-selector` may use. */
-  readonly selectable: string
+  /** Field of the spec that `--field-selector` may use, if any. */
+  readonly selectable?: string
   readonly columns: readonly Column[]
 }
 
@@ -52,6 +53,21 @@ const kinds: readonly Kind[] = [
       { name: 'Rotates', type: 'string', jsonPath: '.status.rotation.nextRotation', priority: 1 },
       { name: 'Managed-By', type: 'string', jsonPath: '.status.managedBy', priority: 1 },
       { name: 'Key-ID', type: 'string', jsonPath: '.status.keyID', priority: 1 },
+    ],
+  },
+  {
+    kind: 'ApiKeyQuota',
+    singular: 'apikeyquota',
+    shortName: 'mgquota',
+    schema: apiKeyQuotaSchema,
+    columns: [
+      { name: 'API-Keys', type: 'integer', jsonPath: '.spec.apiKeys' },
+      { name: 'Total-Budget', type: 'string', jsonPath: '.spec.totalDailyBudgetRub' },
+      { name: 'Budget', type: 'string', jsonPath: '.spec.perKey.dailyBudgetRub' },
+      { name: 'RPM', type: 'integer', jsonPath: '.spec.perKey.requestsPerMinute' },
+      { name: 'TPM', type: 'integer', jsonPath: '.spec.perKey.tokensPerMinute' },
+      age,
+      { name: 'Models', type: 'string', jsonPath: '.spec.allowedModels', priority: 1 },
     ],
   },
   {
@@ -114,8 +130,8 @@ function definitionOf({ kind, singular, shortName, schema, selectable, columns }
           name: version,
           served: true,
           storage: true,
-          subresources: { status: {} },
-          selectableFields: [{ jsonPath: selectable }],
+          ...(hasStatus(schema) ? { subresources: { status: {} } } : {}),
+          ...(selectable === undefined ? {} : { selectableFields: [{ jsonPath: selectable }] }),
           additionalPrinterColumns: columns,
           schema: { openAPIV3Schema: wholeSchema(schema) },
         },
@@ -136,9 +152,13 @@ function wholeSchema(schema: z.ZodType): object {
       kind: { type: 'string' },
       metadata: { type: 'object' },
       spec: properties.spec,
-      status: properties.status,
+      ...(properties.status === undefined ? {} : { status: properties.status }),
     },
   }
+}
+
+function hasStatus(schema: z.ZodType): boolean {
+  return structuralSchema(schema).properties?.status !== undefined
 }
 
 function condition(name: string, field: 'status' | 'reason'): Column {

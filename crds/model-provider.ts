@@ -96,11 +96,14 @@ const allowedRoutes = z.strictObject({
 
 type AllowedRoutes = z.infer<typeof allowedRoutes>
 
+/** Those with an adapter. Others would be admitted, but served by no gateway. */
+const servedApis = ['OpenAI', 'AzureOpenAI', 'Anthropic', 'Gemini', 'YandexGPT'] as const
+
 const spec = ruled(
   z
     .strictObject({
       api: z
-        .enum(['OpenAI', 'AzureOpenAI', 'Anthropic', 'Gemini', 'Bedrock', 'YandexGPT', 'GigaChat'])
+        .enum(servedApis, { error: `must be one of ${servedApis.join(', ')}` })
         .describe('API that the provider speaks.'),
       baseURL: baseAddress.describe(
         'Base URL of the API, including the version, such as https://api.openai.com/v1.',

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { matchesCel, ruled } from './rule.ts'
+import { areDistinct, matchesCel, ruled, setList } from './rule.ts'
 
 /** API group of our custom resources. */
 export const group = 'modelgateway.dev'
@@ -11,6 +11,9 @@ export const organizationLabel = `${group}/organization`
 
 /** Annotation of a namespace: the models that its ModelRoutes may offer, comma-separated. */
 export const mayOfferAnnotation = `${group}/may-offer`
+
+/** Annotation of a namespace: what its ApiKeys may ask for beyond what every ApiKey may, comma-separated. */
+export const keysMayAnnotation = `${group}/keys-may`
 
 /** A string with a pattern. zod and the API server reject it with the same message. */
 export function patterned(max: number, pattern: RegExp, problem: string) {
@@ -72,6 +75,14 @@ export const allowedModel = patterned(
   /^[!-)+-.0-~]+\/([!-)+-~]+|\*)$/,
   'must be <provider>/<model> or <provider>/*; no other wildcard is supported',
 )
+
+/** A list of those; unset allows all models. */
+export const allowedModels = z
+  .array(allowedModel)
+  .max(256)
+  .refine(areDistinct, { error: 'must not contain the same model twice' })
+  .meta(setList)
+  .optional()
 
 /** Rubles as a decimal string, never a float: at most nine digits before the point and nine after it. */
 export const rubles = decimal(/^\d{1,9}(\.\d{1,9})?$/, 'must be a quoted amount of rubles, such as "250.00"')

@@ -16,6 +16,43 @@ const labelForm = new RegExp(`^${part}?$`)
 const reservedForm = new RegExp(`^([^/]*\\.)?${group.replace('.', '\\.')}/`)
 const nameLengthMax = 317
 
+/**
+ * Domains of labels and annotations that other controllers act on: they would copy a Secret, take it over or delete it.
+ * Their subdomains are reserved, too. `operator/deploy/admission.yaml` has the same list.
+ */
+export const reservedDomains = [
+  'kubernetes.io',
+  'k8s.io',
+  'x-k8s.io',
+  'helm.sh',
+  'argoproj.io',
+  'fluxcd.io',
+  'emberstack.com',
+  'mittwald.de',
+  'appscode.com',
+  'stakater.com',
+  'bitnami.com',
+  'cert-manager.io',
+  'external-secrets.io',
+  'openshift.io',
+  'crossplane.io',
+] as const
+
+/** Names under a reserved domain that only describe. */
+export const describingNames = ['name', 'component', 'part-of', 'version'].map(
+  (name) => `app.kubernetes.io/${name}`,
+)
+
+/** The prefix of a label or annotation that belongs to another controller; `undefined`: it does not. Pure. */
+export function reservedPrefixOf(name: string): string | undefined {
+  const end = name.indexOf('/')
+  if (end < 0 || describingNames.includes(name)) return undefined
+  const prefix = name.slice(0, end)
+  return reservedDomains.some((domain) => prefix === domain || prefix.endsWith(`.${domain}`))
+    ? prefix
+    : undefined
+}
+
 const nameRules: readonly Rule<Readonly<Record<string, string>>>[] = [
   {
     cel: `self.all(name, name.size() <= ${nameLengthMax} && ${matchesCel(nameForm, 'name')})`,

@@ -15,7 +15,7 @@ test('what is needed and nothing else gives the defaults of the contract', () =>
     routesNamespaces: ['model-gateway'],
     clusterId: undefined,
     mirror: { routes: true, keys: true, keysMax: 5_000 },
-    leaseTimes: { lengthMs: 15_000, renewDeadlineMs: 10_000, retryMs: 2_000 },
+    leaseTimes: { lengthMs: 4_000, renewDeadlineMs: 3_000, retryMs: 400 },
     resyncMs: 600_000,
     secretPollMs: 1_500,
     probesPort: 8081,
@@ -54,12 +54,9 @@ test('limiting ApiKeys to some namespaces hides neither mirrors nor the routes t
 })
 
 test.each([
-  [{ OPERATOR_LEASE_MS: '10000' }, 'OPERATOR_RENEW_DEADLINE_MS: must be less than OPERATOR_LEASE_MS'],
-  [
-    { OPERATOR_RENEW_DEADLINE_MS: '15000' },
-    'OPERATOR_RENEW_DEADLINE_MS: must be less than OPERATOR_LEASE_MS',
-  ],
-  [{ OPERATOR_RETRY_MS: '5001' }, 'OPERATOR_RETRY_MS: must be at most half of OPERATOR_RENEW_DEADLINE_MS'],
+  [{ OPERATOR_LEASE_MS: '3000' }, 'OPERATOR_RENEW_DEADLINE_MS: must be less than OPERATOR_LEASE_MS'],
+  [{ OPERATOR_RENEW_DEADLINE_MS: '4000' }, 'OPERATOR_RENEW_DEADLINE_MS: must be less than OPERATOR_LEASE_MS'],
+  [{ OPERATOR_RETRY_MS: '1501' }, 'OPERATOR_RETRY_MS: must be at most half of OPERATOR_RENEW_DEADLINE_MS'],
 ])('times of a Lease that would let two lead, or nobody for long, are refused: %o', (env, problem) => {
   expect(() => readConfig({ ...needed, ...env })).toThrow(problem)
 })

@@ -47,12 +47,12 @@ export const envSchema = z.object({
   OPERATOR_INSTANCE: z.string().min(1).max(100).default(hostname()),
   /** Name of the Lease. */
   OPERATOR_LEASE_NAME: z.string().min(1).max(63).default('model-gateway-operator'),
-  /** Length of the Lease; client-go's default. Each of these three must be well below the one before. */
-  OPERATOR_LEASE_MS: spanMsSetting.default(15_000),
-  /** How long a leader tries to renew the Lease. */
-  OPERATOR_RENEW_DEADLINE_MS: spanMsSetting.default(10_000),
+  /** Length of the Lease: how long a standby waits for a leader that was killed. Each of these three must be well below the one before. */
+  OPERATOR_LEASE_MS: spanMsSetting.default(4_000),
+  /** How long a leader tries to renew the Lease. It then ends, and a standby leads once the API server responds. */
+  OPERATOR_RENEW_DEADLINE_MS: spanMsSetting.default(3_000),
   /** Time between two attempts to get or renew the Lease. */
-  OPERATOR_RETRY_MS: spanMsSetting.default(2_000),
+  OPERATOR_RETRY_MS: spanMsSetting.default(400),
   /** Whether routes of the cabinet are mirrored in the cluster. */
   OPERATOR_MIRROR_ROUTES: flag.default(true),
   /** Whether keys of the cabinet are mirrored in the cluster. */
@@ -63,7 +63,10 @@ export const envSchema = z.object({
   OPERATOR_RESYNC_MS: spanMsSetting.default(600_000),
   /** How long an ApiKey that is being deleted stays until every gateway rejects its key. */
   OPERATOR_REVOCATION_WAIT_MS: spanMsSetting.default(600_000),
-  /** Time between two checks of a Secret: a lost API key is replaced within 2 s, a rotated credential is live as soon. */
+  /**
+   * Time between two checks of a Secret: a lost API key is replaced within 2 s, a rotated credential is live as soon. At most
+   * 100 are checked a second, by namespaces in turn.
+   */
   OPERATOR_SECRET_POLL_MS: spanMsSetting.default(1_500),
   /** Base URL for clients, written into the Secrets of keys; ends with `/v1`. */
   GATEWAY_BASE_URL: httpUrlSetting.refine((url) => /^[^?#]+\/v1$/.test(url), {

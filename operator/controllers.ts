@@ -16,7 +16,14 @@ import { keyOf } from './runtime/cluster-object.ts'
 import type { Controller } from './runtime/control-loop.ts'
 import type { ClusterEvent, EventRecorder } from './runtime/event-recorder.ts'
 import type { Reflector } from './runtime/reflector.ts'
-import { apiKeys, modelProviders, modelRoutes, namespaces, type Resource } from './runtime/resources.ts'
+import {
+  apiKeyQuotas,
+  apiKeys,
+  modelProviders,
+  modelRoutes,
+  namespaces,
+  type Resource,
+} from './runtime/resources.ts'
 
 /**
  * Returns the handler of errors outside of reconciliations. `message` is the log line: what could not be
@@ -34,6 +41,7 @@ export type ControllersDeps = {
   readonly reflectors: {
     readonly namespaces: Reflector
     readonly apiKeys: Reflector
+    readonly apiKeyQuotas: Reflector
     readonly modelProviders: Reflector
     readonly modelRoutes: Reflector
   }
@@ -66,6 +74,7 @@ export function createControllers(deps: ControllersDeps): Controllers {
     secretPollMs: config.secretPollMs,
     apiKeys: reflectors.apiKeys,
     namespaces: reflectors.namespaces,
+    apiKeyQuotas: reflectors.apiKeyQuotas,
     recorder: {
       record(object, event) {
         countKeyEvent(metrics, event)
@@ -99,6 +108,7 @@ export function createControllers(deps: ControllersDeps): Controllers {
     changed(resource, key) {
       if (resource === apiKeys) keys.objectChanged(key)
       if (resource === namespaces) keys.namespaceChanged(key)
+      if (resource === apiKeyQuotas) keys.quotaChanged(key)
       if (resource !== apiKeys) catalog.changed(resource, key)
       if (resource === apiKeys || resource === modelRoutes) mirrors.objectChanged(resource, key)
     },

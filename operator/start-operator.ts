@@ -24,10 +24,18 @@ import { type ClusterClient, createClusterClient } from './runtime/cluster-clien
 import { readClusterId } from './runtime/cluster-id.ts'
 import { textOf } from './runtime/error-text.ts'
 import { createEventRecorder, type EventRecorder } from './runtime/event-recorder.ts'
+import { leadingClient } from './runtime/leading-client.ts'
 import { loadKubeConfig } from './runtime/load-kube-config.ts'
 import { readPodAccount } from './runtime/pod-account.ts'
 import { createReflector, type Reflector } from './runtime/reflector.ts'
-import { apiKeys, modelProviders, modelRoutes, namespaces, type Resource } from './runtime/resources.ts'
+import {
+  apiKeyQuotas,
+  apiKeys,
+  modelProviders,
+  modelRoutes,
+  namespaces,
+  type Resource,
+} from './runtime/resources.ts'
 import { type RunningControllers, runControllers } from './runtime/run-controllers.ts'
 
 export type Operator = {
@@ -53,7 +61,7 @@ export async function startOperator(
   const kubeConfig = loadKubeConfig(config.kubeconfigPath)
   const metrics = createOperatorMetrics()
   const onRequest = (code: string, method: string) => metrics.requests.inc({ code, method })
-  const client = createClusterClient(kubeConfig, { onRequest })
+  const client = leadingClient(createClusterClient(kubeConfig, { onRequest }), () => running.isLeader())
   const clusterId = config.clusterId ?? (await readClusterId(client))
   const candidate = candidateOf(config)
   const onError = warningOn(log)
@@ -201,6 +209,7 @@ function reflectAll(
   return {
     namespaces: reflect(namespaces, 'all'), // they are in no namespace
     apiKeys: reflect(apiKeys, watched.apiKeys),
+    apiKeyQuotas: reflect(apiKeyQuotas, watched.apiKeys),
     modelProviders: reflect(modelProviders, watched.routesAndProviders),
     modelRoutes: reflect(modelRoutes, watched.routesAndProviders),
   }

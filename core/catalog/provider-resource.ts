@@ -23,14 +23,9 @@ export type ProviderDraft = {
 /** The problem of a resource, and its field. Never a value: it may be a secret. */
 export type SpecProblem = { readonly path: readonly string[]; readonly problem: string }
 
-/** Apis with an adapter; the other words of the resource are promised, not served. */
-const servedApis: readonly string[] = [
-  'OpenAI',
-  'AzureOpenAI',
-  'YandexGPT',
-  'Anthropic',
-  'Gemini',
-] satisfies ProviderDocument['api'][]
+/** What gateways add to a base URL for an operation. */
+const operationPath =
+  /(\/(?:chat\/completions|completions|embeddings|responses|messages)|\/models\/[^/?]+:\w+)\/*(?=\?|$)/
 /** Headers that may name the folder of a YandexGPT provider. */
 const folderHeaders = ['openai-project', 'x-folder-id']
 /** Where Kubernetes keeps authorities in a Secret. */
@@ -44,8 +39,12 @@ export function draftProvider({
   metadata,
   spec,
 }: ModelProvider): { readonly draft: ProviderDraft } | SpecProblem {
-  if (!isServed(spec.api))
-    return unserved(['spec', 'api'], `${spec.api} is not supported yet: use one of ${servedApis.join(', ')}`)
+  const [, operation] = operationPath.exec(spec.baseURL) ?? []
+  if (operation !== undefined)
+    return unserved(
+      ['spec', 'baseURL'],
+      `ends with ${operation}, which gateways add themselves: use ${spec.baseURL.replace(operationPath, '')}`,
+    )
   const quirks = metadata.annotations?.[quirksAnnotation]
   const family = apiFamilyOf(spec.api)
   const known = quirksNames.filter((name) => apiOfKind(name) === family)
@@ -136,10 +135,6 @@ export function sealProvider(
   const isSame = openCredential(known, boundTo, [sealingKeys[0]]) === value
   const sealed = isSame ? known : sealCredential(value, boundTo, sealingKeys)
   return { ...whole, auth: isBearer ? { type: 'Bearer', sealed } : { type: 'Header', header, sealed } }
-}
-
-function isServed(api: string): api is ProviderDocument['api'] {
-  return servedApis.includes(api)
 }
 
 /** The API of a kind of provider. */

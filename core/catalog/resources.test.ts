@@ -96,9 +96,19 @@ test('the catalog has each required field of a provider; what cannot be served i
   })
   for (const [spec, annotations, problem] of [
     [
-      { api: 'Bedrock' },
+      { baseURL: 'https://llm.example/v1/chat/completions' },
       {},
-      'Bedrock is not supported yet: use one of OpenAI, AzureOpenAI, YandexGPT, Anthropic, Gemini',
+      'ends with /chat/completions, which gateways add themselves: use https://llm.example/v1',
+    ],
+    [
+      { baseURL: 'https://llm.example/v1/embeddings/?version=2' },
+      {},
+      'ends with /embeddings, which gateways add themselves: use https://llm.example/v1?version=2',
+    ],
+    [
+      { api: 'Gemini', baseURL: 'https://llm.example/v1beta/models/gemini-pro:generateContent' },
+      {},
+      'ends with /models/gemini-pro:generateContent, which gateways add themselves: use https://llm.example/v1beta',
     ],
     [{ api: 'YandexGPT' }, {}, 'must include OpenAI-Project with the ID of the YandexGPT folder'],
     [{}, { 'modelgateway.dev/quirks': 'odd' }, expect.stringContaining('must be one of generic, openai')],
@@ -114,6 +124,8 @@ test('the catalog has each required field of a provider; what cannot be served i
     ],
   ] as const)
     expect(draft(spec, annotations)).toMatchObject({ problem })
+  for (const baseURL of ['https://llm.example/models', 'https://llm.example/chat/completions/v1'])
+    expect(drafted({ baseURL }).document.baseUrl).toBe(baseURL)
 })
 
 test('prices become whole nano-rubles per token, to the last decimal', () => {

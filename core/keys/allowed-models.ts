@@ -3,6 +3,7 @@ export function mayUse(allowedModels: readonly string[] | null, model: string): 
   return allowedModels === null || allowedModels.some((entry) => covers(entry, model))
 }
 
-function covers(entry: string, model: string): boolean {
+/** Whether an entry of such a list, a name or `provider/*`, has this model, or all that another entry has. */
+export function covers(entry: string, model: string): boolean {
   return entry.endsWith('/*') ? model.startsWith(entry.slice(0, -1)) : entry === model
 }

@@ -1,7 +1,7 @@
 import type { ZodSafeParseResult } from 'zod'
 import { type ApiKey, apiKeySchema } from '#crds/api-key'
 import { durationMs } from '#crds/resource'
-import { findRub, formatRub } from '../ledger/money.ts'
+import { findRub, formatRub, type NanoRub } from '../ledger/money.ts'
 import type { KeyLimits, KeyState } from './key-state.ts'
 
 /** The key that an ApiKey describes, for the database. */
@@ -38,7 +38,7 @@ export function draftKey({
     limits: {
       rpm: limits.requestsPerMinute ?? null,
       tpm: limits.tokensPerMinute ?? null,
-      dailyBudgetNano: limits.dailyBudgetRub === undefined ? null : (findRub(limits.dailyBudgetRub) ?? null),
+      dailyBudgetNano: nanoOf(limits.dailyBudgetRub),
       allowedModels: spec.allowedModels ?? null,
       expiresAt: spec.expiresAt === undefined ? null : new Date(spec.expiresAt),
       readBalance: spec.readBalance,
@@ -46,13 +46,21 @@ export function draftKey({
     },
     suspended: spec.suspend,
     rotationTrigger: rotation?.trigger ?? null,
-    rotationIntervalS:
-      rotation?.interval === undefined ? null : Math.round(durationMs(rotation.interval) / 1000),
-    rotationGraceS:
-      rotation === undefined ? defaultGraceS : Math.round(durationMs(rotation.gracePeriod) / 1000),
+    rotationIntervalS: secondsOf(rotation?.interval),
+    rotationGraceS: secondsOf(rotation?.gracePeriod) ?? defaultGraceS,
     adoption: spec.adoption,
     deletionPolicy: spec.deletionPolicy,
   }
+}
+
+/** An amount of a resource; `null`: not limited. Pure. */
+export function nanoOf(rub: string | undefined): NanoRub | null {
+  return rub === undefined ? null : (findRub(rub) ?? null)
+}
+
+/** A duration of a resource, in seconds; `null`: not set. Pure. */
+export function secondsOf(duration: string | undefined): number | null {
+  return duration === undefined ? null : Math.round(durationMs(duration) / 1000)
 }
 
 /** Longest name that is shown: the bound of `spec.displayName`. */

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { ScopedClient } from '../audit/scope.ts'
 import type { Queryable } from '../db/pool.ts'
 import { keyChange, lockKey, wholeLimits } from './internal/key-change.ts'
-import { addFreshSecret, addSecret, endSecrets } from './internal/secret-rows.ts'
+import { addFreshSecret, addSecret, endOldestSecrets, endSecrets } from './internal/secret-rows.ts'
 import { type Blocker, hashKey, type KeyHash, type KeySecret } from './key.ts'
 import { type KeyLimits, type KeyPurpose, type KeyState, readKeyOf } from './key-state.ts'
 
@@ -90,8 +90,8 @@ export async function mintUndelivered(
 
 /**
  * Records that a secret has reached its owner. Only now the grace period of the key's other secrets begins.
- * They stay valid for `graceS` seconds (0: they end at once), or less if a shorter period is running already.
- * A repeated call writes nothing.
+ * They stay valid for `graceS` seconds (0: they end at once), or less if a shorter period is running already; all but
+ * the newest two of them end at once. A repeated call writes nothing.
  *
  * `ended`: this secret is no longer valid, so nothing was changed.
  */
@@ -117,6 +117,7 @@ export async function finishDelivery(
       () => keyChange('deliver_secret', key, null, { secret: secret.shown }),
     )
   await endSecrets(client, key, graceS, hash)
+  await endOldestSecrets(client, key, hash)
   return 'finished'
 }
 

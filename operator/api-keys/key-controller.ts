@@ -1,15 +1,17 @@
 import { listResources } from '#core/clusters/cluster-resources'
 import { orUnavailable, PostgresUnavailable } from '#core/db/availability'
 import type { Hint } from '#core/db/change-hints'
-import { organizationLabel } from '#crds/resource'
+import { keysMayAnnotation, organizationLabel } from '#crds/resource'
 import { type ClusterClient, ClusterRefused } from '../runtime/cluster-client.ts'
-import { type ClusterObject, keyOf, nameOfKey } from '../runtime/cluster-object.ts'
+import { type ClusterObject, keyOf, nameOfKey, timeText } from '../runtime/cluster-object.ts'
 import type { Controller } from '../runtime/control-loop.ts'
 import { createObjectPoll, type ObjectPoll } from '../runtime/object-poll.ts'
 import type { Reflector } from '../runtime/reflector.ts'
-import { apiKeys, secrets } from '../runtime/resources.ts'
+import { apiKeys, namespaces } from '../runtime/resources.ts'
 import type { Reconciled } from '../runtime/work-queue.ts'
 import { databaseRefusal } from '../status/database-refusal.ts'
+import { permissionsOf } from '../tenants/key-permissions.ts'
+import { createTenants } from '../tenants/tenants.ts'
 import { createDatabaseOutage, type DatabaseOutage } from './internal/database-outage.ts'
 import {
   createDeletionWaits,
@@ -21,6 +23,7 @@ import type { MintedSecrets } from './internal/gather-key.ts'
 import type { GatheredKey } from './internal/gathered-key.ts'
 import { deletionRefused, revokeBlocked } from './internal/key-events.ts'
 import { createKeyMemories, type Remembered } from './internal/key-memory.ts'
+import { deletionPolicyOf } from './internal/key-object.ts'
 import { verdictsOf } from './internal/key-verdicts.ts'
 import { createKeyWatch, type KeyWatch } from './internal/key-watch.ts'
 import { type LookDeps, liveWithoutDatabase, lookAtKey, tellRefusal } from './internal/look-at-key.ts'
@@ -31,11 +34,12 @@ import { createVanishedKeys } from './internal/vanished-keys.ts'
 
 export type KeyControllerDeps = Omit<
   LookDeps,
-  'client' | 'minted' | 'rivalOf' | 'untilProjected' | 'onKey' | 'onSecret'
+  'client' | 'minted' | 'rivalOf' | 'untilProjected' | 'onKey' | 'onSecret' | 'boundsOf'
 > & {
-  readonly client: LookDeps['client'] & Pick<ClusterClient, 'findVersion'>
+  readonly client: LookDeps['client'] & Pick<ClusterClient, 'findSecretVersion'>
   readonly apiKeys: Pick<Reflector, 'watches' | 'find' | 'list'>
   readonly namespaces: Pick<Reflector, 'find'>
+  readonly apiKeyQuotas: Pick<Reflector, 'list'>
   /** Asks to reconcile an ApiKey. */
   readonly enqueue: (key: string) => void
   /** Called with errors outside of reconciliations. */
@@ -63,6 +67,8 @@ export type KeyController = Controller & {
   objectChanged(key: string): void
   /** Call when a namespace is new, changed or deleted. */
   namespaceChanged(key: string): void
+  /** Call when an ApiKeyQuota is new, changed or deleted. */
+  quotaChanged(key: string): void
   hinted(hint: Hint): void
   /** Starts watching the keys in the database and their Secrets. */
   start(): void
@@ -72,8 +78,6 @@ export type KeyController = Controller & {
 /** Concurrent reconciliations: most of one is waiting for Postgres, the API server and the data plane. */
 const workers = 16
 const longOutageMsDefault = 120_000
-/** Wait for a namespace that is not known yet because its ApiKey was reported first. */
-const namespaceWaitMs = 100
 /** Between two checks of an unwatched ApiKey that is about to be deleted with its namespace. */
 const emptyingPollMs = 2_000
 
@@ -81,14 +85,14 @@ export function createKeyController(deps: KeyControllerDeps): KeyController {
   const minted: MintedSecrets = new Map()
   const memories = createKeyMemories()
   const claims = createSecretClaims()
+  const tenants = createTenants(deps.apiKeyQuotas)
   const unmanaged = createUnmanagedKeys(deps.apiKeys)
   const outage = enqueueOnOutage(deps)
   const waits = createDeletionWaits(deps.onDeletionsWaiting ?? (() => undefined))
   const watch = watchKeys(deps, outage)
   const { untilProjected } = watch
   const secretPoll = pollSecrets(deps)
-  const watches = [watch, secretPoll]
-  const lookDeps = { ...deps, minted, rivalOf: claims.rivalOf, untilProjected }
+  const lookDeps = { ...deps, minted, rivalOf: claims.rivalOf, boundsOf: tenants.boundsOf, untilProjected }
   const onWaiting = deps.onVanished ?? (() => undefined)
   const vanished = createVanishedKeys({ ...deps, untilProjected, onWaiting })
 
@@ -98,11 +102,10 @@ export function createKeyController(deps: KeyControllerDeps): KeyController {
     const object = deps.apiKeys.find(key) ?? (await deps.client.find(apiKeys, nameOfKey(key)))
     if (object === undefined) return end(key)
     vanished.forget(key)
-    const namespace = deps.namespaces.find(keyOf({ name: nameOfKey(key).namespace }))
-    if (namespace === undefined) return { afterMs: namespaceWaitMs }
+    const namespace = (await findNamespace(deps, key)) ?? goneNamespace(key)
     if (unmanaged.leavesAlone(key, object))
       return isTerminating(namespace) ? { afterMs: emptyingPollMs } : undefined
-    const remembered = memories.recall(key, object)
+    const remembered = memories.recall(key, deletionPolicyOf(object, namespace))
     const onKey: LookDeps['onKey'] = (state) => watch.note(key, state)
     const onSecret: LookDeps['onSecret'] = (name, version) => secretPoll.note(key, name, version)
     return lookThroughOutage({ ...lookDeps, onKey, onSecret, outage, waits }, object, namespace, remembered)
@@ -110,7 +113,8 @@ export function createKeyController(deps: KeyControllerDeps): KeyController {
 
   async function end(key: string): Promise<Reconciled> {
     try {
-      const next = await vanished.end(key, memories.find(key)?.deletionPolicy)
+      const namespace = await findNamespace(deps, key)
+      const next = await vanished.end(key, policyOfVanished(memories.find(key)?.deletionPolicy, namespace))
       return next === 'ended' ? forget(key) : next
     } catch (error) {
       if (error instanceof PostgresUnavailable) outage.failed(key)
@@ -135,11 +139,20 @@ export function createKeyController(deps: KeyControllerDeps): KeyController {
     keys: async () => new Set([...listedKeys(deps), ...(await notedKeys(deps))]),
     objectChanged(key) {
       const object = deps.apiKeys.find(key)
-      enqueueAll(deps, claims.note(key, object))
+      enqueueAll(deps, [...claims.note(key, object), ...tenants.keyChanged(key, object)])
       if (memories.isNews(key, object)) deps.enqueue(key)
     },
     namespaceChanged: createNamespaceFilter(deps, unmanaged),
+    quotaChanged: (quotaKey) => enqueueAll(deps, listedKeysOf(deps, tenants.quotaChanged(quotaKey))),
     hinted: watch.hinted,
+    ...startedTogether([watch, secretPoll]),
+  }
+}
+
+function startedTogether(
+  watches: readonly Pick<KeyWatch, 'start' | 'stop'>[],
+): Pick<KeyWatch, 'start' | 'stop'> {
+  return {
     start() {
       for (const each of watches) each.start()
     },
@@ -170,11 +183,43 @@ async function lookThroughOutage(
       recorder.record(object, deletionRefused(error.message))
     if (!(error instanceof PostgresUnavailable)) throw error
     outage.failed(key)
-    const outcome = await liveWithoutDatabase(deps, object, outage.isLong() ? 'long' : 'short', remembered)
+    const length = outage.isLong() ? 'long' : 'short'
+    const outcome = await liveWithoutDatabase(deps, object, namespace, length, remembered)
     if (outcome === 'ended') return undefined
     if (outcome === 'blocked' && waits.note(key, 'database') === 'new') recorder.record(object, revokeBlocked)
     throw error
   }
+}
+
+/** Asks the API server if the copy does not have it: its ApiKey may be reported first. */
+async function findNamespace(
+  { namespaces: copies, client }: Pick<KeyControllerDeps, 'namespaces' | 'client'>,
+  key: string,
+): Promise<ClusterObject | undefined> {
+  const { namespace: name } = nameOfKey(key)
+  return copies.find(keyOf({ name })) ?? (await client.find(namespaces, { namespace: '', name }))
+}
+
+/** A namespace that was deleted although ApiKeys were left in it, as by someone who removed its finalizer. */
+function goneNamespace(key: string): ClusterObject {
+  const deletionTimestamp = timeText(Date.now())
+  return {
+    apiVersion: 'v1',
+    kind: 'Namespace',
+    metadata: { name: nameOfKey(key).namespace, deletionTimestamp },
+  }
+}
+
+/**
+ * What applies to the key of an ApiKey that was deleted without its finalizer; `undefined`: unknown. A key whose namespace
+ * is gone, too, ends.
+ */
+function policyOfVanished(
+  remembered: 'Revoke' | 'Orphan' | undefined,
+  namespace: ClusterObject | undefined,
+): 'Revoke' | 'Orphan' | undefined {
+  if (namespace === undefined) return remembered ?? 'Revoke'
+  return remembered === 'Orphan' && !permissionsOf(namespace).orphan ? 'Revoke' : remembered
 }
 
 /** All ApiKeys are enqueued when an outage of the database is long, and those that failed when it ends. */
@@ -209,7 +254,7 @@ function pollSecrets({
   enqueue: onChange,
   onError,
 }: KeyControllerDeps): ObjectPoll {
-  return createObjectPoll({ client, resource: secrets, everyMs, onChange, onError })
+  return createObjectPoll({ findVersion: client.findSecretVersion, everyMs, onChange, onError })
 }
 
 type ThroughOutage = LookDeps & { readonly outage: DatabaseOutage; readonly waits: DeletionWaits }
@@ -239,8 +284,16 @@ function isTerminating({ metadata }: Pick<ClusterObject, 'metadata'>): boolean {
   return metadata.deletionTimestamp !== undefined
 }
 
-function listedKeys({ apiKeys }: Pick<KeyControllerDeps, 'apiKeys'>): readonly string[] {
-  return apiKeys.list().map(({ metadata }) => keyOf(metadata))
+function listedKeysOf(deps: Pick<KeyControllerDeps, 'apiKeys'>, namespace: string | undefined) {
+  return namespace === undefined ? [] : listedKeys(deps, namespace)
+}
+
+/** All ApiKeys, or those of one namespace. */
+function listedKeys({ apiKeys }: Pick<KeyControllerDeps, 'apiKeys'>, namespace?: string): readonly string[] {
+  return apiKeys
+    .list()
+    .filter(({ metadata }) => namespace === undefined || metadata.namespace === namespace)
+    .map(({ metadata }) => keyOf(metadata))
 }
 
 /** ApiKeys that have a key, whether they still exist or not. */
@@ -264,12 +317,12 @@ function createNamespaceFilter(
     if (namespace === undefined) inputs.delete(namespaceKey)
     else inputs.set(namespaceKey, input)
     const { name } = nameOfKey(namespaceKey)
-    for (const { metadata } of apiKeys.list()) if (metadata.namespace === name) enqueue(keyOf(metadata))
+    for (const key of listedKeys({ apiKeys }, name)) enqueue(key)
     for (const key of unmanaged.inNamespace(name)) enqueue(key)
   }
 }
 
 function namespaceInput(namespace: ClusterObject | undefined): string {
-  const { labels, deletionTimestamp } = namespace?.metadata ?? {}
-  return JSON.stringify([labels?.[organizationLabel], deletionTimestamp])
+  const { labels, annotations, deletionTimestamp } = namespace?.metadata ?? {}
+  return JSON.stringify([labels?.[organizationLabel], annotations?.[keysMayAnnotation], deletionTimestamp])
 }

@@ -111,7 +111,8 @@ const happenings: Readonly<Record<string, (world: World, watch: Watch) => void>>
   'unblock in the cabinet': (world) => {
     for (const key of world.keys.values()) key.blockedBy.delete('admin')
   },
-  'take the label away': (world) => {
+  'take the label away': (world, watch) => {
+    watch.excuse() // its key ends, and the next one replaces it
     world.allowedOrganization = undefined
   },
   'give the label back': (world) => {

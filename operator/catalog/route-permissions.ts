@@ -1,3 +1,4 @@
+import { covers } from '#core/keys/allowed-models'
 import { selects } from '#crds/label-selector'
 import { allowedRoutesOf } from '#crds/model-provider'
 import { mayOfferAnnotation } from '#crds/resource'
@@ -64,10 +65,7 @@ export function isOffered(annotation: string, model: string): boolean {
   return annotation
     .split(',')
     .map((item) => item.trim())
-    .some(
-      (item) =>
-        item === '*' || item === model || (item.endsWith('/*') && model.startsWith(item.slice(0, -1))),
-    )
+    .some((item) => item === '*' || covers(item, model))
 }
 
 /** The message for a route whose namespace may not offer its model. */

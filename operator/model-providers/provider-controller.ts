@@ -10,7 +10,7 @@ import { findObject } from '../runtime/find-object.ts'
 import { createObjectNews, specInput } from '../runtime/object-news.ts'
 import { createObjectPoll } from '../runtime/object-poll.ts'
 import type { Reflector } from '../runtime/reflector.ts'
-import { modelProviders, secrets } from '../runtime/resources.ts'
+import { modelProviders } from '../runtime/resources.ts'
 import type { Reconciled } from '../runtime/work-queue.ts'
 import { createStatusWriter } from '../status/write-status.ts'
 import { type ApplyProviderDeps, putProviderRow } from './internal/apply-provider.ts'
@@ -19,7 +19,7 @@ import { planProvider } from './internal/plan-provider.ts'
 
 export type ProviderControllerDeps = ApplyProviderDeps &
   Omit<GatherProviderDeps, 'onSecret' | 'client'> & {
-    readonly client: Pick<ClusterClient, 'find' | 'findVersion' | 'applyStatus'>
+    readonly client: Pick<ClusterClient, 'find' | 'findSecret' | 'findSecretVersion' | 'applyStatus'>
     readonly recorder: EventRecorder
     readonly objects: Pick<Reflector, 'resource' | 'watches' | 'find' | 'list'>
     readonly secretPollMs: number
@@ -44,8 +44,7 @@ export function createProviderController(deps: ProviderControllerDeps): Provider
   const news = createObjectNews(specInput)
   const statuses = createStatusWriter(client, modelProviders, deps.now)
   const poll = createObjectPoll({
-    client,
-    resource: secrets,
+    findVersion: client.findSecretVersion,
     everyMs: deps.secretPollMs,
     onChange: deps.enqueue,
     onError: deps.onError,
@@ -55,12 +54,14 @@ export function createProviderController(deps: ProviderControllerDeps): Provider
   const ailing = new Set<string>()
 
   async function reconcile(key: string): Promise<Reconciled> {
-    const object = live(await findObject(client, objects, key))
+    const found = await findObject(client, objects, key)
+    const object = live(found)
     poll.forget(key)
     if (object === undefined) {
       statuses.forget(key)
       ailing.delete(key)
       await removeRow(deps, 'ModelProvider', nameOfKey(key))
+      await statuses.writeDeleting(found, conditionTypes)
       return undefined
     }
     const { verdicts, change } = await statuses.whileLooked(object, conditionTypes, bring(key, object))
@@ -95,7 +96,7 @@ export function createProviderController(deps: ProviderControllerDeps): Provider
       return new Set([...objects.list().map(({ metadata }) => keyOf(metadata)), ...noted.map(keyOf)])
     },
     objectChanged(key) {
-      const object = live(objects.find(key))
+      const object = objects.find(key)
       const isNews = news.isNews(key, object)
       if (isNews || (object !== undefined && statuses.isForeign(object))) deps.enqueue(key)
     },

@@ -77,14 +77,17 @@ export function createRouteController(deps: RouteControllerDeps): RouteControlle
   const ends = createRouteEnds(deps, index, enqueue)
 
   async function reconcile(key: string): Promise<Reconciled> {
-    const object = ownRoute(deps, await findObject(deps.client, objects, key))
+    const found = ownRoute(deps, await findObject(deps.client, objects, key))
+    const object = live(found)
     fallbackNews.forget(key)
     if (object === undefined) {
       waiting.forget(key)
       conflicting.delete(key)
       statuses.forget(key)
       rows.forget(key)
-      return ends.end(key)
+      const next = await ends.end(key)
+      await statuses.writeDeleting(found, conditionTypes)
+      return next
     }
     ends.forget(key)
     if (deps.namespaces.find(namespaceKeyOf(object)) === undefined) return { afterMs: namespaceWaitMs }
@@ -106,12 +109,11 @@ export function createRouteController(deps: RouteControllerDeps): RouteControlle
     reconcile,
     async keys() {
       rows.doubt() // each is compared with its row again
-      const noted = await orUnavailable(listResources(deps.pool, deps.clusterId, 'ModelRoute'))
-      return new Set([...keysOf(objects), ...noted.map(keyOf)])
+      return [...keysOf(objects), ...(await notedKeys(deps))]
     },
     objectChanged(key) {
       const object = ownRoute(deps, objects.find(key))
-      const concerned = index.note(key, object)
+      const concerned = index.note(key, live(object))
       if (news.isNews(key, object)) for (const each of concerned) enqueue(each)
       else if (object !== undefined && statuses.isForeign(object)) enqueue(key)
     },
@@ -133,14 +135,19 @@ export function createRouteController(deps: RouteControllerDeps): RouteControlle
   }
 }
 
-/** A mirror has its own controller, and an object that is being deleted no longer serves. */
+/** A mirror has its own controller. */
 function ownRoute(
   { releaseNamespace }: RouteControllerDeps,
   object: ClusterObject | undefined,
 ): ClusterObject | undefined {
-  if (object === undefined || object.metadata.deletionTimestamp !== undefined) return undefined
+  if (object === undefined) return undefined
   const isMirror = object.metadata.namespace === releaseNamespace && claimsToBeMirror(object)
   return isMirror ? undefined : object
+}
+
+/** An object that is being deleted no longer serves. */
+function live(object: ClusterObject | undefined): ClusterObject | undefined {
+  return object?.metadata.deletionTimestamp === undefined ? object : undefined
 }
 
 /** Enqueues the routes of a provider when something changes there that they depend on. */
@@ -163,6 +170,11 @@ function createNamespaceFilter({ namespaces, enqueue }: RouteControllerDeps, ind
 
 function keysOf(objects: Pick<Reflector, 'list'>): readonly string[] {
   return objects.list().map(({ metadata }) => keyOf(metadata))
+}
+
+/** ModelRoutes that have a row, whether they still exist or not. */
+async function notedKeys({ pool, clusterId }: RouteControllerDeps): Promise<readonly string[]> {
+  return (await orUnavailable(listResources(pool, clusterId, 'ModelRoute'))).map(keyOf)
 }
 
 function namespaceKeyOf({ metadata }: ClusterObject): string {

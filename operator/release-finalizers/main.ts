@@ -11,6 +11,7 @@ import { type LiveKey, readLiveKeys } from './internal/live-keys.ts'
 import { findLeader, takeOver } from './internal/operator-lease.ts'
 import { releaseAll } from './internal/release.ts'
 import { reportOf } from './internal/report.ts'
+import { markStatuses } from './internal/unwatched-statuses.ts'
 
 /**
  * `npm run release-finalizers -- [--take-over] [NAMESPACE...]`: removes the operator's finalizer from
@@ -43,6 +44,14 @@ async function releaseBy(client: ClusterClient, asked: ReleaseConfig): Promise<v
   const clusterId = asked.clusterId ?? (await readClusterId(client))
   const releases = await releaseAll(client, namespaces)
   process.stdout.write(reportOf(releases, await findLiveKeys(asked, clusterId)))
+  const left = await markStatuses(client, namespaces).catch((error: unknown) => ({
+    leftCount: 'Some',
+    why: textOf(error),
+  }))
+  if (left !== undefined)
+    process.stdout.write(
+      `${left.leftCount} objects keep a status that nothing updates any longer: ${left.why}\n`,
+    )
   if (releases.some(({ failure }) => failure !== undefined)) process.exitCode = 1
 }
 

@@ -15,7 +15,7 @@ import {
   createClusterTransport,
   RefusedStream,
 } from './internal/cluster-transport.ts'
-import { apiVersionOf, collectionPath, objectPath, type Resource } from './resources.ts'
+import { apiVersionOf, collectionPath, objectPath, type Resource, secrets } from './resources.ts'
 
 /** The API server rejected a request: no permission, or an invalid object. A mere retry does not help. */
 export class ClusterRefused extends Error {
@@ -57,10 +57,16 @@ export type WatchEvent =
 export type ClusterClient = {
   find(resource: Resource, name: ObjectName): Promise<ClusterObject | undefined>
   /**
-   * The resourceVersion of an object; `''` if there is none. Reads only its metadata, out of the API server's
-   * memory: not older than `notOlderThan`, or of any age if that is empty.
+   * Reads a Secret without the permission to `get` it, which cannot be limited to some: with a patch that changes
+   * nothing and is never stored, so that our admission policy decides. Of a Secret that it denies only the name is
+   * known.
    */
-  findVersion(resource: Resource, name: ObjectName, notOlderThan: string): Promise<string>
+  findSecret(name: ObjectName): Promise<ClusterObject | undefined>
+  /**
+   * The resourceVersion of a Secret that is read in that way; `''` if there is none. Its data is not sent. Made for many
+   * at once, which share a connection.
+   */
+  findSecretVersion(name: ObjectName): Promise<string>
   /**
    * Server-side apply, with force: a full statement of our fields, so what is left out is deleted. Creates a missing
    * object, unless the body has `metadata.uid`: then 'conflict', as when another object has that name now.
@@ -142,13 +148,21 @@ export function createClusterClient(
 ): ClusterClient {
   const { onRequest = () => undefined, timeoutMs = requestMs } = options
   const transport = createClusterTransport(kubeConfig, { onRequest })
-  const send: Send = (call) => transport.send({ timeoutMs, ...call })
+  const shared = createClusterTransport(kubeConfig, { onRequest, connections: 'shared' })
+  const sendBy =
+    ({ send }: ClusterTransport): Send =>
+    (call) =>
+      send({ timeoutMs, ...call })
+  const send = sendBy(transport)
   return {
     ...readsBy(send),
+    findSecretVersion: findVersionBy(sendBy(shared)),
     ...appliesBy(send),
     ...writesBy(send),
     watch: (resource, watched) => watchBy(transport, resource, watched),
-    close: () => transport.close(),
+    async close() {
+      await Promise.all([transport.close(), shared.close()])
+    },
   }
 }
 
@@ -158,21 +172,23 @@ type Send = (call: Omit<ClusterCall, 'timeoutMs'> & { readonly timeoutMs?: numbe
 /** Asks for metadata only. `application/json` is for servers other than the API server. */
 const metadataOnly = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json'
 
-function readsBy(send: Send): Pick<ClusterClient, 'find' | 'findVersion' | 'list'> {
+/** The resourceVersion of a Secret that may not be read: the same as long as that is so. */
+const deniedVersion = 'denied'
+/** Message of the policy in `operator/deploy/operator-limits.yaml` that denies the Secrets of others. */
+const deniedMessage = 'the operator may use only Secrets that it created for an ApiKey'
+
+function readsBy(send: Send): Pick<ClusterClient, 'find' | 'findSecret' | 'list'> {
   return {
     async find(resource, name) {
       const answer = await send({ method: 'GET', path: objectPath(resource, name) })
       return answer.status === 404 ? undefined : readObject(answer)
     },
-    async findVersion(resource, name, notOlderThan) {
-      const query = { resourceVersion: notOlderThan === '' ? '0' : notOlderThan }
-      const answer = await send({
-        method: 'GET',
-        path: objectPath(resource, name),
-        query,
-        accept: metadataOnly,
-      })
-      return answer.status === 404 ? '' : (readObject(answer).metadata.resourceVersion ?? '')
+    async findSecret(name) {
+      const answer = await send(dryPatchOf(name))
+      if (answer.status === 404) return undefined
+      if (isDenied(answer))
+        return { apiVersion: 'v1', kind: secrets.kind, metadata: { ...name, resourceVersion: deniedVersion } }
+      return readObject(answer)
     },
     async list(resource, { namespace, pageSize, continueToken, signal }) {
       const query = { limit: String(pageSize), ...(continueToken === '' ? {} : { continue: continueToken }) }
@@ -181,6 +197,32 @@ function readsBy(send: Send): Pick<ClusterClient, 'find' | 'findVersion' | 'list
       return answer.status === 410 ? 'expired' : readPage(answer, resource)
     },
   }
+}
+
+/** Of thousands of Secrets, all day long: reads no more of an answer than it needs. */
+function findVersionBy(send: Send): ClusterClient['findSecretVersion'] {
+  return async (name) => {
+    const answer = await send({ ...dryPatchOf(name), accept: metadataOnly })
+    if (answer.status === 404) return ''
+    if (isDenied(answer)) return deniedVersion
+    demandSuccess(answer)
+    return parse(versionSchema, answer.text).metadata.resourceVersion
+  }
+}
+
+function dryPatchOf(name: ObjectName): Parameters<Send>[0] {
+  return {
+    method: 'PATCH',
+    path: objectPath(secrets, name),
+    query: { dryRun: 'All', fieldManager },
+    body: {},
+    contentType: 'application/merge-patch+json',
+  }
+}
+
+/** Another policy, or no permission, is an error. */
+function isDenied({ status, text }: ClusterAnswer): boolean {
+  return status === 403 && text.includes(deniedMessage)
 }
 
 async function* watchBy(
@@ -309,6 +351,7 @@ function readObject(answer: ClusterAnswer): ClusterObject {
   return parse(clusterObjectSchema, answer.text)
 }
 
+const versionSchema = z.object({ metadata: z.object({ resourceVersion: z.string() }) })
 const pageSchema = z.object({
   metadata: z.object({ resourceVersion: z.string(), continue: z.string().optional() }),
   items: z.array(z.looseObject({})),

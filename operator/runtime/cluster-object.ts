@@ -54,6 +54,11 @@ export function nameOfKey(key: string): ObjectName {
   return { namespace: key.slice(0, slash), name: key.slice(slash + 1) }
 }
 
+/** The namespace in a key that `keyOf` wrote. */
+export function namespaceOfKey(key: string): string {
+  return nameOfKey(key).namespace
+}
+
 /** A time as the API server writes its own: RFC 3339, whole seconds, UTC. */
 export function timeText(atMs: number): string {
   return `${new Date(atMs).toISOString().slice(0, 19)}Z`

@@ -54,7 +54,7 @@ export function createControlLoop(options: {
 
   async function addAll({ name, keys }: Controller): Promise<'added' | 'failed'> {
     try {
-      for (const key of await keys()) queues.get(name)?.add(key)
+      for (const key of await keys()) queues.get(name)?.addResync(key)
       return 'added'
     } catch (error) {
       onError(name, '', error)

@@ -1,9 +1,7 @@
 import type { KubeConfig } from '@kubernetes/client-node'
-import { z } from 'zod'
 import { createClusterClient } from './cluster-client.ts'
-import { type ClusterObject, microTimeText, type ObjectName, type OwnerReference } from './cluster-object.ts'
+import { createLeaseHolder, type LeaseClaim } from './internal/lease-holder.ts'
 import { pause, spreadMs } from './pause.ts'
-import { leases } from './resources.ts'
 
 /**
  * Wins a Lease and keeps it, by client-go's rules.
@@ -21,7 +19,7 @@ export type LeaderElector = {
   isLeader(): boolean
   /**
    * Stops, and releases the Lease if this process holds it, so that the next leader need not wait; takes at
-   * most 2 s.
+   * most 2 s. Before the Lease is free, this process leads no more.
    */
   release(): Promise<void>
 }
@@ -36,12 +34,7 @@ export type LeaseTimes = {
   readonly retryMs: number
 }
 
-export type LeaderElectorOptions = {
-  readonly lease: ObjectName
-  /** Whose the Lease is if we create it: it goes with them, or it would be left when the operator is removed. */
-  readonly owner?: OwnerReference | undefined
-  /** Identity of this process, unique forever: the name of the pod with a random suffix. */
-  readonly identity: string
+export type LeaderElectorOptions = LeaseClaim & {
   readonly onElected: () => void
   /** We lost the lead without releasing it. The process must exit. */
   readonly onLost: () => void
@@ -61,7 +54,7 @@ export function createLeaderElector(kubeConfig: KubeConfig, options: LeaderElect
     ...(onRequest === undefined ? {} : { onRequest }),
     timeoutMs,
   })
-  const holder = createHolder(client, options)
+  const holder = createLeaseHolder(client, options, times.lengthMs)
   const stopping = new AbortController()
   let leads = false
   /** Whether the Lease may carry our name, also if we won it while stopping or a write was not answered. */
@@ -82,7 +75,7 @@ export function createLeaderElector(kubeConfig: KubeConfig, options: LeaderElect
       if (stopping.signal.aborted) return
       if (isOurs === true) hold(startedAtMs)
       if (isOurs === false && leads) lose() // another one has it
-      await pause(spreadMs(times.retryMs, Math.random()), stopping.signal)
+      await pause(nextTryMs(times, holder.untilOverMs()), stopping.signal)
     }
   }
 
@@ -118,71 +111,16 @@ export function createLeaderElector(kubeConfig: KubeConfig, options: LeaderElect
       stop()
       const limit = setTimeout(client.close, releaseMsMax) // aborts what hangs
       await running
+      leads = false // before the Lease is free: what still runs must not write next to the next leader
       if (mayHold) await holder.giveBack().catch(onError)
-      leads = false
       clearTimeout(limit)
       await client.close()
     },
   }
 }
 
-const leaseSpecSchema = z.looseObject({
-  holderIdentity: z.string().nullish(),
-  leaseDurationSeconds: z.number().nullish(),
-  leaseTransitions: z.number().nullish(),
-})
-
-type LeaseClient = Pick<ReturnType<typeof createClusterClient>, 'find' | 'create' | 'replace'>
-
-/** Reads and writes the Lease, and remembers since when it has not changed. */
-function createHolder(client: LeaseClient, { lease, owner, identity, times }: LeaderElectorOptions) {
-  let seen = { version: '', atMs: 0 }
-
-  function claim() {
-    return {
-      holderIdentity: identity,
-      leaseDurationSeconds: Math.ceil(times.lengthMs / 1000),
-      renewTime: microTimeText(Date.now()),
-    }
-  }
-
-  /** How long the Lease has not changed while we watched. */
-  function unchangedMs({ metadata: { resourceVersion = '' } }: ClusterObject): number {
-    if (resourceVersion !== seen.version) seen = { version: resourceVersion, atMs: performance.now() }
-    return performance.now() - seen.atMs
-  }
-
-  /** Whether this process holds it now. `undefined`: another process was faster; try again. */
-  async function take(): Promise<boolean | undefined> {
-    const found = await client.find(leases, lease)
-    if (found === undefined) {
-      const spec = { ...claim(), acquireTime: microTimeText(Date.now()), leaseTransitions: 0 }
-      const metadata = { ...lease, ...(owner === undefined ? {} : { ownerReferences: [owner] }) }
-      return (await client.create(leases, { metadata, spec })) === 'exists' ? undefined : true
-    }
-    const spec = leaseSpecSchema.parse(found.spec ?? {})
-    const isOurs = spec.holderIdentity === identity
-    const isUnheld = (spec.holderIdentity ?? '') === ''
-    const isOver = unchangedMs(found) >= (spec.leaseDurationSeconds ?? 0) * 1000
-    if (!isOurs && !isUnheld && !isOver) return false
-    const transition = {
-      acquireTime: microTimeText(Date.now()),
-      leaseTransitions: (spec.leaseTransitions ?? 0) + 1,
-    }
-    const claimed = { ...spec, ...claim(), ...(isOurs ? {} : transition) }
-    const written = await client.replace(leases, { ...found, spec: claimed })
-    return written === 'conflict' || written === 'gone' ? undefined : true
-  }
-
-  return {
-    take,
-    /** Frees the Lease at once, if this process still holds it. */
-    async giveBack(): Promise<void> {
-      const found = await client.find(leases, lease)
-      const spec = leaseSpecSchema.parse(found?.spec ?? {})
-      if (found === undefined || spec.holderIdentity !== identity) return
-      const free = { holderIdentity: '', leaseDurationSeconds: 1, renewTime: microTimeText(Date.now()) }
-      await client.replace(leases, { ...found, spec: { ...spec, ...free } })
-    },
-  }
+/** A standby tries as soon as the Lease can be over: waiting for its next try would lengthen every handover. */
+function nextTryMs({ retryMs }: LeaseTimes, untilOverMs: number): number {
+  const usualMs = spreadMs(retryMs, Math.random())
+  return untilOverMs > 0 ? Math.min(usualMs, untilOverMs) : usualMs
 }

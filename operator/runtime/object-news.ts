@@ -20,8 +20,9 @@ export function createObjectNews(inputOf: (object: ClusterObject) => string): Ob
   }
 }
 
-/** The fields that users write: everything but status and bookkeeping. */
+/** The fields that users write: everything but status and bookkeeping. Of a deleted object also what it waits for. */
 export function specInput({ metadata }: ClusterObject): string {
-  const { uid, generation, labels, annotations, deletionTimestamp } = metadata
-  return JSON.stringify([uid, generation, labels, annotations, deletionTimestamp])
+  const { uid, generation, labels, annotations, deletionTimestamp, finalizers } = metadata
+  const waitsFor = deletionTimestamp === undefined ? undefined : finalizers
+  return JSON.stringify([uid, generation, labels, annotations, deletionTimestamp, waitsFor])
 }

@@ -13,6 +13,7 @@ const ours = { group, version }
 const core = { group: '', version: 'v1' }
 
 export const apiKeys: Resource = { ...ours, plural: 'apikeys', kind: 'ApiKey' }
+export const apiKeyQuotas: Resource = { ...ours, plural: 'apikeyquotas', kind: 'ApiKeyQuota' }
 export const modelProviders: Resource = { ...ours, plural: 'modelproviders', kind: 'ModelProvider' }
 export const modelRoutes: Resource = { ...ours, plural: 'modelroutes', kind: 'ModelRoute' }
 export const secrets: Resource = { ...core, plural: 'secrets', kind: 'Secret' }

@@ -7,6 +7,7 @@ import { textOf } from './error-text.ts'
 import type { EventRecorder } from './event-recorder.ts'
 import { createLoopLag } from './internal/loop-lag.ts'
 import { createLeaderElector, type LeaderElectorOptions } from './leader-elector.ts'
+import { NotLeading } from './leading-client.ts'
 import { pause } from './pause.ts'
 import type { Reflector } from './reflector.ts'
 import type { WorkQueueObserver } from './work-queue.ts'
@@ -95,7 +96,8 @@ export function runControllers(options: RunOptions): RunningControllers {
 
   function failed(controller: string, key: string, error: unknown): void {
     options.onFailed?.(error)
-    if (error instanceof Superseded) abandon(error.message)
+    const hasLost = error instanceof NotLeading && !stopping.signal.aborted
+    if (error instanceof Superseded || hasLost) abandon(error.message)
     else log.error({ controller, key, error: textOf(error) }, 'reconcile failed')
   }
 

@@ -64,6 +64,46 @@ test('a key that runs and waits does not hold up the keys behind it', async () =
   expect(held.keys()).toEqual(['a/x', 'a/y'])
 })
 
+test('namespaces take turns: thousands of keys of one do not delay a key of another', async () => {
+  const held = heldRuns()
+  const queue = createWorkQueue({ reconcile: held.reconcile, onError: noError, workers: 2 })
+  for (let i = 0; i < 4_000; i++) queue.add(`flood/${i}`)
+  await turn()
+  queue.add('quiet/x')
+  held.runs[0]?.end()
+  await turn()
+  held.runs[1]?.end()
+  await turn()
+  expect(held.keys()).toEqual(['flood/0', 'flood/1', 'flood/2', 'quiet/x'])
+})
+
+test('in a namespace changes come before a resync, and a key that waits for a resync moves up when it changes', async () => {
+  const held = heldRuns()
+  const queue = createWorkQueue({ reconcile: held.reconcile, onError: noError, workers: 1 })
+  for (const key of ['a/1', 'a/2', 'a/3']) queue.addResync(key)
+  queue.add('a/new')
+  queue.add('a/3')
+  queue.addResync('a/new')
+  expect(queue.depth).toBe(4)
+  await turn()
+  for (let index = 0; index < 4; index++) {
+    held.runs[index]?.end()
+    await turn()
+  }
+  expect(held.keys()).toEqual(['a/new', 'a/3', 'a/1', 'a/2'])
+})
+
+test('a resync of a key that runs is none: it is being checked', async () => {
+  const held = heldRuns()
+  const queue = createWorkQueue({ reconcile: held.reconcile, onError: noError })
+  queue.add('a/x')
+  await turn()
+  queue.addResync('a/x')
+  held.runs[0]?.end()
+  await turn()
+  expect([held.keys(), queue.depth]).toEqual([['a/x'], 0])
+})
+
 test('a failing key is tried again after 5 ms doubled each time, at most 5 min, and a success forgets that', async () => {
   const startedAtMs: number[] = []
   let fails = true

@@ -1,3 +1,6 @@
+import { namespaceOfKey } from './cluster-object.ts'
+import { createTurns } from './internal/turns.ts'
+
 /** The result of a run of a key: nothing more, or another run later, for example when the key expires. */
 export type Reconciled = { readonly afterMs?: number } | undefined
 
@@ -8,9 +11,14 @@ type Outcome = 'success' | 'requeue_after' | 'error'
  * Runs keys by client-go's rules: a key never runs twice at once, adds of a waiting key are one, and an add during
  * its run brings exactly one run more. A failed key is tried again after `5 ms · 2ⁿ`, at most 5 min; a success forgets
  * its failures.
+ *
+ * Namespaces take turns, so that thousands of keys of one do not delay another's. In a namespace, what has changed comes before
+ * what is only checked again.
  */
 export type WorkQueue = {
   add(key: string): void
+  /** Adds a key that nothing is known to have happened to. */
+  addResync(key: string): void
   /** Adds the key later. The earliest of several such requests counts: one run too many does no harm. */
   addAfter(key: string, ms: number): void
   /** Adds every key whose last run failed, for when their common cause is over. */
@@ -54,6 +62,8 @@ const timerMsMax = 2 ** 31 - 1
 /** By how much a timer may fire early without being restarted. */
 const timerSlackMs = 1
 
+type Waiting = { readonly key: string; readonly sinceMs: number; readonly part: 'now' | 'later' }
+
 const unobserved: WorkQueueObserver = {
   added: () => undefined,
   retried: () => undefined,
@@ -63,28 +73,27 @@ const unobserved: WorkQueueObserver = {
 
 export function createWorkQueue(options: WorkQueueOptions): WorkQueue {
   const { workers = 4, observer = unobserved } = options
-  /** Keys waiting for a worker, in order of arrival, with their time of arrival. A running key may wait here, too. */
-  const waiting = new Map<string, number>()
   const running = new Map<string, number>()
+  const waiting = createWaiting(running)
   const attempts = createAttempts(options, observer)
   const timers = createTimers(add)
   let drained: PromiseWithResolvers<void> | undefined
 
   function add(key: string): void {
-    if (drained !== undefined || waiting.has(key)) return
-    waiting.set(key, performance.now())
+    if (drained === undefined && waiting.add(key)) noteAdded()
+  }
+
+  function noteAdded(): void {
     observer.added()
     queueMicrotask(startWaiting)
   }
 
   function startWaiting(): void {
-    if (drained !== undefined) return
-    for (const [key, sinceMs] of waiting) {
-      if (running.size >= workers) return
-      if (running.has(key)) continue
-      waiting.delete(key)
-      observer.started(performance.now() - sinceMs)
-      void run(key)
+    while (drained === undefined && running.size < workers) {
+      const next = waiting.take()
+      if (next === undefined) return
+      observer.started(performance.now() - next.sinceMs)
+      void run(next.key)
     }
   }
 
@@ -94,6 +103,7 @@ export function createWorkQueue(options: WorkQueueOptions): WorkQueue {
     const { outcome, afterMs } = await attempts.make(key)
     if (afterMs !== undefined) addAfter(key, afterMs)
     running.delete(key)
+    waiting.ended(key)
     observer.ended(outcome, performance.now() - startedAtMs)
     if (drained !== undefined && running.size === 0) drained.resolve()
     startWaiting()
@@ -105,13 +115,16 @@ export function createWorkQueue(options: WorkQueueOptions): WorkQueue {
 
   return {
     add,
+    addResync(key) {
+      if (drained === undefined && waiting.addResync(key)) noteAdded()
+    },
     addAfter,
     retryFailed() {
       for (const key of attempts.failedKeys()) add(key)
     },
     workers,
     get depth() {
-      return waiting.size
+      return waiting.size()
     },
     runningMs() {
       const nowMs = performance.now()
@@ -122,6 +135,49 @@ export function createWorkQueue(options: WorkQueueOptions): WorkQueue {
       timers.clear()
       if (running.size === 0) drained.resolve()
       return drained.promise
+    },
+  }
+}
+
+/** Keys that wait for a worker, by namespaces in turn. */
+function createWaiting(running: ReadonlyMap<string, number>) {
+  /** None of them runs. */
+  const turns = createTurns<Waiting>()
+  /** When a key was added that runs: it waits again as soon as its run ends. */
+  const addedAgain = new Map<string, number>()
+
+  function put(each: Waiting): void {
+    turns.add(namespaceOfKey(each.key), each.key, each, each.part)
+  }
+
+  return {
+    take: () => turns.take(),
+    size: () => turns.size + addedAgain.size,
+    /** Returns whether it did not wait yet. */
+    add(key: string): boolean {
+      const sinceMs = performance.now()
+      if (running.has(key)) {
+        if (addedAgain.has(key)) return false
+        addedAgain.set(key, sinceMs)
+        return true
+      }
+      const already = turns.find(namespaceOfKey(key), key)
+      if (already === undefined) put({ key, sinceMs, part: 'now' })
+      else if (already.part === 'later') put({ ...already, part: 'now' })
+      return already === undefined
+    },
+    /** Returns whether it waits now and did not yet. One that runs is being checked. */
+    addResync(key: string): boolean {
+      if (running.has(key) || turns.find(namespaceOfKey(key), key) !== undefined) return false
+      put({ key, sinceMs: performance.now(), part: 'later' })
+      return true
+    },
+    /** It runs no more. */
+    ended(key: string): void {
+      const sinceMs = addedAgain.get(key)
+      if (sinceMs === undefined) return
+      addedAgain.delete(key)
+      put({ key, sinceMs, part: 'now' })
     },
   }
 }

@@ -5,6 +5,7 @@ import { type ClusterObject, keyOf } from '../runtime/cluster-object.ts'
 import { conditionsOf, mergeConditions } from '../runtime/conditions.ts'
 import type { Resource } from '../runtime/resources.ts'
 import { databaseRefusal } from './database-refusal.ts'
+import { deleting } from './deleting.ts'
 import { statusWithNews } from './status-with-news.ts'
 import type { Verdict } from './verdict.ts'
 
@@ -25,6 +26,8 @@ export type StatusWriter = {
    * @param types of all its conditions.
    */
   whileLooked<Done>(object: ClusterObject, types: readonly string[], looking: Promise<Done>): Promise<Done>
+  /** Writes that an object is being deleted, if it is and finalizers of others keep it. */
+  writeDeleting(object: ClusterObject | undefined, types: readonly string[]): Promise<void>
   /** Whether the status of an object differs from what was written last. */
   isForeign(object: ClusterObject): boolean
   forget(key: string): void
@@ -64,6 +67,10 @@ export function createStatusWriter(
         await putFailure(object, types, error).catch(() => undefined) // the first error is why; it is tried again anyway
         throw error
       }),
+    async writeDeleting(object, types) {
+      if (object?.metadata.deletionTimestamp === undefined) return
+      await put(object, statusWithNews(object, types, { Ready: deleting(object) }, now()))
+    },
     isForeign,
     forget: (key) => void written.delete(key),
   }

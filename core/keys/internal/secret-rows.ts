@@ -64,3 +64,24 @@ export async function endSecrets(
     (ended) => keyChange('end_secrets', key, null, { secrets: ended.map(({ shown }) => shown), graceS }),
   )
 }
+
+/** Secrets that open one key of an ApiKey at the same time: the newest, and the two before it. */
+const liveSecretsMax = 3
+
+/** Ends the oldest secrets of a key at once, so that at most three open it: `newest` and two more. */
+export async function endOldestSecrets(
+  client: ScopedClient,
+  key: Pick<LockedKey, 'keyId' | 'organizationId'>,
+  newest: KeyHash,
+): Promise<void> {
+  await client.change<{ shown: string }>(
+    `update api_key_credentials set revoked_at = now()
+      where id in (select id from api_key_credentials
+                    where key_id = $1 and revoked_at is null and (valid_until is null or valid_until > now())
+                      and delivered_at is not null and hash is distinct from $2
+                    order by created_at desc, id offset $3)
+      returning prefix || '…' || suffix as shown`,
+    [key.keyId, newest, liveSecretsMax - 1],
+    (ended) => keyChange('end_secrets', key, null, { secrets: ended.map(({ shown }) => shown), graceS: 0 }),
+  )
+}

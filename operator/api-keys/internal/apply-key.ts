@@ -74,6 +74,7 @@ type RowStep = Extract<
       | 'mint'
       | 'finishDelivery'
       | 'revokeKey'
+      | 'offboardKey'
       | 'adoptKey'
       | 'handOver'
       | 'forgetKey'
@@ -101,6 +102,10 @@ async function applyToRow(deps: ApplyDeps, look: KeyLook, step: RowStep): Promis
       case 'revokeKey':
         await revokeKey(client, resource.subject)
         return { resource, key: await readKeyState(client, resource.subject) }
+      case 'offboardKey':
+        await revokeKey(client, resource.subject)
+        await removeResource(client, resource)
+        return { resource: undefined, key: undefined }
       case 'handOver':
         await setManagedBy(client, resource.subject, 'cabinet')
         await noteOrphan(client, resource)

@@ -7,17 +7,17 @@ import { findOrganization } from '#core/organizations/organization-store'
 import { organizationLabel } from '#crds/resource'
 import type { ClusterClient } from '../../runtime/cluster-client.ts'
 import type { ClusterObject } from '../../runtime/cluster-object.ts'
-import { secrets } from '../../runtime/resources.ts'
 import { claimsToBeMirror } from '../../status/managed-by.ts'
+import type { Tenants } from '../../tenants/tenants.ts'
 import { claimedByApiKey, type SecretView, type SecretWish, viewSecret } from './delivered-secret.ts'
 import { findOrphan } from './find-orphan.ts'
 import type { GatheredKey } from './gathered-key.ts'
-import { type ReadObject, readKeyObject } from './key-object.ts'
+import { type ReadObject, readKeyObject, withinBounds } from './key-object.ts'
 import { findStatusKeyId } from './key-status.ts'
 
 /** Where an ApiKey and what belongs to it are read. */
 export type GatherDeps = {
-  readonly client: Pick<ClusterClient, 'find'>
+  readonly client: Pick<ClusterClient, 'findSecret'>
   readonly pool: Pool
   readonly clusterId: string
   /** Mirrors of the cabinet's keys are here. */
@@ -26,6 +26,8 @@ export type GatherDeps = {
   /** Base URL of the gateway for clients in the cluster, with `/v1`. */
   readonly baseUrl: string
   readonly minted: MintedSecrets
+  /** What administrators allow an ApiKey in its namespace. */
+  readonly boundsOf: Tenants['boundsOf']
   /** Name of the ApiKey with a better claim to the Secret that this one names. */
   readonly rivalOf: (object: ClusterObject) => string | undefined
   /** How long a deletion waits for the gateways to reject its revoked key. */
@@ -52,7 +54,7 @@ export type KeyLook = {
 export type LookMemory = Pick<GatheredKey, 'patience' | 'nextRepairAtMs' | 'nowMs'>
 
 /**
- * Looks at an ApiKey: one GET of its Secret and two or three queries, at once.
+ * Looks at an ApiKey: one read of its Secret and two or three queries, at once.
  *
  * `mirror`: the object mirrors a key of the cabinet and must not be touched here. The database decides that.
  *
@@ -64,19 +66,21 @@ export async function gatherKey(
   namespace: ClusterObject,
   memory: LookMemory,
 ): Promise<KeyLook | 'mirror'> {
-  const read = readKeyObject(object)
+  const read = withinBounds(readKeyObject(object), deps.boundsOf(object, namespace))
   const ref = resourceRef(deps, object)
   const [secret, rows, organization] = await Promise.all([
-    deps.client.find(secrets, { namespace: ref.namespace, name: read.secret.name }),
+    deps.client.findSecret({ namespace: ref.namespace, name: read.secret.name }),
     orUnavailable(readRows(deps, ref, object)),
     'fault' in read.draft ? undefined : orUnavailable(findOrganization(deps.pool, read.draft.organization)),
   ])
   if (rows === 'mirror') return 'mirror'
-  const { draft } = read
+  const { draft, excesses, overQuota } = read
   const isNew = rows.resource === undefined && rows.lostKeyId === undefined
   const seen = { object: { ref, ...read.object }, draft, organization }
   const gathered: GatheredKey = {
     ...seen,
+    excesses,
+    overQuota,
     orphan: isNew ? await findOrphan(deps, seen, secret) : undefined,
     namespace: {
       organization: namespace.metadata.labels?.[organizationLabel],

@@ -3,6 +3,7 @@ import type { KeyHash } from '#core/keys/key'
 import type { KeyDraft } from '#core/keys/key-resource'
 import type { KeyState } from '#core/keys/key-state'
 import type { Organization } from '#core/organizations/organization-store'
+import type { Verdict } from '../../status/verdict.ts'
 import type { SecretView } from './delivered-secret.ts'
 
 /** An ApiKey and all that belongs to it, at one moment. Decisions about it depend on nothing else. */
@@ -16,12 +17,18 @@ export type GatheredKey = {
     readonly deletedAtMs: number | undefined
     /** Our finalizer, which keeps the object until its key is ended. */
     readonly hasFinalizer: boolean
+    /** Condition `Ready` if it is being deleted and only finalizers of others keep it. */
+    readonly deleting: Verdict | undefined
     readonly deletionPolicy: 'Revoke' | 'Orphan'
     /** Someone asked to release the object whatever happens to its key and its Secret. */
     readonly isGlassBroken: boolean
   }
-  /** The draft of its spec, or the problem with it. */
+  /** The draft of its spec, within what its namespace allows, or the problem with it. */
   readonly draft: KeyDraft | { readonly fault: string }
+  /** The fields of its spec that ask for more than its namespace allows; its draft has what applies instead. */
+  readonly excesses: readonly string[]
+  /** Why the quota of its namespace refuses it a key. */
+  readonly overQuota: string | undefined
   readonly namespace: {
     /** Whom it may charge, according to its label. */
     readonly organization: string | undefined

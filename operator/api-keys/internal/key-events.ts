@@ -20,7 +20,7 @@ export function eventOf(step: KeyStep, before: GatheredKey): ClusterEvent | unde
         return warning(
           'DriftCorrected',
           'Correct',
-          'The key was changed outside this ApiKey; restored the values of spec',
+          'The key differed from what this ApiKey and the quota of its namespace ask for; corrected it',
         )
       return undefined
     case 'adoptKey':
@@ -31,6 +31,8 @@ export function eventOf(step: KeyStep, before: GatheredKey): ClusterEvent | unde
       )
     case 'handOver':
       return normal('KeyOrphaned', 'Orphan', orphanNote(before.key?.keyId))
+    case 'offboardKey':
+      return keyOffboarded
     case 'forgetKey':
       if (isUnconfirmed(before)) return revocationUnconfirmed(before)
       return before.key?.revoked ? keyRevoked : undefined
@@ -64,7 +66,7 @@ export const revokeBlocked: ClusterEvent = {
   type: 'Warning',
   reason: 'RevokeBlocked',
   action: 'Revoke',
-  note: 'The key cannot be revoked while the database is unavailable. To delete this ApiKey now and leave its key working, annotate it with modelgateway.dev/deletion-policy-override=Orphan',
+  note: 'The key cannot be revoked while the database is unavailable. To delete this ApiKey now and leave its key working, a cluster admin annotates the namespace with modelgateway.dev/keys-may=orphan and this ApiKey with modelgateway.dev/deletion-policy-override=Orphan',
 }
 
 /** Recorded when the API server rejects what it takes to delete an ApiKey. */
@@ -113,30 +115,45 @@ export function waitEvent(gathered: GatheredKey): ClusterEvent | undefined {
   return warning('RevocationPending', 'Revoke', verdictsOf(gathered).Ready.message)
 }
 
+/** The event to record while a rotation waits, if one does. Pure. */
+export function delayEvent(gathered: GatheredKey): ClusterEvent | undefined {
+  const { SecretReady } = verdictsOf(gathered)
+  if (SecretReady.reason !== 'RotationDelayed') return undefined
+  return warning(SecretReady.reason, 'Rotate', SecretReady.message)
+}
+
 /** The event to record when the state of a key changes between two of its statuses, if any. Pure. */
 export function transitionEvent(before: ClusterObject, readyAfter: { reason: string; message: string }) {
   const reasonBefore = conditionsOf(before).find(({ type }) => type === 'Ready')?.reason ?? ''
   const { reason, message } = readyAfter
   if (blocks.has(reason) && !blocks.has(reasonBefore)) return warning('Blocked', 'Block', message)
   if (refusals.has(reason) && reason !== reasonBefore) return warning(reason, 'Refuse', message)
-  if (blocks.has(reasonBefore) && reason === 'Programmed')
+  if (blocks.has(reasonBefore) && usable.has(reason))
     return normal('Unblocked', 'Unblock', 'The key can be used again')
   return undefined
 }
 
 /** Reasons of `Ready` that mean the key is blocked. */
-const blocks = new Set(['Suspended', 'BlockedByCabinet', 'NamespaceNotAllowed'])
+const blocks = new Set(['Suspended', 'BlockedByCabinet', 'NamespaceNotAllowed', 'QuotaExceeded'])
+/** Reasons of `Ready` that mean the key can be used. */
+const usable = new Set(['Programmed', 'Capped'])
 
 /** Reasons of `Ready` that last until a user follows the message. */
 const refusals = new Set([
   'InvalidSpec',
   'OrganizationNotFound',
   'Conflict',
+  'Capped',
   'SecretNotOwned',
   'SecretModified',
   'SecretRefused',
 ])
 
+const keyOffboarded = warning(
+  'KeyRevoked',
+  'Revoke',
+  'Revoked the key: the namespace no longer belongs to its organization',
+)
 const keyRevoked = normal('KeyRevoked', 'Revoke', 'Permanently revoked the key: every gateway rejects it')
 function revocationUnconfirmed({ key }: GatheredKey): ClusterEvent {
   return warning(

@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import { verdictsOf } from './key-verdicts.ts'
+import { isRotationDelayed, verdictsOf } from './key-verdicts.ts'
 import { createObject, createWorld, gather, pass, project, type World } from './key-world.fixture.ts'
 
 /** Passes until nothing is left to do: what a healthy operator comes to. */
@@ -7,7 +7,12 @@ export function settle(world: World): void {
   for (let count = 0; count < 5; count++) {
     project(world)
     pass(world)
+    if (isRotationWaiting(world)) world.nowMs += 60_000
   }
+}
+
+function isRotationWaiting(world: World): boolean {
+  return world.object !== undefined && isRotationDelayed(gather(world, world.object, 'none'))
 }
 
 /** Reason of `Ready` now. */

@@ -3,7 +3,7 @@ import type { ClusterObject } from '../../runtime/cluster-object.ts'
 import { conditionsOf } from '../../runtime/conditions.ts'
 import type { LookMemory } from './gather-key.ts'
 import type { GatheredKey } from './gathered-key.ts'
-import { planInput, readKeyObject } from './key-object.ts'
+import { planInput } from './key-object.ts'
 import { nextRepairAtMs, repairsMax } from './repair-limit.ts'
 
 /** The memory of this process about one ApiKey between checks. All of it may be lost. */
@@ -22,8 +22,8 @@ export type Remembered = {
 
 /** The memory of this process about all ApiKeys. */
 export type KeyMemories = {
-  /** Returns the memory of an ApiKey, with its current deletion policy. */
-  recall(key: string, object: ClusterObject): Remembered
+  /** Returns the memory of an ApiKey, and keeps what applies when it is deleted. */
+  recall(key: string, deletionPolicy: GatheredKey['object']['deletionPolicy']): Remembered
   find(key: string): Remembered | undefined
   forget(key: string): void
   /**
@@ -35,10 +35,10 @@ export type KeyMemories = {
 export function createKeyMemories(): KeyMemories {
   const memories = new Map<string, Remembered>()
   return {
-    recall(key, object) {
+    recall(key, deletionPolicy) {
       const remembered = memories.get(key) ?? {}
       memories.set(key, remembered)
-      remembered.deletionPolicy = readKeyObject(object).object.deletionPolicy
+      remembered.deletionPolicy = deletionPolicy
       return remembered
     },
     find: (key) => memories.get(key),

@@ -76,29 +76,46 @@ describe('a status', () => {
 })
 
 describe('while the database is unavailable', () => {
+  const alive = readKeyObject(object).object
   const written: ClusterObject = { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'ci-apikey' } }
 
   test('earlier conditions stay; only a long outage is reported', () => {
     const told = keyStatus(gatherNow(createReady()), secret, object)
     const known = { ...object, status: told }
-    expect(statusWithoutDatabase(known, { outage: 'short', secret: written, nowMs: 0 })).toEqual(told)
-    const long = statusWithoutDatabase(known, { outage: 'long', secret: written, nowMs: 0 })
+    expect(statusWithoutDatabase(known, alive, { outage: 'short', secret: written, nowMs: 0 })).toEqual(told)
+    const long = statusWithoutDatabase(known, alive, { outage: 'long', secret: written, nowMs: 0 })
     expect(reasonsOf(long)).toEqual({ ...reasonsOf(told), DatabaseReachable: 'DatabaseUnavailable' })
     expect(long).toMatchObject({ observedGeneration: 1, keyID: told.keyID, secretRef: told.secretRef })
   })
 
+  test.each([
+    { finalizers: ['modelgateway.dev/revoke'], reason: 'Revoking' },
+    { finalizers: ['example.com/backup'], reason: 'Deleting' },
+  ])('a deleted ApiKey with the finalizers $finalizers is not Ready: $reason', ({ finalizers, reason }) => {
+    const told = keyStatus(gatherNow(createReady()), secret, object)
+    const metadata = { ...object.metadata, finalizers, deletionTimestamp: '2026-11-26T00:00:00Z' }
+    const known = { ...object, metadata, status: told }
+    const status = statusWithoutDatabase(known, readKeyObject(known).object, {
+      outage: 'short',
+      secret: written,
+      nowMs: 0,
+    })
+    expect(reasonsOf(status)).toEqual({ ...reasonsOf(told), Ready: reason })
+  })
+
   test('a written Secret that has disappeared is reported', () => {
     const told = keyStatus(gatherNow(createReady()), secret, object)
-    const status = statusWithoutDatabase(
-      { ...object, status: told },
-      { outage: 'short', secret: undefined, nowMs: 0 },
-    )
+    const status = statusWithoutDatabase({ ...object, status: told }, alive, {
+      outage: 'short',
+      secret: undefined,
+      nowMs: 0,
+    })
     const reason = { SecretReady: 'SecretMissing', Ready: 'SecretMissing' }
     expect(reasonsOf(status)).toEqual({ ...reasonsOf(told), ...reason })
   })
 
   test('of a new ApiKey nothing is known', () => {
-    const status = statusWithoutDatabase(object, { outage: 'short', secret: undefined, nowMs: 0 })
+    const status = statusWithoutDatabase(object, alive, { outage: 'short', secret: undefined, nowMs: 0 })
     expect(status).toMatchObject({ observedGeneration: 3 })
     expect(new Set(Object.values(reasonsOf(status)))).toEqual(new Set(['Pending']))
   })

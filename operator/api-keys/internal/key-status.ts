@@ -50,16 +50,19 @@ export function keyStatus(
 
 /**
  * The status of an ApiKey while the database is unavailable: every earlier condition stays, and what is new
- * is Unknown. Only a long outage is mentioned, and a written Secret that has disappeared. Pure.
+ * is Unknown. Only a long outage is mentioned, a written Secret that has disappeared, and that the ApiKey is being deleted.
+ * Pure.
  */
 export function statusWithoutDatabase(
   object: ClusterObject,
+  { isTerminating, deleting = endBlocked }: Pick<GatheredKey['object'], 'isTerminating' | 'deleting'>,
   { outage, secret, nowMs }: { outage: 'short' | 'long'; secret: ClusterObject | undefined; nowMs: number },
 ): object {
   const isLost = secret === undefined && statusSchema.safeParse(object.status).data?.secretRef !== undefined
   const news = {
     ...(isLost ? { SecretReady: secretMissing, Ready: secretMissing } : {}),
     ...(outage === 'long' ? { DatabaseReachable: databaseUnavailable } : {}),
+    ...(isTerminating ? { Ready: deleting } : {}),
   }
   return statusWithNews(object, conditionTypes, news, nowMs)
 }
@@ -76,6 +79,8 @@ const databaseUnavailable = no(
   'DatabaseUnavailable',
   'The database is unavailable; the gateways continue to serve requests',
 )
+
+const endBlocked = no('Revoking', 'This ApiKey is being deleted, and waits for the database to end its key')
 
 const secretMissing = no(
   'SecretMissing',

@@ -4,9 +4,11 @@ import type { KeyDraft } from '#core/keys/key-resource'
 import { timeText } from '../../runtime/cluster-object.ts'
 import { keyProgrammed } from '../../status/key-programmed.ts'
 import { no, pending, summaryOf, unknown, type Verdict, yes } from '../../status/verdict.ts'
+import { excessText } from '../../tenants/bound-key.ts'
 import type { SecretView } from './delivered-secret.ts'
 import { type GatheredKey, wasDelivered } from './gathered-key.ts'
-import { nextRotationMs } from './next-rotation.ts'
+import { isOffboarded } from './is-offboarded.ts'
+import { nextRotationMs, rotationAllowedMs } from './next-rotation.ts'
 import { repairsMax } from './repair-limit.ts'
 import { isUnconfirmed } from './revocation-wait.ts'
 
@@ -28,13 +30,14 @@ export function verdictsOf(gathered: GatheredKey): KeyVerdicts {
     endVerdict(gathered) ??
     summaryOf(
       [Accepted, SecretReady, Programmed],
-      restVerdict(gathered) ?? yes('Programmed', 'The key is ready to use'),
+      restVerdict(gathered) ?? cappedVerdict(gathered) ?? yes('Programmed', 'The key is ready to use'),
     )
   return { Accepted, SecretReady, Programmed, DatabaseReachable: yes('Connected'), Ready }
 }
 
 /** Whether the ApiKey may have a key at all. Pure. */
-export function acceptance({ object, draft, namespace, organization, conflict }: GatheredKey): Verdict {
+export function acceptance(gathered: GatheredKey): Verdict {
+  const { object, draft, namespace, organization, conflict, overQuota } = gathered
   if (!isDraft(draft)) return no('InvalidSpec', draft.fault)
   const name = draft.organization
   if (namespace.organization !== name)
@@ -46,7 +49,13 @@ export function acceptance({ object, draft, namespace, organization, conflict }:
       'Conflict',
       `The key belongs to ${conflict.kind} ${conflict.namespace}/${conflict.name} of cluster ${conflict.clusterId}`,
     )
-  return yes('Accepted')
+  if (overQuota !== undefined) return no('QuotaExceeded', overQuota)
+  return cappedVerdict(gathered) ?? yes('Accepted')
+}
+
+/** A key that has less than its spec asks for. */
+function cappedVerdict({ object, excesses }: GatheredKey): Verdict | undefined {
+  return excesses.length === 0 ? undefined : yes('Capped', excessText(object.ref.namespace, excesses))
 }
 
 /** Never advises to change a label: that would block every key of the organization that the namespace is labelled for. */
@@ -74,7 +83,8 @@ export function secretDeliveryOf(gathered: GatheredKey, draft: KeyDraft): Secret
   if (refusal !== undefined) return { is: 'refused', verdict: no(refusal.reason, refusal.message) }
   if (secret.state === 'foreign') return { is: 'refused', verdict: no('SecretNotOwned', secret.message) }
   const secrets = key?.secrets ?? []
-  const trigger = { asked: draft.rotationTrigger, noted: resource?.rotationTrigger ?? null }
+  const noted = resource?.rotationTrigger ?? null
+  const trigger = { asked: isRotationDelayed(gathered) ? noted : draft.rotationTrigger, noted }
   const delivery = deliveryOf({ secrets, trigger, held: heldIn(secret, currentSecret(secrets)?.hash) })
   switch (delivery.is) {
     case 'done':
@@ -109,8 +119,18 @@ export function isRepair(gathered: GatheredKey, draft: KeyDraft): boolean {
   return wasDelivered(gathered.key) && !isRotationDue(gathered, draft)
 }
 
-/** Whether the spec asks for a new API key, by its trigger or by time. */
+/** Whether the spec asks for a new API key so soon after the last one that it has to wait. Pure. */
+export function isRotationDelayed(gathered: GatheredKey): boolean {
+  const { draft, nowMs } = gathered
+  return isDraft(draft) && isRotationAsked(gathered, draft) && nowMs < rotationAllowedMs(gathered)
+}
+
 function isRotationDue(gathered: GatheredKey, draft: KeyDraft): boolean {
+  return isRotationAsked(gathered, draft) && !isRotationDelayed(gathered)
+}
+
+/** Whether the spec asks for a new API key, by its trigger or by time. */
+function isRotationAsked(gathered: GatheredKey, draft: KeyDraft): boolean {
   const { resource, nowMs } = gathered
   const isAsked =
     draft.rotationTrigger !== null && draft.rotationTrigger !== (resource?.rotationTrigger ?? null)
@@ -143,7 +163,16 @@ function secretVerdict(gathered: GatheredKey): Verdict {
   if (key?.revoked) return unknown('Pending', 'The key is revoked')
   const delivery = secretDeliveryOf(gathered, draft)
   if (delivery.is === 'refused' || delivery.is === 'lost') return delivery.verdict
+  if (delivery.is === 'done' && isRotationDelayed(gathered)) return delayed(gathered)
   return delivery.is === 'done' ? yes('Synced') : unknown('Pending', 'Writing the API key to the Secret')
+}
+
+function delayed(gathered: GatheredKey): Verdict {
+  const at = timeText(rotationAllowedMs(gathered))
+  return yes(
+    'RotationDelayed',
+    `The API key was replaced less than a minute ago; the next rotation is at ${at}`,
+  )
 }
 
 function programmedVerdict({ key }: GatheredKey): Verdict {
@@ -153,6 +182,7 @@ function programmedVerdict({ key }: GatheredKey): Verdict {
 /** A key that is ending, whatever else is true of it. */
 function endVerdict(gathered: GatheredKey): Verdict | undefined {
   const { object, key, refusal } = gathered
+  if (object.deleting !== undefined) return object.deleting
   if (object.isTerminating && refusal !== undefined)
     return no(refusal.reason, `The Secret cannot be released from this ApiKey: ${refusal.message}`)
   if (isUnconfirmed(gathered)) return no('Revoking', unconfirmedText(gathered))
@@ -161,6 +191,8 @@ function endVerdict(gathered: GatheredKey): Verdict | undefined {
       'Revoking',
       object.deletionPolicy === 'Revoke' ? 'Revoking the key' : 'Handing the key over to the cabinet',
     )
+  if (key?.revoked && isOffboarded(gathered))
+    return no('Revoking', 'The namespace is being deleted, or its organization has changed: revoking the key')
   if (key?.revoked)
     return no(
       'BlockedByCabinet',

@@ -26,6 +26,8 @@ export type World = {
   object: ModelObject | undefined
   allowedOrganization: string | undefined
   namespaceIsTerminating: boolean
+  /** Why the quota of the namespace refuses the ApiKey. */
+  overQuota: string | undefined
   resource: ClusterResource | undefined
   readonly keys: Map<string, ModelKey>
   /** When the keys that an ApiKey left behind were rotated. */
@@ -86,6 +88,7 @@ export function createWorld(): World {
     object: undefined,
     allowedOrganization: 'acme',
     namespaceIsTerminating: false,
+    overQuota: undefined,
     resource: undefined,
     keys: new Map(),
     orphans: new Map(),
@@ -164,10 +167,13 @@ export function gather(world: World, object: ModelObject, patience: 'some' | 'no
       isTerminating: object.isTerminating,
       deletedAtMs: object.isTerminating ? 0 : undefined,
       hasFinalizer: object.hasFinalizer,
+      deleting: undefined,
       deletionPolicy: object.draft.deletionPolicy,
       isGlassBroken: false,
     },
     draft: object.draft,
+    excesses: [],
+    overQuota: world.overQuota,
     namespace: { organization: world.allowedOrganization, isTerminating: world.namespaceIsTerminating },
     organization: { id: object.draft.organization, name: object.draft.organization, shard },
     resource: world.resource,
@@ -295,6 +301,13 @@ function applyToKey(world: World, object: ModelObject, key: ModelKey, step: KeyS
       key.revokedAtMs = world.nowMs
       key.isProjected = false
       for (const secret of key.secrets) secret.ended = true
+      return
+    case 'offboardKey':
+      key.revoked = true
+      key.revokedAtMs = world.nowMs
+      key.isProjected = false
+      for (const secret of key.secrets) secret.ended = true
+      world.resource = undefined
       return
     case 'handOver':
       key.managedBy = 'cabinet'

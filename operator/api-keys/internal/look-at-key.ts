@@ -3,14 +3,14 @@ import type { KeyState } from '#core/keys/key-state'
 import type { ClusterClient } from '../../runtime/cluster-client.ts'
 import { type ClusterObject, keyOf } from '../../runtime/cluster-object.ts'
 import type { EventRecorder } from '../../runtime/event-recorder.ts'
-import { apiKeys, secrets } from '../../runtime/resources.ts'
+import { apiKeys } from '../../runtime/resources.ts'
 import type { Verdict } from '../../status/verdict.ts'
 import { withFinalizer } from '../finalizer.ts'
 import { type ApplyDeps, applyKeyStep } from './apply-key.ts'
 import { endBlindly } from './end-blindly.ts'
 import { gatherKey, type KeyLook } from './gather-key.ts'
 import type { GatheredKey } from './gathered-key.ts'
-import { eventOf, transitionEvent, waitEvent } from './key-events.ts'
+import { delayEvent, eventOf, transitionEvent, waitEvent } from './key-events.ts'
 import { latestStatus, memoryForLook, noteRepair, noteTold, type Remembered } from './key-memory.ts'
 import { planInput, readKeyObject } from './key-object.ts'
 import { keyStatus, statusOfRefused, statusWithoutDatabase } from './key-status.ts'
@@ -18,7 +18,7 @@ import { verdictsOf } from './key-verdicts.ts'
 import { planKey } from './plan-key.ts'
 
 export type LookDeps = ApplyDeps & {
-  readonly client: Pick<ClusterClient, 'find' | 'create' | 'patch' | 'applyStatus'>
+  readonly client: Pick<ClusterClient, 'find' | 'findSecret' | 'create' | 'patch' | 'applyStatus'>
   readonly recorder: Pick<EventRecorder, 'record'>
   /** Called with the key each time it was read or written. */
   readonly onKey: (key: KeyState) => void
@@ -63,6 +63,8 @@ export async function lookAtKey(
       )
     // Before it is written: its event may arrive before the response.
     if (step.do === 'addFinalizer') remembered.input = planInput(held(look.object))
+    if (step.do === 'awaitProjection' && look.gathered.object.isTerminating)
+      await tell(deps, look, remembered)
     if (step.do === 'mint' && step.isRepair) {
       await tell(deps, look, remembered) // until it is done, which may take long
       noteRepair(remembered, look.gathered.nowMs)
@@ -91,7 +93,11 @@ async function tell(deps: LookDeps, look: KeyLook, remembered: Remembered): Prom
   const before = { ...object, status: latestStatus(remembered, object) }
   const status = keyStatus(gathered, read.secret, before)
   await putStatus(deps, object, status, remembered)
-  for (const event of [transitionEvent(before, verdictsOf(gathered).Ready), waitEvent(gathered)])
+  for (const event of [
+    transitionEvent(before, verdictsOf(gathered).Ready),
+    waitEvent(gathered),
+    delayEvent(gathered),
+  ])
     if (event !== undefined) deps.recorder.record(object, event)
 }
 
@@ -102,16 +108,17 @@ async function tell(deps: LookDeps, look: KeyLook, remembered: Remembered): Prom
 export async function liveWithoutDatabase(
   deps: Pick<LookDeps, 'client'>,
   object: ClusterObject,
+  itsNamespace: ClusterObject,
   outage: 'short' | 'long',
   remembered: Remembered,
 ): Promise<'ended' | 'blocked' | 'waits'> {
   const read = readKeyObject(object)
   const isEnding = read.object.isTerminating && read.object.hasFinalizer
-  if (isEnding && (await endBlindly(deps, object)) === 'ended') return 'ended'
+  if (isEnding && (await endBlindly(deps, object, itsNamespace)) === 'ended') return 'ended'
   const { namespace = '' } = object.metadata
-  const secret = await deps.client.find(secrets, { namespace, name: read.secret.name })
+  const secret = await deps.client.findSecret({ namespace, name: read.secret.name })
   const before = { ...object, status: latestStatus(remembered, object) }
-  const status = statusWithoutDatabase(before, { outage, secret, nowMs: Date.now() })
+  const status = statusWithoutDatabase(before, read.object, { outage, secret, nowMs: Date.now() })
   await putStatus(deps, object, status, remembered)
   return isEnding ? 'blocked' : 'waits'
 }

@@ -1,7 +1,7 @@
 import type { Reconciled } from '../../runtime/work-queue.ts'
 import type { GatheredKey } from './gathered-key.ts'
-import { isDraft, verdictsOf } from './key-verdicts.ts'
-import { nextRotationMs } from './next-rotation.ts'
+import { isDraft, isRotationDelayed, verdictsOf } from './key-verdicts.ts'
+import { nextRotationMs, rotationAllowedMs } from './next-rotation.ts'
 import { isUnconfirmed, revocationTellMs, waitedForGatewaysMs } from './revocation-wait.ts'
 
 /** Reasons that can end without our hearing of it: organizations, quotas and policies are not watched. */
@@ -19,6 +19,7 @@ export function nextLook(gathered: GatheredKey): Reconciled {
   const wishesMs = [
     ...instants.flatMap((instant) => instant?.getTime() ?? []).map((atMs) => atMs - nowMs),
     ...[isDraft(draft) ? nextRotationMs(gathered, draft) : undefined].map((atMs = 0) => atMs - nowMs),
+    isRotationDelayed(gathered) ? rotationAllowedMs(gathered) - nowMs : 0,
     ...[Accepted, SecretReady].map(({ reason }) => (unwatched.has(reason) ? unwatchedMs : 0)),
     repairs.has(SecretReady.reason) ? nextRepairAtMs - nowMs : 0,
     ...(isUnconfirmed(gathered) ? [revocationTellMs, revocationWaitMs] : []).map(

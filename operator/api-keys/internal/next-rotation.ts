@@ -24,3 +24,13 @@ export function nextRotationMs(
 function fractionOf(text: string): number {
   return createHash('sha256').update(text).digest().readUInt32BE() / 2 ** 32
 }
+
+/** Shortest time between two rotations. Each leaves API keys behind that stay valid for their grace. */
+const rotationPauseMs = 60_000
+
+/** Before that, an API key that has just replaced another is not replaced once more. 0: it may be now. Pure. */
+export function rotationAllowedMs({ key, resource }: Pick<GatheredKey, 'key' | 'resource'>): number {
+  const deliveries = key?.secrets.filter(({ delivered }) => delivered).length ?? 0
+  // The first API key of a key is no rotation.
+  return deliveries < 2 ? 0 : (resource?.rotatedAt?.getTime() ?? 0) + rotationPauseMs
+}

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { shardOf } from '#core/redis/shard'
-import { eventOf, waitEvent } from './key-events.ts'
+import { delayEvent, eventOf, waitEvent } from './key-events.ts'
 import { createReady, editSecret, onlyKey, readyOf, setSpec, settle } from './key-happenings.fixture.ts'
 import { verdictsOf } from './key-verdicts.ts'
 import {
@@ -100,6 +100,26 @@ describe('a new ApiKey', () => {
 })
 
 describe('rotation', () => {
+  test('comes at most once a minute: the next one waits, and then it comes', () => {
+    const world = createReady()
+    setSpec(world, { rotationTrigger: 'one' })
+    pass(world)
+    const first = secretValue(world)
+    setSpec(world, { rotationTrigger: 'two' })
+    pass(world)
+    expect(secretValue(world)).toBe(first)
+    if (world.object === undefined) throw new Error('no object')
+    const gathered = gather(world, world.object, 'none')
+    expect(verdictsOf(gathered).SecretReady).toMatchObject({ status: 'True', reason: 'RotationDelayed' })
+    expect(delayEvent(gathered)?.reason).toBe('RotationDelayed')
+    expect(nextLook(gathered)).toEqual({ afterMs: 60_000 })
+    expect(readyOf(world)).toBe('Programmed')
+    world.nowMs += 60_000
+    pass(world)
+    expect(secretValue(world)).not.toBe(first)
+    expect(world.resource?.rotationTrigger).toBe('two')
+  })
+
   test('by a new trigger makes a new secret; the old one lives on for the grace, and then no longer', () => {
     const world = createReady()
     const old = secretValue(world)
@@ -205,7 +225,7 @@ describe('a Secret', () => {
     world.allowedOrganization = 'other'
     createObject(world, { organization: 'other' })
     settle(world)
-    expect(world.keys.get(keyId)).toMatchObject({ managedBy: 'cabinet', revoked: false })
+    expect(world.keys.get(keyId)).toMatchObject({ revoked: true })
     expect(findOpened(world, secretValue(world))?.key.organization).toBe('other')
   })
 
@@ -321,8 +341,56 @@ describe('a key', () => {
     expect(findOpened(world, secretValue(world))?.key).toMatchObject({ revoked: false })
   })
 
-  test('is blocked while its namespace may not use its organization, and no longer', () => {
+  test('ends when its namespace may not use its organization any more; a namespace that may again gets a new one', () => {
     const world = createReady()
+    const { keyId } = onlyKey(world)
+    const before = secretValue(world)
+    world.allowedOrganization = undefined
+    settle(world)
+    expect(onlyKey(world).revoked).toBe(true)
+    expect(world.resource).toBeUndefined()
+    expect(readyOf(world)).toBe('NamespaceNotAllowed')
+    world.allowedOrganization = 'acme'
+    settle(world)
+    expect(world.keys.get(keyId)?.revoked).toBe(true)
+    expect(secretValue(world)).not.toBe(before)
+    expect(findOpened(world, secretValue(world))?.key.revoked).toBe(false)
+    expect(readyOf(world)).toBe('Programmed')
+  })
+
+  test('ends with its namespace, before anything deletes its ApiKey', () => {
+    const world = createReady()
+    world.namespaceIsTerminating = true
+    pass(world, { projects: 'never' })
+    expect(onlyKey(world).revoked).toBe(true)
+    expect(readyOf(world)).toBe('Revoking')
+    settle(world)
+    if (world.object !== undefined) world.object.isTerminating = true
+    settle(world)
+    expect(world.object).toBeUndefined()
+  })
+
+  test('that may outlive its ApiKey stays when its namespace goes', () => {
+    const world = createReady({ deletionPolicy: 'Orphan' })
+    world.namespaceIsTerminating = true
+    settle(world)
+    expect(onlyKey(world).revoked).toBe(false)
+  })
+
+  test('above the quota of its namespace is blocked, and no longer', () => {
+    const world = createReady()
+    world.overQuota = 'too many'
+    settle(world)
+    expect(onlyKey(world).blockedBy.has('kubernetes')).toBe(true)
+    expect(readyOf(world)).toBe('QuotaExceeded')
+    world.overQuota = undefined
+    settle(world)
+    expect(onlyKey(world).blockedBy.size).toBe(0)
+    expect(readyOf(world)).toBe('Programmed')
+  })
+
+  test('that may outlive its ApiKey is blocked while its namespace may not use its organization, and no longer', () => {
+    const world = createReady({ deletionPolicy: 'Orphan' })
     world.allowedOrganization = undefined
     settle(world)
     expect(onlyKey(world).blockedBy.has('kubernetes')).toBe(true)

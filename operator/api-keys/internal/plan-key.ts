@@ -2,6 +2,7 @@ import { differenceOf, type KeyDifference } from '#core/keys/drafted-key'
 import type { KeyHash } from '#core/keys/key'
 import type { KeyDraft } from '#core/keys/key-resource'
 import type { GatheredKey } from './gathered-key.ts'
+import { isOffboarded } from './is-offboarded.ts'
 import { acceptance, isDraft, secretDeliveryOf } from './key-verdicts.ts'
 import { isUnconfirmed, waitedForGatewaysMs } from './revocation-wait.ts'
 
@@ -40,6 +41,8 @@ export type KeyStep =
       readonly rotationTrigger: string | null
     }
   | { readonly do: 'revokeKey' }
+  /** Ends the key and removes the record of the object. */
+  | { readonly do: 'offboardKey' }
   /** The key stays and belongs to the cabinet. */
   | { readonly do: 'handOver' }
   /** The Secret stays when its ApiKey is deleted. */
@@ -55,6 +58,7 @@ export function planKey(gathered: GatheredKey): KeyStep | undefined {
 
 function planLife(gathered: GatheredKey): KeyStep | undefined {
   const { object, draft, resource, key, orphan, secret, namespace, organization } = gathered
+  if (isOffboarded(gathered)) return planOffboarding(gathered)
   if (!isDraft(draft)) return undefined
   if (acceptance(gathered).status !== 'True') return planRefused(gathered, draft)
   const isOfThisObject = resource?.uid === object.uid
@@ -72,14 +76,29 @@ function planLife(gathered: GatheredKey): KeyStep | undefined {
   return { do: 'makeKey', draft, handOver: key === undefined || key.revoked ? undefined : key.keyId }
 }
 
-/** Keys in a namespace that lost its organization are blocked. Nothing else happens to an ApiKey that is not accepted. */
+/**
+ * The key of a namespace that goes ends, and its ApiKey is deleted soon. Where another organization pays now, the key is
+ * forgotten, too: in one step, so that an ApiKey whose namespace gets its label back always gets a new key.
+ */
+function planOffboarding(gathered: GatheredKey): KeyStep | undefined {
+  const { namespace, resource, key } = gathered
+  if (resource === undefined || key === undefined) return undefined
+  if (!namespace.isTerminating) return { do: 'offboardKey' }
+  return key.revoked ? planWait(gathered) : { do: 'revokeKey' }
+}
+
+/**
+ * Keys above the quota of their namespace are blocked, and those that may outlive a namespace whose organization changes.
+ * Nothing else happens to an ApiKey that is not accepted.
+ */
 function planRefused(
-  { object, namespace, resource, key }: GatheredKey,
+  { object, namespace, resource, key, overQuota }: GatheredKey,
   draft: KeyDraft,
 ): KeyStep | undefined {
   const isBlocked = key === undefined || key.revoked || key.blockedBy.includes('kubernetes')
   const isOfThisObject = resource?.uid === object.uid
-  if (isBlocked || !isOfThisObject || namespace.organization === draft.organization) return undefined
+  const mayBeUsed = namespace.organization === draft.organization && overQuota === undefined
+  if (isBlocked || !isOfThisObject || mayBeUsed) return undefined
   const { rotationTrigger } = resource
   return {
     do: 'updateKey',

@@ -12,13 +12,12 @@ import { type AllowedNamespaces, isAllowed } from '../../catalog/allowed-namespa
 import { catalogNameOf } from '../../catalog/catalog-name.ts'
 import type { ClusterClient } from '../../runtime/cluster-client.ts'
 import type { ClusterObject } from '../../runtime/cluster-object.ts'
-import { secrets } from '../../runtime/resources.ts'
 import { faultOf, sentenceOf } from '../../status/spec-fault.ts'
 import type { GatheredProvider } from './gathered-provider.ts'
 import { type SecretValue, secretValueOf } from './secret-value.ts'
 
 export type GatherProviderDeps = {
-  readonly client: Pick<ClusterClient, 'find'>
+  readonly client: Pick<ClusterClient, 'findSecret'>
   readonly pool: Pool
   readonly clusterId: string
   readonly releaseNamespace: string
@@ -43,7 +42,7 @@ export async function gatherProvider(
   const counts = isAllowed(deps.allowedNamespaces, { namespace })
 
   async function secretOf(ref: { readonly name: string; readonly key: string }): Promise<SecretValue> {
-    const secret = await client.find(secrets, { namespace, name: ref.name })
+    const secret = await client.findSecret({ namespace, name: ref.name })
     deps.onSecret(`${namespace}/${objectName}`, ref.name, secret?.metadata.resourceVersion ?? '')
     return secretValueOf(secret, ref)
   }

@@ -14,8 +14,8 @@ const specSchema = z.looseObject({
 })
 
 const pollMs = 500
-/** A leader renews every 2 s and reads who has the Lease; one whose API server is slow goes on for 10 s. */
-const noticeMs = 12_000
+/** Longest time until a leader notices, by the settings of a release before this one. */
+const noticeMsMax = 15_000
 /** For how long no operator starts after its Lease was taken over: time to remove it. */
 const takenS = 600
 const triesMax = 5
@@ -41,7 +41,7 @@ export async function findLeader(client: LeaseClient, lease: ObjectName): Promis
 
 /**
  * Takes the Lease from its holder, so that the leader ends and none starts for 10 min. Resolves when the
- * leader has noticed.
+ * leader has noticed: one that cannot renew goes on for less than the length of the Lease.
  */
 export async function takeOver(client: LeaseClient, lease: ObjectName): Promise<undefined> {
   for (let tries = 1; ; tries++) {
@@ -58,9 +58,14 @@ export async function takeOver(client: LeaseClient, lease: ObjectName): Promise<
     }
     const written = await client.replace(leases, { ...found, spec: { ...spec, ...ours } })
     if (written === 'gone') return undefined
-    if (written !== 'conflict') break
+    if (written !== 'conflict') {
+      await sleep(noticeMsOf(spec))
+      return undefined
+    }
     if (tries === triesMax) throw new Error(`Lease ${lease.namespace}/${lease.name} keeps changing`)
   }
-  await sleep(noticeMs)
-  return undefined
+}
+
+function noticeMsOf({ holderIdentity, leaseDurationSeconds }: z.infer<typeof specSchema>): number {
+  return holderIdentity ? Math.min((leaseDurationSeconds ?? 0) * 1000, noticeMsMax) : 0
 }

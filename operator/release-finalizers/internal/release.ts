@@ -3,6 +3,7 @@ import { hasFinalizer, withoutFinalizer } from '../../api-keys/finalizer.ts'
 import { type ClusterClient, ClusterRefused } from '../../runtime/cluster-client.ts'
 import type { ClusterObject, ObjectName } from '../../runtime/cluster-object.ts'
 import { apiKeys } from '../../runtime/resources.ts'
+import { listObjects } from './list-objects.ts'
 
 export type ReleaseClient = Pick<ClusterClient, 'list' | 'find' | 'patch'>
 
@@ -14,8 +15,6 @@ export type Release = ObjectName & {
   readonly failure: string | undefined
 }
 
-const pageSize = 500
-const listTimeoutMs = 60_000
 /** Others may write while we do. */
 const triesMax = 5
 
@@ -30,24 +29,9 @@ export async function releaseAll(
   return releases
 }
 
-/** The ApiKeys of a namespace that have the finalizer. None where the cluster no longer has such a kind. */
+/** The ApiKeys of a namespace that have the finalizer. */
 async function listHeld(client: ReleaseClient, namespace: string): Promise<readonly ClusterObject[]> {
-  const held: ClusterObject[] = []
-  const signal = AbortSignal.timeout(listTimeoutMs)
-  let continueToken = ''
-  do {
-    const page = await client
-      .list(apiKeys, { namespace, pageSize, continueToken, signal })
-      .catch((error: unknown) => {
-        if (error instanceof ClusterRefused && error.status === 404) return undefined
-        throw error
-      })
-    if (page === undefined) return []
-    if (page === 'expired') throw new Error('the list of ApiKeys took too long: run this again')
-    held.push(...page.objects.filter(hasFinalizer))
-    continueToken = page.continueToken
-  } while (continueToken !== '')
-  return held
+  return (await listObjects(client, apiKeys, namespace)).filter(hasFinalizer)
 }
 
 async function release(client: ReleaseClient, listed: ClusterObject): Promise<Release> {

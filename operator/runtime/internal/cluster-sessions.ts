@@ -13,6 +13,8 @@ export type ClusterSessions = {
   current(): Promise<Session>
   /** The session to use after a 401 to `used`. */
   after(used: Promise<Session>): Promise<Session>
+  /** Closes the connections of `used`, which may be dead, and aborts the requests on them. The next call opens others. */
+  abandon(used: Promise<Session>): void
   /** Closes the current session's connections and aborts the requests on them. */
   destroy(): void
 }
@@ -22,8 +24,14 @@ const sessionMs = 60_000
 /** Time for TCP and TLS. */
 const connectMs = 5_000
 
+/**
+ * `shared`: all requests use one connection, if the server has HTTP/2. Forty at once are written and read together, and take
+ * half the processor time. `own`: requests at the same time have separate connections, so one that times out takes no other with it.
+ */
+export type Connections = 'shared' | 'own'
+
 /** Opens nothing before the first request. */
-export function createClusterSessions(kubeConfig: KubeConfig): ClusterSessions {
+export function createClusterSessions(kubeConfig: KubeConfig, connections: Connections): ClusterSessions {
   let session: Promise<Session> | undefined
   let renewAtMs = 0
 
@@ -33,7 +41,7 @@ export function createClusterSessions(kubeConfig: KubeConfig): ClusterSessions {
 
   function renew(): Promise<Session> {
     const ended = session
-    const opening = openSession(kubeConfig)
+    const opening = openSession(kubeConfig, connections)
     session = opening
     renewAtMs = performance.now() + sessionMs
     opening.catch(() => {
@@ -44,23 +52,25 @@ export function createClusterSessions(kubeConfig: KubeConfig): ClusterSessions {
     return opening
   }
 
+  function destroy(ended: Promise<Session> | undefined): void {
+    // Not waited for: a session that is still opening may never be open.
+    ended?.then(({ dispatcher }) => dispatcher.destroy()).catch(() => undefined)
+  }
+
   return {
     current,
-    after: (used) => (session === used ? renew() : current()),
-    destroy() {
-      // Not waited for: a session that is still opening may never be open.
-      session?.then(({ dispatcher }) => dispatcher.destroy()).catch(() => undefined)
+    abandon(used) {
+      if (session !== used) return
+      session = undefined
+      destroy(used)
     },
+    after: (used) => (session === used ? renew() : current()),
+    destroy: () => destroy(session),
   }
 }
 
-/**
- * Reads every file that the kubeconfig names again: client-node keeps a token for a minute, and its agents forever.
- *
- * HTTP/1.1 only. Over HTTP/2 all requests share one connection, and if that is half open each of them times out while
- * it is kept. Over HTTP/1.1 a request that times out takes its connection with it.
- */
-async function openSession(kubeConfig: KubeConfig): Promise<Session> {
+/** Reads every file that the kubeconfig names again: client-node keeps a token for a minute, and its agents forever. */
+async function openSession(kubeConfig: KubeConfig, connections: Connections): Promise<Session> {
   const fresh = new KubeConfig()
   fresh.loadFromOptions(kubeConfig)
   const options: RequestOptions & AgentOptions = {}
@@ -70,14 +80,19 @@ async function openSession(kubeConfig: KubeConfig): Promise<Session> {
   )
   if (typeof options.auth === 'string')
     headers.Authorization = `Basic ${Buffer.from(options.auth).toString('base64')}`
-  return { headers, dispatcher: openDispatcher(fresh, options) }
+  return { headers, dispatcher: openDispatcher(fresh, options, connections) }
 }
 
-function openDispatcher(kubeConfig: KubeConfig, options: RequestOptions & AgentOptions): Dispatcher {
+function openDispatcher(
+  kubeConfig: KubeConfig,
+  options: RequestOptions & AgentOptions,
+  connections: Connections,
+): Dispatcher {
   const { ca, cert, key, rejectUnauthorized, servername } = options
   const tls = { ca, cert, key, rejectUnauthorized, servername }
+  const sharing = connections === 'shared' ? { allowH2: true, connections: 1 } : { allowH2: false }
   const proxy = kubeConfig.getCurrentCluster()?.proxyUrl
   if (proxy?.startsWith('socks')) throw new Error('A kubeconfig with a SOCKS proxy is not supported.')
-  if (proxy !== undefined) return new ProxyAgent({ uri: proxy, requestTls: tls, allowH2: false })
-  return new Agent({ connect: { ...tls, timeout: connectMs, keepAlive: true }, allowH2: false })
+  if (proxy !== undefined) return new ProxyAgent({ uri: proxy, requestTls: tls, ...sharing, allowH2: false })
+  return new Agent({ connect: { ...tls, timeout: connectMs, keepAlive: true }, ...sharing })
 }

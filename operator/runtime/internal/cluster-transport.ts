@@ -1,7 +1,7 @@
 import type { KubeConfig } from '@kubernetes/client-node'
 import { type Dispatcher, errors, request } from 'undici'
 import { unlessAborted } from '#core/process/unless-aborted'
-import { createClusterSessions, type Session } from './cluster-sessions.ts'
+import { type Connections, createClusterSessions, type Session } from './cluster-sessions.ts'
 
 /** The API server cannot be reached or cannot answer now. Worth a retry. */
 export class ClusterUnavailable extends Error {
@@ -72,36 +72,39 @@ const lineLengthMax = 8 * 1024 * 1024
  */
 export function createClusterTransport(
   kubeConfig: KubeConfig,
-  { onRequest }: { readonly onRequest: (code: string, method: string) => void },
+  {
+    onRequest,
+    connections = 'own',
+  }: {
+    readonly onRequest: (code: string, method: string) => void
+    readonly connections?: Connections
+  },
 ): ClusterTransport {
-  const server = kubeConfig.getCurrentCluster()?.server.replace(/\/+$/, '')
-  if (server === undefined) throw new Error('The kubeconfig has no current cluster.')
-  const sessions = createClusterSessions(kubeConfig)
+  const server = serverOf(kubeConfig)
+  const sessions = createClusterSessions(kubeConfig, connections)
 
-  async function open(call: ClusterCall, idleMs: number): Promise<Dispatcher.ResponseData> {
+  /** `inTime` aborts while the session opens: a kubeconfig may name a program that provides credentials, and that may hang. */
+  async function open(
+    call: ClusterCall,
+    idleMs: number,
+    inTime: AbortSignal,
+  ): Promise<Dispatcher.ResponseData> {
     const used = sessions.current()
-    const answer = await openWith(await inTime(used, call), call, idleMs)
-    if (answer.statusCode !== 401) return answer
-    await answer.body.dump()
-    return openWith(await inTime(sessions.after(used), call), call, idleMs) // the token was rotated
+    try {
+      const answer = await openWith(await unlessAborted(used, inTime), call, idleMs)
+      if (answer.statusCode !== 401) return answer
+      await answer.body.dump()
+    } catch (error) {
+      // Half open, all requests on it would time out for as long as it is kept.
+      if (connections === 'shared') sessions.abandon(used)
+      throw error
+    }
+    // The token was rotated.
+    return openWith(await unlessAborted(sessions.after(used), inTime), call, idleMs)
   }
 
   async function openWith(used: Session, call: ClusterCall, idleMs: number) {
-    const url = new URL(`${server}${call.path}`)
-    for (const [name, value] of Object.entries(call.query ?? {})) url.searchParams.set(name, value)
-    const answer = request(url, {
-      method: call.method,
-      headers: {
-        ...used.headers,
-        accept: call.accept ?? 'application/json',
-        ...(call.body === undefined ? {} : { 'content-type': call.contentType ?? 'application/json' }),
-      },
-      body: call.body === undefined ? null : JSON.stringify(call.body),
-      dispatcher: used.dispatcher,
-      headersTimeout: call.timeoutMs,
-      bodyTimeout: idleMs,
-      signal: call.signal ?? null,
-    })
+    const answer = ask(server, used, call, idleMs)
     return unlessAborted(answer, call.signal).then(
       (arrived) => {
         onRequest(String(arrived.statusCode), call.method)
@@ -115,8 +118,9 @@ export function createClusterTransport(
   }
 
   async function* lines(call: StreamCall) {
+    const limit = startLimit(call)
     try {
-      const { statusCode, body } = await open(call, call.idleMs)
+      const { statusCode, body } = await open(call, call.idleMs, limit.signal).finally(limit.end)
       if (statusCode !== 200) throw new RefusedStream({ status: statusCode, text: await readText(body) })
       call.onOpen?.()
       yield* linesOf(body)
@@ -128,13 +132,18 @@ export function createClusterTransport(
   return {
     lines,
     async send(call) {
-      const limit = AbortSignal.timeout(call.timeoutMs)
-      const signal = call.signal === undefined ? limit : AbortSignal.any([call.signal, limit])
+      const limit = startLimit(call)
       try {
-        const { statusCode, body } = await open({ ...call, signal }, call.timeoutMs)
+        const { statusCode, body } = await open(
+          { ...call, signal: limit.signal },
+          call.timeoutMs,
+          limit.signal,
+        )
         return { status: statusCode, text: await readText(body) }
       } catch (error) {
         throw unavailable(error)
+      } finally {
+        limit.end()
       }
     },
     async close() {
@@ -143,10 +152,41 @@ export function createClusterTransport(
   }
 }
 
-/** A kubeconfig may name a program that provides credentials, and that may hang. */
-function inTime(opening: Promise<Session>, { timeoutMs, signal }: ClusterCall): Promise<Session> {
-  const limit = AbortSignal.timeout(timeoutMs)
-  return unlessAborted(opening, signal === undefined ? limit : AbortSignal.any([signal, limit]))
+function serverOf(kubeConfig: KubeConfig): string {
+  const cluster = kubeConfig.getCurrentCluster()
+  if (cluster === null) throw new Error('The kubeconfig has no current cluster.')
+  return cluster.server.replace(/\/+$/, '')
+}
+
+function ask(server: string, { headers, dispatcher }: Session, call: ClusterCall, bodyTimeout: number) {
+  const url = new URL(`${server}${call.path}`)
+  for (const [name, value] of Object.entries(call.query ?? {})) url.searchParams.set(name, value)
+  return request(url, {
+    method: call.method,
+    headers: {
+      ...headers,
+      accept: call.accept ?? 'application/json',
+      ...(call.body === undefined ? {} : { 'content-type': call.contentType ?? 'application/json' }),
+    },
+    body: call.body === undefined ? null : JSON.stringify(call.body),
+    dispatcher,
+    headersTimeout: call.timeoutMs,
+    bodyTimeout,
+    signal: call.signal ?? null,
+  })
+}
+
+/** Aborts after the call's time, or with its own signal. `AbortSignal.timeout` would abort also what has ended long ago. */
+function startLimit({ timeoutMs, signal }: ClusterCall) {
+  const limit = new AbortController()
+  const timer = setTimeout(
+    () => limit.abort(new DOMException('no response in time', 'TimeoutError')),
+    timeoutMs,
+  )
+  return {
+    signal: signal === undefined ? limit.signal : AbortSignal.any([signal, limit.signal]),
+    end: () => clearTimeout(timer),
+  }
 }
 
 async function readText(body: AsyncIterable<Buffer>): Promise<string> {
