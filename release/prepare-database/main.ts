@@ -23,6 +23,7 @@ const envSchema = z.object({
     .optional(),
   DATABASE_PASSWORD_WORKER: password,
   DATABASE_PASSWORD_CABINET: password,
+  DATABASE_PASSWORD_ADMINISTRATION: password,
   DATABASE_PASSWORD_WEBHOOK: password,
   DATABASE_PASSWORD_OPERATOR: password,
 })
@@ -49,6 +50,7 @@ function usersOf(prefix: string | undefined): LoginUser[] {
   const passwords = {
     worker: env.DATABASE_PASSWORD_WORKER,
     cabinet: env.DATABASE_PASSWORD_CABINET,
+    administration: env.DATABASE_PASSWORD_ADMINISTRATION,
     webhook: env.DATABASE_PASSWORD_WEBHOOK,
     operator: env.DATABASE_PASSWORD_OPERATOR,
   }

@@ -1,5 +1,6 @@
 {{- define "mg.gatewayHost" -}}{{ (urlParse .Values.baseUrl).hostname }}{{- end -}}
 {{- define "mg.cabinetHost" -}}{{ (urlParse .Values.appUrl).hostname }}{{- end -}}
+{{- define "mg.administrationHost" -}}{{ (urlParse .Values.administration.url).hostname }}{{- end -}}
 
 {{- /* Streaming settings of the common ingress controllers: no buffering, and time for the longest request. */ -}}
 {{- define "mg.streamingAnnotations" -}}

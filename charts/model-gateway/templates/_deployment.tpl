@@ -2,6 +2,7 @@
 A process of the release.
   root, component     the chart's root context and the component's name
   values              its part of values.yaml
+  replicas            how many; absent: an autoscaler decides. annotations: of the Deployment
   main                its entry in the image
   env                 its variables, as YAML
   ports               name → number; "admin" answers the probes unless "probes" names another
@@ -12,16 +13,20 @@ A process of the release.
 */ -}}
 {{- define "mg.deployment" -}}
 {{- $root := .root -}}
-{{- $labels := dict "root" $root "component" .component -}}
+{{- $pod := include "mg.pod" . | fromYaml -}}
+{{- $labels := dict "root" $root "component" .component "pod" $pod -}}
 apiVersion: apps/v1
 kind: Deployment
 metadata:
   name: {{ include "mg.fullname" $root }}-{{ .component }}
   namespace: {{ $root.Release.Namespace }}
   labels: {{- include "mg.labels" $labels | nindent 4 }}
+  {{- with .annotations }}
+  annotations: {{- toYaml . | nindent 4 }}
+  {{- end }}
 spec:
-  {{- if not (dig "autoscaling" "enabled" false .values) }}
-  replicas: {{ .values.replicas }}
+  {{- if not (kindIs "invalid" .replicas) }}
+  replicas: {{ .replicas }}
   {{- end }}
   revisionHistoryLimit: 5
   {{- if .recreate }}
@@ -47,8 +52,14 @@ spec:
       enableServiceLinks: false
       securityContext: {{- include "mg.podSecurityContext" . | nindent 8 }}
       terminationGracePeriodSeconds: {{ .graceSeconds }}
+      {{- with $pod.hostAliases }}
+      hostAliases: {{- toYaml . | nindent 8 }}
+      {{- end }}
       {{- include "mg.spread" $labels | nindent 6 }}
       {{- include "mg.placement" (dict "Values" $root.Values "component" .values) | nindent 6 }}
+      {{- with $pod.initContainers }}
+      initContainers: {{- toYaml . | nindent 8 }}
+      {{- end }}
       containers:
         - name: {{ .component }}
           image: {{ include "mg.image" $root }}
@@ -61,20 +72,25 @@ spec:
             {{- with include "mg.caVariable" $root }}{{ . | nindent 12 }}{{ end }}
             - {name: LOG_LEVEL, value: {{ .values.logLevel | default $root.Values.logLevel }}}
             {{- range $name, $value := .values.env }}
-            - {name: {{ $name }}, value: {{ $value | quote }}}
+            - {name: {{ $name }}, value: {{ include "mg.text" $value | quote }}}
             {{- end }}
+            {{- with $pod.extraEnv }}{{ toYaml . | nindent 12 }}{{ end }}
+          {{- with $pod.envFrom }}
+          envFrom: {{- toYaml . | nindent 12 }}
+          {{- end }}
           ports:
             {{- range $name, $port := .ports }}
             - {name: {{ $name }}, containerPort: {{ $port }}}
             {{- end }}
-          {{- include "mg.probes" (dict "port" (.probes | default "admin")) | nindent 10 }}
+          {{- include "mg.probes" (dict "port" (.probes | default "admin") "pod" $pod) | trim | nindent 10 }}
           {{- with .preStopSeconds }}
           lifecycle:
             preStop: {sleep: {seconds: {{ . }}}}
           {{- end }}
           resources: {{- toYaml .values.resources | nindent 12 }}
-          volumeMounts: {{- include "mg.volumeMounts" $root | nindent 12 }}
-      volumes: {{- include "mg.volumes" $root | nindent 8 }}
+          volumeMounts: {{- include "mg.volumeMounts" $labels | nindent 12 }}
+        {{- with $pod.extraContainers }}{{ toYaml . | nindent 8 }}{{ end }}
+      volumes: {{- include "mg.volumes" $labels | nindent 8 }}
 {{- end -}}
 
 {{- /* A Service of a process: root, component, ports (name → [port, target]), values.service */ -}}
@@ -85,21 +101,34 @@ kind: Service
 metadata:
   name: {{ include "mg.fullname" .root }}-{{ .component }}
   namespace: {{ .root.Release.Namespace }}
-  labels: {{- include "mg.labels" $labels | nindent 4 }}
+  labels:
+    {{- include "mg.labels" $labels | nindent 4 }}
+    {{- with dig "service" "labels" dict .values }}{{ toYaml . | nindent 4 }}{{ end }}
   {{- with dig "service" "annotations" dict .values }}
   annotations: {{- toYaml . | nindent 4 }}
   {{- end }}
 spec:
   type: {{ dig "service" "type" "ClusterIP" .values }}
+  {{- $service := .values.service | default dict }}
+  {{- with omit $service "type" "annotations" "labels" "nodePort" }}
+  {{- toYaml . | nindent 2 }}
+  {{- end }}
   selector: {{- include "mg.selectorLabels" $labels | nindent 4 }}
   ports:
     {{- range $name, $port := .ports }}
-    - {name: {{ $name }}, port: {{ $port }}, targetPort: {{ $name }}}
+    - name: {{ $name }}
+      port: {{ $port }}
+      targetPort: {{ $name }}
+      {{- with $service.nodePort }}
+      nodePort: {{ . }}
+      {{- end }}
     {{- end }}
 {{- end -}}
 
 {{- define "mg.disruptionBudget" -}}
 {{- $labels := dict "root" .root "component" .component -}}
+{{- $budget := (include "mg.pod" . | fromYaml).podDisruptionBudget -}}
+{{- if $budget.enabled -}}
 apiVersion: policy/v1
 kind: PodDisruptionBudget
 metadata:
@@ -107,9 +136,14 @@ metadata:
   namespace: {{ .root.Release.Namespace }}
   labels: {{- include "mg.labels" $labels | nindent 4 }}
 spec:
-  maxUnavailable: 1
+  {{- if hasKey $budget "minAvailable" }}
+  minAvailable: {{ $budget.minAvailable }}
+  {{- else }}
+  maxUnavailable: {{ dig "maxUnavailable" 1 $budget }}
+  {{- end }}
   # A pod that does not get ready must not keep a node from being drained.
   unhealthyPodEvictionPolicy: AlwaysAllow
   selector:
     matchLabels: {{- include "mg.selectorLabels" $labels | nindent 6 }}
+{{- end -}}
 {{- end -}}

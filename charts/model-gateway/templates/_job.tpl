@@ -1,6 +1,6 @@
 {{- /*
 A Job of this release and image: another image or other settings make another Job, since a Job cannot be changed.
-  root, component, main, arguments, env; account: its ServiceAccount
+  root, component, main, arguments, env; account: its ServiceAccount; deadlineSeconds: by default that of migrations
 */ -}}
 {{- define "mg.job" -}}
 {{- $root := .root -}}
@@ -17,8 +17,11 @@ spec: {{- $spec | nindent 2 }}
 
 {{- define "mg.jobSpec" -}}
 {{- $root := .root -}}
+{{- $ofPod := dict "root" $root "values" $root.Values.migrations -}}
+{{- $pod := include "mg.pod" $ofPod | fromYaml -}}
+{{- $_ := set $ofPod "pod" $pod -}}
 backoffLimit: 6
-activeDeadlineSeconds: {{ $root.Values.migrations.activeDeadlineSeconds }}
+activeDeadlineSeconds: {{ .deadlineSeconds | default $root.Values.migrations.activeDeadlineSeconds }}
 template:
   metadata:
     labels: {{- include "mg.selectorLabels" (dict "root" $root "component" .component) | nindent 6 }}
@@ -32,18 +35,25 @@ template:
     {{- end }}
     automountServiceAccountToken: {{ if .account }}true{{ else }}false{{ end }}
     enableServiceLinks: false
-    securityContext: {{- include "mg.podSecurityContext" . | nindent 6 }}
+    securityContext: {{- include "mg.podSecurityContext" $ofPod | nindent 6 }}
     {{- include "mg.placement" (dict "Values" $root.Values "component" $root.Values.migrations) | nindent 4 }}
+    {{- with $pod.hostAliases }}
+    hostAliases: {{- toYaml . | nindent 6 }}
+    {{- end }}
     containers:
       - name: {{ .component }}
         image: {{ include "mg.image" $root }}
         imagePullPolicy: {{ $root.Values.image.pullPolicy }}
         args: {{ prepend (.arguments | default list) .main | toJson }}
-        securityContext: {{- include "mg.containerSecurityContext" . | nindent 10 }}
+        securityContext: {{- include "mg.containerSecurityContext" $ofPod | nindent 10 }}
         env:
           {{- .env | trim | nindent 10 }}
           {{- with include "mg.caVariable" $root }}{{ . | nindent 10 }}{{ end }}
+          {{- with $pod.extraEnv }}{{ toYaml . | nindent 10 }}{{ end }}
+        {{- with $pod.envFrom }}
+        envFrom: {{- toYaml . | nindent 10 }}
+        {{- end }}
         resources: {{- toYaml $root.Values.migrations.resources | nindent 10 }}
-        volumeMounts: {{- include "mg.volumeMounts" $root | nindent 10 }}
-    volumes: {{- include "mg.volumes" $root | nindent 6 }}
+        volumeMounts: {{- include "mg.volumeMounts" $ofPod | nindent 10 }}
+    volumes: {{- include "mg.volumes" $ofPod | nindent 6 }}
 {{- end -}}

@@ -1,22 +1,30 @@
 {{- /* Names of objects: <release>-model-gateway-<component>, or <release>-<component> where the release is called so. */ -}}
 {{- define "mg.fullname" -}}
-{{- if .Values.fullnameOverride -}}
-{{- .Values.fullnameOverride | trunc 40 | trimSuffix "-" -}}
+{{- $chart := default .Chart.Name .Values.nameOverride -}}
+{{- $name := ternary .Release.Name (printf "%s-%s" .Release.Name $chart) (contains $chart .Release.Name) -}}
+{{- /* The longest addition is -prepare-database-<10 characters>, and a Job's name has at most 63. */ -}}
+{{- include "mg.shortened" (dict "name" (.Values.fullnameOverride | default $name) "max" 35) -}}
+{{- end -}}
+
+{{- /* A name of at most max characters; a shortened one ends with a hash, so that no two names become one. */ -}}
+{{- define "mg.shortened" -}}
+{{- if gt (len .name) .max -}}
+{{- printf "%s-%s" (trunc (sub .max 9 | int) .name | trimSuffix "-") (sha256sum .name | trunc 8) -}}
 {{- else -}}
-{{- $name := default .Chart.Name .Values.nameOverride -}}
-{{- if contains $name .Release.Name -}}
-{{- .Release.Name | trunc 40 | trimSuffix "-" -}}
-{{- else -}}
-{{- printf "%s-%s" .Release.Name $name | trunc 40 | trimSuffix "-" -}}
+{{- .name | trimSuffix "-" -}}
 {{- end -}}
 {{- end -}}
+
+{{- /* A value as text: of a number in a file, a template sees a float, which Go prints with an exponent. */ -}}
+{{- define "mg.text" -}}
+{{- if and (kindIs "float64" .) (eq (toString (int64 .) | float64) .) }}{{ int64 . }}{{ else }}{{ . }}{{ end -}}
 {{- end -}}
 
 {{- /* Cluster-wide objects carry the namespace, too: two releases may have one name in two namespaces. */ -}}
 {{- define "mg.clusterName" -}}
 {{- $fullname := include "mg.fullname" . -}}
 {{- $name := ternary $fullname (printf "%s-%s" .Release.Namespace $fullname) (eq $fullname .Release.Namespace) -}}
-{{- if gt (len $name) 50 -}}{{ printf "%s-%s" (trunc 41 $name | trimSuffix "-") (sha256sum $name | trunc 8) }}{{- else -}}{{ $name }}{{- end -}}
+{{- include "mg.shortened" (dict "name" $name "max" 50) -}}
 {{- end -}}
 
 {{- define "mg.selectorLabels" -}}
@@ -49,7 +57,7 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace 
 {{- if $image.digest -}}
 {{ $image.repository }}@{{ $image.digest }}
 {{- else -}}
-{{ $image.repository }}:{{ $image.tag | default .Chart.AppVersion }}
+{{ $image.repository }}:{{ include "mg.text" ($image.tag | default .Chart.AppVersion) }}
 {{- end -}}
 {{- end -}}
 

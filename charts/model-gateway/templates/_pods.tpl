@@ -1,21 +1,31 @@
+{{- /* Settings of a pod, as YAML: those of every pod, and over them its own in `values`. */ -}}
+{{- define "mg.pod" -}}
+{{- /* `helm upgrade --reuse-values` has none of them for a release that is older than they are. */ -}}
+{{- $defaults := .root.Values.podDefaults | default (.root.Files.Get "files/defaults.yaml" | fromYaml).podDefaults -}}
+{{- $pod := deepCopy $defaults -}}
+{{- range $name, $value := .values | default dict -}}
+{{- if and (hasKey $defaults $name) (kindIs "map" $value) -}}
+{{- $_ := set $pod $name (mergeOverwrite (deepCopy (get $defaults $name | default dict)) $value) -}}
+{{- else if and (hasKey $defaults $name) $value -}}
+{{- $_ := set $pod $name $value -}}
+{{- end -}}
+{{- end -}}
+{{- toYaml $pod -}}
+{{- end -}}
+
+{{- /* securityContext of a pod of the chart's own image: root, values */ -}}
 {{- define "mg.podSecurityContext" -}}
-runAsNonRoot: true
-runAsUser: 65532
-runAsGroup: 65532
-fsGroup: 65532
-seccompProfile: {type: RuntimeDefault}
+{{- toYaml (include "mg.pod" . | fromYaml).securityContext -}}
 {{- end -}}
 
 {{- define "mg.containerSecurityContext" -}}
-allowPrivilegeEscalation: false
-readOnlyRootFilesystem: true
-capabilities: {drop: [ALL]}
+{{- toYaml (include "mg.pod" . | fromYaml).containerSecurityContext -}}
 {{- end -}}
 
 {{- /* One variable from a Secret. */ -}}
 {{- define "mg.secretVariable" -}}
 - name: {{ .name }}
-  valueFrom: {secretKeyRef: {name: {{ .secret | quote }}, key: {{ .key | quote }}}}
+  valueFrom: {secretKeyRef: {name: {{ .secret | quote }}, key: {{ .key | quote }}{{ if .optional }}, optional: true{{ end }}}}
 {{- end -}}
 
 {{- /* A variable of the release's own secrets, under its own name. */ -}}
@@ -27,7 +37,7 @@ capabilities: {drop: [ALL]}
 passwords in the stores. */ -}}
 {{- define "mg.secretsAnnotation" -}}
 {{- with .Values.secrets.revision -}}
-modelgateway.dev/secrets-revision: {{ . | quote }}
+modelgateway.dev/secrets-revision: {{ include "mg.text" . | quote }}
 {{- end -}}
 {{- end -}}
 
@@ -51,7 +61,7 @@ modelgateway.dev/secrets-revision: {{ . | quote }}
 {{- $root := .root -}}
 {{- $users := $root.Values.database.users -}}
 {{- $key := printf "DATABASE_PASSWORD_%s" (upper .role) -}}
-{{ include "mg.secretVariable" (dict "name" "DATABASE_PASSWORD" "secret" ($users.existingSecret | default (include "mg.secretsName" $root)) "key" $key) }}
+{{ include "mg.secretVariable" (dict "name" "DATABASE_PASSWORD" "secret" ($users.existingSecret | default (include "mg.secretsName" $root)) "key" $key "optional" .optional) }}
 - name: DATABASE_URL
   value: {{ printf "postgres://%s_%s:$(DATABASE_PASSWORD)@%s:%v/%s%s" (include "mg.databaseUserPrefix" $root) .role (include "mg.databaseHost" $root) ($root.Values.demo.enabled | ternary 5432 $root.Values.database.port) ($root.Values.demo.enabled | ternary "model_gateway" $root.Values.database.name) (include "mg.databaseParameters" $root) | quote }}
 {{- end -}}
@@ -84,17 +94,26 @@ modelgateway.dev/secrets-revision: {{ . | quote }}
 {{- end -}}
 {{- end -}}
 
+{{- /* UPSTREAM_ALLOWED_CIDRS: private networks of providers. In a demo, also those of pods, since its provider is one. */ -}}
+{{- define "mg.upstreamAllowedCidrs" -}}
+{{- $cidrs := .Values.gateway.upstreamAllowedCidrs -}}
+{{- if .Values.demo.enabled }}{{ $cidrs = concat $cidrs .Values.demo.podCidrs }}{{ end -}}
+{{- with $cidrs -}}
+- {name: UPSTREAM_ALLOWED_CIDRS, value: {{ join "," . | quote }}}
+{{- end -}}
+{{- end -}}
+
 {{- /* The shop: the demo's test payment provider, or YooKassa's. Empty if payments are not configured. */ -}}
 {{- define "mg.shop" -}}
 {{- if .Values.demo.enabled -}}
 - {name: YOOKASSA_SHOP_ID, value: "100500"}
 {{ include "mg.ownSecret" (dict "root" . "name" "YOOKASSA_SECRET_KEY" "key" "TRIAL_SHOP_SECRET_KEY") }}
-- {name: YOOKASSA_URL, value: "http://{{ include "mg.fullname" . }}-trial-demo:3002/v3"}
+- {name: YOOKASSA_URL, value: "http://{{ include "mg.fullname" . }}-trial-services:3002/v3"}
 {{- else if .Values.payments.shopId -}}
-- {name: YOOKASSA_SHOP_ID, value: {{ .Values.payments.shopId | quote }}}
+- {name: YOOKASSA_SHOP_ID, value: {{ include "mg.text" .Values.payments.shopId | quote }}}
 {{ include "mg.secretVariable" (dict "name" "YOOKASSA_SECRET_KEY" "secret" .Values.payments.existingSecret "key" .Values.payments.existingSecretKey) }}
 {{- range $name, $value := .Values.payments.env }}
-- {name: {{ $name }}, value: {{ $value | quote }}}
+- {name: {{ $name }}, value: {{ include "mg.text" $value | quote }}}
 {{- end }}
 {{- end -}}
 {{- end -}}
@@ -121,25 +140,35 @@ modelgateway.dev/secrets-revision: {{ . | quote }}
 
 {{- define "mg.volumeMounts" -}}
 - {name: tmp, mountPath: /tmp}
-{{- if .Values.caCertificates.existingSecret }}
+{{- if .root.Values.caCertificates.existingSecret }}
 - {name: ca, mountPath: /etc/model-gateway/ca, readOnly: true}
+{{- end }}
+{{- with .pod.volumeMounts }}
+{{ toYaml . }}
 {{- end }}
 {{- end -}}
 
 {{- define "mg.volumes" -}}
 - name: tmp
   emptyDir: {sizeLimit: 64Mi}
-{{- if .Values.caCertificates.existingSecret }}
+{{- if .root.Values.caCertificates.existingSecret }}
 - name: ca
-  secret: {secretName: {{ .Values.caCertificates.existingSecret | quote }}}
+  secret: {secretName: {{ .root.Values.caCertificates.existingSecret | quote }}}
+{{- end }}
+{{- with .pod.volumes }}
+{{ toYaml . }}
+{{- end }}
+{{- end -}}
+
+{{- define "mg.pullSecrets" -}}
+{{- with .Values.image.pullSecrets }}
+imagePullSecrets: {{- toYaml . | nindent 2 }}
 {{- end }}
 {{- end -}}
 
 {{- /* Where the cluster's operator wants pods to run. */ -}}
 {{- define "mg.placement" -}}
-{{- with .Values.image.pullSecrets }}
-imagePullSecrets: {{- toYaml . | nindent 2 }}
-{{- end }}
+{{- include "mg.pullSecrets" . }}
 {{- with .component.nodeSelector }}
 nodeSelector: {{- toYaml . | nindent 2 }}
 {{- end }}
@@ -157,34 +186,30 @@ priorityClassName: {{ . }}
 {{- /* Replicas of one ReplicaSet over zones, then over hosts; a cluster of one node is no error. */ -}}
 {{- define "mg.spread" -}}
 topologySpreadConstraints:
+{{- with .pod.topologySpreadConstraints }}
+{{ toYaml . | indent 2 }}
+{{- else }}
+{{- range list "topology.kubernetes.io/zone" "kubernetes.io/hostname" }}
   - maxSkew: 1
-    topologyKey: topology.kubernetes.io/zone
+    topologyKey: {{ . }}
     whenUnsatisfiable: ScheduleAnyway
     labelSelector:
-      matchLabels: {{- include "mg.selectorLabels" . | nindent 8 }}
+      matchLabels: {{- include "mg.selectorLabels" $ | nindent 8 }}
     matchLabelKeys: [pod-template-hash]
-  - maxSkew: 1
-    topologyKey: kubernetes.io/hostname
-    whenUnsatisfiable: ScheduleAnyway
-    labelSelector:
-      matchLabels: {{- include "mg.selectorLabels" . | nindent 8 }}
-    matchLabelKeys: [pod-template-hash]
+{{- end }}
+{{- end }}
 {{- end -}}
 
 {{- /* A probe per question: has it started, may it be asked, does it still run. */ -}}
 {{- define "mg.probes" -}}
-startupProbe:
-  httpGet: {path: /livez, port: {{ .port }}}
-  periodSeconds: 1
-  failureThreshold: 120
-readinessProbe:
-  httpGet: {path: /readyz, port: {{ .port }}}
-  periodSeconds: 2
-  timeoutSeconds: 2
-  failureThreshold: 2
-livenessProbe:
-  httpGet: {path: /livez, port: {{ .port }}}
-  periodSeconds: 10
-  timeoutSeconds: 5
-  failureThreshold: 3
+{{- $of := dict
+  "startupProbe" (dict "path" "/livez" "periodSeconds" 1 "failureThreshold" 120)
+  "readinessProbe" (dict "path" "/readyz" "periodSeconds" 2 "timeoutSeconds" 2 "failureThreshold" 2)
+  "livenessProbe" (dict "path" "/livez" "periodSeconds" 10 "timeoutSeconds" 5 "failureThreshold" 3)
+-}}
+{{- range $name := list "startupProbe" "readinessProbe" "livenessProbe" }}
+{{- $probe := get $of $name }}
+{{- $probe = merge (dict "httpGet" (dict "path" $probe.path "port" $.port)) (omit $probe "path") }}
+{{ $name }}: {{- mergeOverwrite $probe (get $.pod $name) | toYaml | nindent 2 }}
+{{- end }}
 {{- end -}}

@@ -1,10 +1,10 @@
 {{- /*
 Renamed values work under their old names until 0.3.0 (core/process/renamed.ts); names of objects and labels do not
 change. A new name that was set takes precedence. One that is at its default counts as not set, because a template sees
-no difference. Each template that reads "demo" or "webhook" includes this first: the order of templates is up to Helm.
+no difference. In the same way a demo's processes get its own defaults. Each template that reads "demo" or "webhook" includes this first: the order of templates is up to Helm.
 */ -}}
 {{- define "mg.renamedValues" -}}
-{{- $defaults := .Files.Get "files/renamed-defaults.yaml" | fromYaml -}}
+{{- $defaults := .Files.Get "files/defaults.yaml" | fromYaml -}}
 {{- with .Values.trial -}}
 {{- $old := omit . "tillUrl" "demo" -}}
 {{- with .tillUrl }}{{ $_ := set $old "testPaymentsUrl" . }}{{ end -}}
@@ -18,6 +18,11 @@ no difference. Each template that reads "demo" or "webhook" includes this first:
 {{- $parent := index $.Values $name -}}
 {{- with $parent.receiver -}}
 {{- include "mg.moveOldValues" (dict "parent" $parent "name" "webhook" "old" . "defaults" (index $defaults $name)) -}}
+{{- end -}}
+{{- end -}}
+{{- if .Values.demo.enabled -}}
+{{- range $name, $ofDemo := .Values.demo.processes -}}
+{{- include "mg.moveOldValues" (dict "parent" $.Values "name" $name "old" $ofDemo "defaults" $defaults) -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}
