@@ -27,6 +27,7 @@ import type { HeldBodies } from './http/held-bodies.ts'
 import {
   createCountCaller,
   createInspectCaller,
+  createTakeTokenCount,
   type InspectCaller,
   keyFirst,
   limitsShown,
@@ -75,7 +76,7 @@ export type AppDeps = {
   readonly http: HttpLimits
   readonly keyPepper: string
   readonly sealingKeys: KeyList<Uint8Array>
-  readonly admission: Pick<Admission, 'inspect' | 'count'>
+  readonly admission: Pick<Admission, 'inspect' | 'count' | 'takeTokenCount'>
   readonly share: ConnectionShare
   /** The memory for bodies. */
   readonly held: HeldBodies
@@ -249,7 +250,12 @@ function addRoutes(
   app: FastifyInstance,
   { bodies, ...given }: AppDeps & KeyedDeps & { readonly bodies: BodyReader },
 ): void {
-  const deps = { ...given, countRefused: createCountCaller(given.admission), holdMore: bodies.hold }
+  const deps = {
+    ...given,
+    countRefused: createCountCaller(given.admission),
+    takeTokenCount: createTakeTokenCount(given.admission),
+    holdMore: bodies.hold,
+  }
   chatRoutes(app, deps)
   responsesRoutes(app, deps)
   messagesRoutes(app, deps)

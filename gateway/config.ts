@@ -29,6 +29,8 @@ export const envSchema = z.object({
   GATEWAY_INSTANCE: z.string().min(1).max(100).optional(),
   /** `redis://` or `rediss://`, as the user `model_gateway_gateway`. */
   REDIS_URL: redisUrlSetting,
+  /** Longest wait for Redis to admit a request. Then 503, and nothing was charged. */
+  REDIS_TIMEOUT_MS: spanMsSetting.default(100),
   /** Secret of at least 32 characters: key of the HMAC of API keys. The same in every process. It never changes. */
   KEY_PEPPER: secretSetting,
   /** Key list, 32 bytes in base64 each: any of them decrypts a provider's credential. */
@@ -58,6 +60,8 @@ export const envSchema = z.object({
   GATEWAY_KEEP_ALIVE_MS: spanMsSetting.default(75_000),
   /** Loopback and private ranges that providers with `network.privateAddresses` may use. */
   UPSTREAM_ALLOWED_CIDRS: allowedCidrsSetting,
+  /** Proxy for connections to providers, `http://user:password@host:3128`: it must allow `CONNECT`. Providers with `network.privateAddresses` and images that clients send as URLs do not use it. */
+  UPSTREAM_PROXY_URL: httpUrlSetting.optional(),
   /** Time to reach a provider; a healthy one answers a connection in well under a second. */
   UPSTREAM_CONNECT_TIMEOUT_MS: spanMsSetting.default(5_000),
   /** How often requests in progress renew their holds; must equal the worker's. */
@@ -80,6 +84,7 @@ export type Config = {
   readonly host: string
   readonly instance: string | undefined
   readonly redisUrl: string
+  readonly redisTimeoutMs: number
   readonly keyPepper: string
   readonly catalogKeys: {
     readonly signingKeys: KeyList<string>
@@ -87,6 +92,7 @@ export type Config = {
   }
   readonly http: HttpLimits
   readonly upstreamAllowedCidrs: readonly string[]
+  readonly upstreamProxyUrl: string | undefined
   readonly upstreamConnectMs: number
   readonly renewEveryMs: number
   readonly leaseMs: number
@@ -117,6 +123,7 @@ export function readConfig(env: NodeJS.ProcessEnv, warn?: Warn): Config {
     host: settings.GATEWAY_HOST,
     instance: settings.GATEWAY_INSTANCE,
     redisUrl: settings.REDIS_URL,
+    redisTimeoutMs: settings.REDIS_TIMEOUT_MS,
     keyPepper: settings.KEY_PEPPER,
     catalogKeys: { signingKeys: settings.ROUTES_SIGNING_KEY, sealingKeys: settings.CREDENTIALS_KEY },
     http: {
@@ -128,6 +135,7 @@ export function readConfig(env: NodeJS.ProcessEnv, warn?: Warn): Config {
       keepAliveMs: settings.GATEWAY_KEEP_ALIVE_MS,
     },
     upstreamAllowedCidrs: settings.UPSTREAM_ALLOWED_CIDRS,
+    upstreamProxyUrl: settings.UPSTREAM_PROXY_URL,
     upstreamConnectMs: settings.UPSTREAM_CONNECT_TIMEOUT_MS,
     renewEveryMs: settings.RENEW_EVERY_MS,
     leaseMs: settings.LEASE_MS,

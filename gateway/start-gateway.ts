@@ -259,7 +259,9 @@ type ProvidersDeps = {
 
 /** Everything that reaches providers: connections, attempts over them, and the gate before those. */
 function openProviders(config: Config, deps: ProvidersDeps) {
-  const agents = createProviderAgents(createAddressGuard(config.upstreamAllowedCidrs))
+  const agents = createProviderAgents(createAddressGuard(config.upstreamAllowedCidrs), {
+    proxyUrl: config.upstreamProxyUrl,
+  })
   const calls = createProviderCalls(agents)
   const attempt = createAttempt({
     calls,

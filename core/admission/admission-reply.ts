@@ -151,8 +151,10 @@ export type Inspection =
     }
   | (Refused<RefusedKey & KeyAmounts> & InspectRefusal)
 
-/** Why a key gets nothing, or why a request that was rejected cannot even be counted. */
-export type InspectRefusal = KeyRefusal | RpmRefusal | { readonly reason: 'unavailable' }
+type RefusalOfAny = KeyRefusal | RpmRefusal | { readonly reason: 'unavailable' }
+
+/** Why a key gets nothing, or no count: of a request that was rejected, in RPM, or of tokens. */
+export type InspectRefusal = RefusalOfAny | (RateUse & { readonly reason: 'token_counts' })
 
 export type Settled = {
   /**
@@ -165,11 +167,11 @@ export type Settled = {
   readonly mark: ShardMark
 }
 
-/** The reply of `inspect.lua` or `count.lua`. */
+/** The reply of `inspect.lua`, `count.lua` or `token-count.lua`. */
 export function parseInspection(reply: ScriptReply): Inspection {
   if (reply.text() === 'refused') {
     const key = parseRefusedKey(reply)
-    const refusal = parseKeyRefusal(reply.text(), reply)
+    const refusal = parseInspectRefusal(reply.text(), reply)
     return { outcome: 'refused', key: key === null ? null : { ...key, ...parseAmounts(reply) }, ...refusal }
   }
   return {
@@ -268,16 +270,24 @@ function parseAdmitRefusal(reason: string, reply: ScriptReply): AdmitRefusal {
         resetsAtMs: reply.whole(),
       }
     case 'tpm':
-      return { reason, limit: reply.whole(), used: reply.whole(), retryAfterMs: reply.whole() }
+      return { reason, ...parseRateUse(reply) }
     default:
       return parseKeyRefusal(reason, reply)
   }
 }
 
-function parseKeyRefusal(reason: string, reply: ScriptReply): InspectRefusal {
+function parseInspectRefusal(reason: string, reply: ScriptReply): InspectRefusal {
+  return reason === 'token_counts' ? { reason, ...parseRateUse(reply) } : parseKeyRefusal(reason, reply)
+}
+
+function parseRateUse(reply: ScriptReply): RateUse {
+  return { limit: reply.whole(), used: reply.whole(), retryAfterMs: reply.whole() }
+}
+
+function parseKeyRefusal(reason: string, reply: ScriptReply): RefusalOfAny {
   switch (reason) {
     case 'rpm':
-      return { reason, limit: reply.whole(), used: reply.whole(), retryAfterMs: reply.whole() }
+      return { reason, ...parseRateUse(reply) }
     case 'unavailable':
     case 'unknown_key':
     case 'revoked_key':

@@ -73,6 +73,8 @@ export type Admission = {
   inspect(shard: Shard, secretHash: KeyHash): Promise<Inspection>
   /** As `inspect`, and counts one request in RPM, no tokens: one that was read and then rejected. Twice counts twice. */
   count(shard: Shard, secretHash: KeyHash): Promise<Inspection>
+  /** As `inspect`, and takes one count of tokens, of ten times the key's RPM in a minute on all gateways together. */
+  takeTokenCount(shard: Shard, secretHash: KeyHash): Promise<Inspection>
   /**
    * Authenticates, checks state, balance, RPM, TPM and daily budget, and places a hold. The hold covers the
    * most expensive candidate that fits, and never exceeds the available balance and budget. All of it or
@@ -149,18 +151,16 @@ export function createAdmission(connection: RedisConnection, options: AdmissionO
     args: readonly (string | number)[],
     read: (reply: ScriptReply) => Answer,
   ) => connection.run(script, [epochName(shard)], args, (reply) => read(readReply(reply)))
+  async function askOfKey(script: Script, shard: Shard, secretHash: KeyHash): Promise<Inspection> {
+    const runId = connection.runId()
+    if (runId === undefined) return refusedUnseen
+    return await run(script, shard, [offset(), runId, secretHash], parseInspection)
+  }
 
   return {
-    async inspect(shard, secretHash) {
-      const runId = connection.runId()
-      if (runId === undefined) return refusedUnseen
-      return await run(gatewayScripts.inspect, shard, [offset(), runId, secretHash], parseInspection)
-    },
-    async count(shard, secretHash) {
-      const runId = connection.runId()
-      if (runId === undefined) return refusedUnseen
-      return await run(gatewayScripts.count, shard, [offset(), runId, secretHash], parseInspection)
-    },
+    inspect: (...of) => askOfKey(gatewayScripts.inspect, ...of),
+    count: (...of) => askOfKey(gatewayScripts.count, ...of),
+    takeTokenCount: (...of) => askOfKey(gatewayScripts.tokenCount, ...of),
     async admit({ requestId, shard, secretHash, candidates, record, timeoutMs, attempt = 'final' }) {
       const runId = connection.runId()
       if (runId === undefined) return refusedUnseen

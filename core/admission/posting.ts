@@ -31,6 +31,8 @@ type Booked = {
 
 /** The worker's side of Redis. Every call throws `RedisUnavailable` on an outage, and may be sent again. */
 export type Posting = {
+  /** Those of these shards where entries wait, in one command: this is asked many times a second. */
+  shardsWithCharges(shards: readonly Shard[]): Promise<readonly Shard[]>
   /**
    * The oldest entries of a shard's stream, at most `count`, in order. Never throws on the content of an
    * entry.
@@ -124,12 +126,8 @@ export function createPosting(connection: RedisConnection, options: PostingOptio
     run(workerScripts.project, shard, args, readReply)
 
   return {
-    async readCharges(shard, count) {
-      const entries = await connection.ask((redis) =>
-        redis.xrange(chargesName(shard), '-', '+', 'COUNT', count),
-      )
-      return entries.map(([streamId, fields]) => parseEntry(streamId, fields))
-    },
+    shardsWithCharges: (shards) => findShardsWithCharges(connection, shards),
+    readCharges: (shard, count) => readCharges(connection, shard, count),
     async apply(shard, booked) {
       const { balances, keyDays } = booked
       const reply = await run(workerScripts.apply, shard, bookedArguments(booked), readReply)
@@ -182,6 +180,28 @@ export function createPosting(connection: RedisConnection, options: PostingOptio
       }
     },
   }
+}
+
+async function readCharges(
+  connection: RedisConnection,
+  shard: Shard,
+  count: number,
+): Promise<readonly WaitingEntry[]> {
+  const entries = await connection.ask((redis) => redis.xrange(chargesName(shard), '-', '+', 'COUNT', count))
+  return entries.map(([streamId, fields]) => parseEntry(streamId, fields))
+}
+
+async function findShardsWithCharges(
+  connection: RedisConnection,
+  shards: readonly Shard[],
+): Promise<readonly Shard[]> {
+  if (shards.length === 0) return []
+  const names = new Map(shards.map((shard) => [chargesName(shard), shard]))
+  const fromFirst = shards.map(() => '0-0')
+  const streams = await connection.ask((redis) =>
+    redis.xread('COUNT', 1, 'STREAMS', ...names.keys(), ...fromFirst),
+  )
+  return (streams ?? []).flatMap(([name]) => names.get(name) ?? [])
 }
 
 function bookedArguments({ entries, balances, keyDays }: Booked): readonly (string | number)[] {

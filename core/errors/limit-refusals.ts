@@ -39,8 +39,10 @@ export function budgetRefusal(refused: {
   )
 }
 
+const countedBy = { rpm: 'requests', tpm: 'tokens', token_counts: 'counts of tokens' } as const
+
 /**
- * More requests or tokens than fit into a minute.
+ * More requests, tokens or counts of tokens than fit into a minute.
  *
  * The window counts whole seconds, one more than a minute of them; SDKs would not wait for that one (`retryHeaders`).
  */
@@ -50,12 +52,12 @@ export function rateRefusal({
   used,
   retryAfterMs: freeAfterMs,
 }: {
-  readonly reason: 'rpm' | 'tpm'
+  readonly reason: keyof typeof countedBy
   readonly limit: number
   readonly used: number
   readonly retryAfterMs: number
 }): Refusal {
-  const counted = reason === 'rpm' ? 'requests' : 'tokens'
+  const counted = countedBy[reason]
   const retryAfterMs = Math.min(freeAfterMs, retryAfterSecondsMax * 1000)
   const seconds = retrySecondsOf(retryAfterMs)
   return refusal(

@@ -59,7 +59,7 @@ export const errorRows = {
   upstream_overloaded: [503, 'api_error', 'upstream'],
   /** The deadline of the request expired. */
   upstream_timeout: [504, 'api_error', 'upstream'],
-  /** Redis is unavailable, the catalog is not loaded, or memory is full. Retry. */
+  /** Redis is unavailable, the catalog is not loaded, or memory is full. Retry, unless a stream ended with it: that is charged. */
   service_unavailable: [503, 'api_error', 'gateway'],
   /** The URL does not exist. The message suggests the likely one. */
   unknown_url: [404, 'invalid_request_error', 'client'],

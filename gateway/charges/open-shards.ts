@@ -12,6 +12,7 @@ const settlePatienceMs = 5_000
 /** The gateway's settings (`config.ts`) for holds and charges. */
 type ShardsConfig = {
   readonly redisUrl: string
+  readonly redisTimeoutMs: number
   readonly leaseMs: number
   readonly renewEveryMs: number
   readonly bufferedChargesMax: number
@@ -47,6 +48,7 @@ export function openShards(
   })
   const redis = connectRedis(config.redisUrl, {
     name: 'model-gateway',
+    timeoutMs: config.redisTimeoutMs,
     onError: (error) => note('is unavailable', { error: error.message }),
     onCircuit: (state) => note(state === 'open' ? 'is unavailable' : 'answers', { circuit: state }),
     onScript: watchScripts(metrics),

@@ -96,9 +96,9 @@ function followStream(
 
   function fail(failure: Failure): void {
     call.cancel()
-    const ending = endingOfFailed(run, normaliser, failure)
     if (!hasContent) over({ kind: 'failed', failure })
-    else end(ending, ending === 'upstream_cut' ? failure : null)
+    else if (isWhole(normaliser, failure)) end(endingOf(run, 'complete'))
+    else end(endingOf(run, 'upstream_cut'), failure)
   }
 
   function follow(step: StreamStep): void {
@@ -114,7 +114,7 @@ function followStream(
     if (!departure.hasLeft()) client.write(step.text)
     if (step.kind === 'ended') {
       setTimeout(() => call.cancel(), deps.usageGraceMs).unref() // left to end by itself, its connection can be used again
-      end(departure.hasLeft() ? 'client_gone' : 'complete')
+      end(endingOf(run, 'complete'))
     } else if (normaliser.finished() === 'all')
       grace ??= setTimeout(() => follow(normaliser.end()), deps.usageGraceMs)
   }
@@ -211,10 +211,9 @@ function createErrorReader(type: string, fail: (failure: Failure) => void): Step
   }
 }
 
-/** How a stream whose content had begun ends with a failure. */
-function endingOfFailed({ departure }: Run, normaliser: StreamNormaliser, failure: Failure): StreamEnding {
-  if (departure.hasLeft()) return 'client_gone'
-  return isWhole(normaliser, failure) ? 'complete' : 'upstream_cut'
+/** How a stream ends that ends so for a client that is still there. */
+function endingOf({ departure }: Run, ending: StreamEnding): StreamEnding {
+  return departure.hasLeft() ? 'client_gone' : ending
 }
 
 /** Whether all content had come before a failure. Silence is how a provider ends that gives fewer choices and never closes. */

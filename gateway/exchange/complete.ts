@@ -12,7 +12,7 @@ import type { ExchangeReport } from '../http/request-end.ts'
 import { endOfRefusal } from '../http/request-end.ts'
 import type { AttemptGate } from '../routing/attempt-gate.ts'
 import type { Failure } from '../upstream/failure.ts'
-import { refusalFor, serviceUnavailable, tooManyAbandoned } from '../wire/errors.ts'
+import { chargeUnconfirmed, refusalFor, serviceUnavailable, tooManyAbandoned } from '../wire/errors.ts'
 import type { OpenAiUsage } from '../wire/openai-usage.ts'
 import { whenDone } from '../wire/turns.ts'
 import { requestTimedOut, streamCut, streamTimedOut } from '../wire/upstream-errors.ts'
@@ -330,7 +330,7 @@ async function endStreamed(
   { ending, cutBy, usage, writeEnd, keep }: Extract<Served, { kind: 'streamed' }>,
 ): Promise<ExchangeReport> {
   const { raw, format, requestId } = run.exchange
-  const refusal = cutBy === null ? undefined : refusalOfCut(cutBy)
+  const refusal = cutBy === null || ending === 'client_gone' ? undefined : refusalOfCut(cutBy)
   // A broken answer has no last byte to hold back.
   if (refusal !== undefined) raw.end(format.writeStreamError(refusal, requestId))
   const bill = await deps.bill(run, { kind: ending, usage }, () => run.delivered ?? createDelivered())
@@ -340,7 +340,7 @@ async function endStreamed(
   const settled = await book(deps, run, conclusion, { kind: 'streamed' })
   if (ending !== 'complete') return reportOf(run, conclusion)
   // If Redis stayed unavailable the charge remains nevertheless: all content was delivered.
-  if (settled === undefined) raw.end(format.writeStreamError(serviceUnavailable, requestId))
+  if (settled === undefined) raw.end(format.writeStreamError(chargeUnconfirmed, requestId))
   else {
     const shown = [shownUsageOf(usage, bill), formatRub(nanoRub(settled.costNano))] as const
     if (keep !== undefined) await keep(...shown)

@@ -8,7 +8,7 @@ import type { Caller } from '../http/authenticate.ts'
 import { keyFirst, type Refused } from '../http/key-first.ts'
 import { parseJsonBody } from '../requests/json-body.ts'
 import { promptTokensMax } from '../routing/prompt-bound.ts'
-import { isOpenTo, type Route, type RouteTable } from '../routing/route-table.ts'
+import { type Backend, isOpenTo, type Route, type RouteTable } from '../routing/route-table.ts'
 import type { MeasurablePrompt } from '../tokens/measurable-prompt.ts'
 import type { OwnRequest } from '../upstream/provider-adapter.ts'
 import { findRelay } from '../upstream/relay.ts'
@@ -119,7 +119,11 @@ async function prepareRead<Asked extends AskedRequest>(
   measurePrompt: MeasurePrompt,
 ): Promise<Prepared<Asked> | Refused> {
   const { request } = asked
-  const found = await findRoutes({ request, options, type: operation.type }, table, inspect)
+  const wished = findRoutes(request.model, options, table)
+  const { type } = operation
+  const found = isOpenToAll(wished, type)
+    ? wished
+    : await allowedOf(wished, { model: request.model, type, inspect })
   if ('refusal' in found) return found
   const { nativeOnly } = asked
   if (nativeOnly !== undefined && !found.route.backends.some(({ dialect }) => canServe(asked, dialect)))
@@ -137,18 +141,22 @@ async function prepareRead<Asked extends AskedRequest>(
   const free = candidatesOf(asking, (route) => promptTokensMax(measured.content, route))
   const fitting = 'refusal' in free ? ((await measureCandidates?.()) ?? free) : free
   if ('refusal' in fitting) return keyFirst(await inspect(), fitting.refusal, request.model)
-  const { own, ...others } = asked
-  const isNative = fitting.some(({ route }) =>
-    route.backends.some(({ dialect }) => findRelay(own, dialect) !== undefined),
-  )
+  const { own } = asked
+  const isSpoken = ({ dialect }: Backend) => findRelay(own, dialect) !== undefined
+  const isNeeded = own === undefined || fitting.some(({ route }) => route.backends.some(isSpoken))
   return {
-    ...(isNative ? asked : (others as unknown as Asked)), // which then takes no memory
+    ...(isNeeded ? asked : withoutOwn(asked)),
     ...measured,
     options,
     bodyBytes: sent.body.length,
     candidates: fitting,
     measureCandidates,
   }
+}
+
+/** The client's own body then takes no memory. */
+function withoutOwn<Asked extends AskedRequest>({ own, ...others }: Asked): Asked {
+  return others as unknown as Asked
 }
 
 type Reading<Asked extends AskedRequest> =
@@ -184,29 +192,41 @@ function isRefusal<Asked extends AskedRequest>(
   return 'refusal' in asked
 }
 
-/** The requested route and its possible fallbacks. A route that is closed to the caller does not exist. */
-async function findRoutes(
-  {
-    request,
-    options,
-    type,
-  }: AskedRequest & { readonly options: RequestOptions; readonly type: RouteDocument['type'] },
-  table: RouteTable,
-  inspect: () => Promise<Inspection>,
-): Promise<{ readonly route: Route; readonly fallbacks: readonly Route[] } | Refused> {
-  const route = table.findModel(request.model)
-  if (route === undefined) return keyFirst(await inspect(), modelNotFound(request.model), request.model)
-  let fallbacks = options.fallbacks === 'allowed' ? table.fallbacksOf(route) : []
-  if ([route, ...fallbacks].some(({ document }) => document.organizations !== null)) {
+type Routes = { readonly route: Route; readonly fallbacks: readonly Route[] }
+
+/** The requested route and its possible fallbacks, for any caller. */
+function findRoutes(model: string, options: RequestOptions, table: RouteTable): Routes | undefined {
+  const route = table.findModel(model)
+  return route && { route, fallbacks: options.fallbacks === 'allowed' ? table.fallbacksOf(route) : [] }
+}
+
+/** Whether it does not matter who asks: nearly always. */
+function isOpenToAll(routes: Routes | undefined, type: RouteDocument['type']): routes is Routes {
+  return routes !== undefined && routes.route.document.type === type && !hasClosed(routes)
+}
+
+function hasClosed({ route, fallbacks }: Routes): boolean {
+  return [route, ...fallbacks].some(({ document }) => document.organizations !== null)
+}
+
+/** Those of the routes that the caller may use. A route that is closed to the caller does not exist. */
+async function allowedOf(
+  routes: Routes | undefined,
+  { model, type, inspect }: Pick<RouteDocument, 'model' | 'type'> & { inspect: () => Promise<Inspection> },
+): Promise<Routes | Refused> {
+  if (routes === undefined) return keyFirst(await inspect(), modelNotFound(model), model)
+  const { route } = routes
+  let { fallbacks } = routes
+  if (hasClosed(routes)) {
     const inspection = await inspect()
-    const notFound = keyFirst(inspection, modelNotFound(request.model), request.model)
+    const notFound = keyFirst(inspection, modelNotFound(model), model)
     if (inspection.outcome === 'refused') return notFound
     const { organizationId } = inspection.key
     if (!isOpenTo(route, organizationId)) return notFound
     fallbacks = fallbacks.filter((fallback) => isOpenTo(fallback, organizationId))
   }
   if (route.document.type !== type)
-    return keyFirst(await inspect(), wrongModelType(request.model, route.document.type), request.model)
+    return keyFirst(await inspect(), wrongModelType(model, route.document.type), model)
   return { route, fallbacks }
 }
 

@@ -186,7 +186,7 @@ export function factsOf(run: Run, nowMs: number): AnswerFacts {
 
 /** What no provider gets, and what the last one did not get, by the client's names. */
 function droppedOf({ exchange, dropped, isRelayed }: Run): readonly string[] {
-  if (isRelayed) return dropped
+  if (isRelayed || (dropped.length === 0 && exchange.dropped === undefined)) return dropped
   const before = (exchange.dropped ?? []).filter(({ isExtra }) => !isExtra).map(({ name }) => name)
   return [...new Set([...before, ...dropped.map(exchange.format.parameterOf)])]
 }

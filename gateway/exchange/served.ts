@@ -24,7 +24,7 @@ export type Served =
   | { readonly kind: 'plain'; readonly answer: PlainAnswer | null; readonly usage: UsageReading }
   /**
    * A stream of which the client has received everything but its end. `cutBy`: what broke it off, if anything
-   * did.
+   * did, whether its client was still there or not.
    */
   | {
       readonly kind: 'streamed'

@@ -97,6 +97,8 @@ export type StreamRelay = {
   deltaOf(event: JsonObject): Delta | undefined
   /** An event of the provider. `data`: its text, if nothing in the event was changed. `''`: the event waits for the end. */
   write(event: JsonObject, data: string | undefined): string
+  /** For the deltas that follow `event`, a delta, and continue the same text: they need no `write`. */
+  repeat(event: JsonObject): DeltaRepeat
   /** As `StreamWriter.discard`. */
   discard?(frames: string): void
   /** Ends all that is open, since the response reached its limit. */
@@ -107,9 +109,22 @@ export type StreamRelay = {
   end(usage: OpenAiUsage, costRub: string): string
 }
 
-/** `field`: the same for all events that continue the same text. */
+/** How deltas are relayed that differ from an earlier one of the same text in nothing but a few values. */
+export type DeltaRepeat = {
+  /** The names of such values besides the text: a number that counts events, and a text without meaning. */
+  readonly number?: string
+  readonly padding?: string
+  /** @param frame as it came. Returns the one that leaves. */
+  relay(frame: string, values: DeltaValues): string
+}
+
+/** The values of such a delta. `numberAt`: where the digits of its number begin, -1 if it has none. */
+export type DeltaValues = { readonly text: string; readonly numberAt: number; readonly numberEnd: number }
+
+/** `field`: the same for all events that continue the same text. `name`: of the text in the event. */
 export type Delta = {
   readonly field: string
+  readonly name: string
   readonly text: string
   /** The same event with another text. */
   readonly withText: (text: string) => JsonObject

@@ -35,11 +35,17 @@ export function createInspectCaller(admission: Pick<Admission, 'inspect'>): Insp
   }
 }
 
-/** Counts a request in RPM that was read and is rejected; Redis being unavailable is an answer like any other. */
+/** Looks up a key and counts something for it; Redis being unavailable is an answer like any other. */
 export type CountCaller = (caller: Caller) => Promise<Inspection>
 
+/** Counts a request in RPM that was read and is rejected. */
 export function createCountCaller(admission: Pick<Admission, 'count'>): CountCaller {
   return unlessAway(admission.count)
+}
+
+/** Takes one of the counts of tokens that a key has per minute. */
+export function createTakeTokenCount(admission: Pick<Admission, 'takeTokenCount'>): CountCaller {
+  return unlessAway(admission.takeTokenCount)
 }
 
 function unlessAway(ask: Admission['inspect']): (caller: Caller) => Promise<Inspection> {

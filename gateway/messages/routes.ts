@@ -7,6 +7,7 @@ import { type ExchangeDeps, exchangeRoute } from '../exchange/exchange-route.ts'
 import { type Operation, prepareExchange } from '../exchange/prepare-exchange.ts'
 import type { ApiFormat } from '../formats/api-format.ts'
 import { createMessagesFormat, messagesRejections } from '../formats/messages-format.ts'
+import type { CountCaller } from '../http/key-first.ts'
 import { type DroppedField, mayReferOutside } from '../requests/dropped-field.ts'
 import { modelNamed, type ParsedMessages, parseMessagesRequest } from '../requests/messages-request.ts'
 import { decryptChat, decryptingOnce } from '../signatures/decrypt-reasoning.ts'
@@ -18,6 +19,7 @@ import { countTokensRoute } from './internal/count-tokens.ts'
 import { inertParts, ownRequestOf } from './internal/own-request.ts'
 
 type MessagesDeps = ExchangeDeps & {
+  readonly takeTokenCount: CountCaller
   readonly calls: ProviderCalls
   /** The keys of reasoning that clients keep are derived from them. */
   readonly sealingKeys: KeyList<Uint8Array>

@@ -12,6 +12,10 @@ export const transportFaults = [
   'dns_failed',
   /** Its address is one that this provider may not have; nothing was sent. */
   'address_refused',
+  /** The egress proxy cannot be reached. */
+  'proxy_unreachable',
+  /** The egress proxy did not connect us to the provider. */
+  'proxy_refused',
   'tls_failed',
   'first_byte_timeout',
   'idle_timeout',

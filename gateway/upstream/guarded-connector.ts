@@ -1,7 +1,8 @@
 import type { LookupAddress, LookupOptions } from 'node:dns'
-import { isIP, type LookupFunction } from 'node:net'
+import { isIP, type LookupFunction, Socket } from 'node:net'
 import { createSecureContext, getCACertificates } from 'node:tls'
 import { buildConnector } from 'undici'
+import type { EgressProxy } from './internal/egress-proxy.ts'
 
 /** Longest that a new connection is tried, in ms, whatever a call allows: undici has one setting for all. */
 const socketConnectMsMax = 10_000
@@ -23,6 +24,8 @@ type GuardedConnectorOptions = {
   readonly caCertificates: string | undefined
   /** Closes every connection that was made, and those that are being made. */
   readonly signal?: AbortSignal
+  /** Opens every connection. It looks names up, so only literal addresses are checked here. */
+  readonly proxy?: EgressProxy | undefined
 }
 
 /** An address is not allowed. Does not say which address: that would map our network. */
@@ -39,7 +42,7 @@ class AddressRefused extends Error {
  * addresses are checked, so there is nothing to rebind between the check and its use.
  */
 export function createGuardedConnector(options: GuardedConnectorOptions): buildConnector.connector {
-  const { isAllowed, plainHttp, caCertificates, signal } = options
+  const { isAllowed, plainHttp, caCertificates, signal, proxy } = options
   const connect = buildConnector({
     allowH2: false,
     timeout: socketConnectMsMax,
@@ -55,8 +58,26 @@ export function createGuardedConnector(options: GuardedConnectorOptions): buildC
     const { protocol, hostname } = target
     const isRefused = (protocol !== 'https:' && !plainHttp) || (isIP(hostname) !== 0 && !isAllowed(hostname))
     if (isRefused) queueMicrotask(() => callback(new AddressRefused(), null))
-    else connect(target, callback)
+    else if (proxy === undefined) connect(target, callback)
+    else connectThrough(proxy, connect, target, callback)
   }
+}
+
+function connectThrough(
+  proxy: EgressProxy,
+  connect: buildConnector.connector,
+  target: buildConnector.Options,
+  callback: buildConnector.Callback,
+): void {
+  const isTls = target.protocol === 'https:'
+  proxy.openTunnel(target.hostname, Number(target.port) || (isTls ? 443 : 80)).then(
+    (tunnel) => {
+      if (!(tunnel instanceof Socket)) throw new TypeError('a tunnel is a socket')
+      if (isTls) connect({ ...target, httpSocket: tunnel }, callback)
+      else callback(null, tunnel)
+    },
+    (error: Error) => callback(error, null),
+  )
 }
 
 function createGuardedLookup({ isAllowed, resolve }: GuardedConnectorOptions): LookupFunction {

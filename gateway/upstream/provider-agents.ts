@@ -2,6 +2,7 @@ import { lookup } from 'node:dns'
 import { Agent } from 'undici'
 import type { AddressGuard } from '#core/catalog/address-guard'
 import { createGuardedConnector, type ResolveName } from './guarded-connector.ts'
+import { createEgressProxy } from './internal/egress-proxy.ts'
 
 /** Connections to one provider. A stream occupies one to its end; undici opens them as needed. */
 const connectionsPerOriginMax = 4096
@@ -30,12 +31,21 @@ export type ProviderAgents = {
   close(): Promise<void>
 }
 
-/** Keeps connections to providers; each is made only to an address that `guard` lets through. */
+/**
+ * Keeps connections to providers; each is made only to an address that `guard` lets through.
+ *
+ * @param proxyUrl proxy for all providers but those with private addresses, which it could not reach. It looks names up
+ *   itself, so of these providers `guard` judges only literal addresses.
+ */
 export function createProviderAgents(
   guard: AddressGuard,
-  { resolve = lookup }: { readonly resolve?: ResolveName } = {},
+  {
+    resolve = lookup,
+    proxyUrl,
+  }: { readonly resolve?: ResolveName; readonly proxyUrl?: string | undefined } = {},
 ): ProviderAgents {
   const agents = new Map<string, Agent>()
+  const proxy = proxyUrl === undefined ? undefined : createEgressProxy(proxyUrl)
 
   function createAgent(access: ProviderAccess): Agent {
     return new Agent({
@@ -52,6 +62,7 @@ export function createProviderAgents(
         resolve,
         plainHttp: access.plainHttp,
         caCertificates: access.caCertificates,
+        proxy: access.privateAddresses ? undefined : proxy,
       }),
     })
   }
@@ -72,6 +83,7 @@ export function createProviderAgents(
     },
     async close() {
       await Promise.all([...agents.values()].map((agent) => agent.destroy()))
+      await proxy?.close()
     },
   }
 }

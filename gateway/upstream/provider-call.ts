@@ -317,6 +317,8 @@ function faultOf(error: Error, phase: 'connecting' | 'waiting' | 'answering'): T
   if (phase === 'answering') return 'cut'
   if (phase === 'waiting') return 'reset'
   if (code === 'ERR_ADDRESS_REFUSED') return 'address_refused'
+  if (code === 'ERR_PROXY_UNREACHABLE') return 'proxy_unreachable'
+  if (code === 'ERR_PROXY_REFUSED') return 'proxy_refused'
   if (code === 'ECONNREFUSED') return 'connect_refused'
   if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') return 'dns_failed'
   if (code === 'UND_ERR_CONNECT_TIMEOUT' || code === 'ETIMEDOUT') return 'connect_timeout'

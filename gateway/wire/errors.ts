@@ -64,6 +64,7 @@ export function refusalFor(refused: AdmitRefusal, request: RefusedRequest): Refu
 export function keyRefusal(refused: InspectRefusal): Refusal {
   switch (refused.reason) {
     case 'rpm':
+    case 'token_counts':
       return rateRefusal(refused)
     case 'unknown_key':
       return invalidApiKey
@@ -85,6 +86,15 @@ export const serviceUnavailable = refusal(
   'service_unavailable',
   'The gateway cannot check API keys and balances right now. Nothing was charged; retry in a second.',
   { retryAfterMs: 1000 },
+)
+
+/**
+ * Redis did not confirm the charge of a stream whose content was delivered: the charge is posted. Clients must not repeat the
+ * request, which would be charged again.
+ */
+export const chargeUnconfirmed = refusal(
+  'service_unavailable',
+  'The response is complete and is charged, but the gateway could not confirm its cost in time. Do not repeat the request: its receipt will have the cost.',
 )
 
 /** The bodies of requests in progress have reached their memory limit. */

@@ -29,6 +29,6 @@ test('renew.lua takes the arguments of a renewal in the order in which admission
 })
 
 test('the scripts name each argument that they read', () => {
-  for (const file of ['key-answer', 'admit', 'settle', 'void', 'renew', 'inspect', 'count'])
+  for (const file of ['key-answer', 'admit', 'settle', 'void', 'renew', 'inspect', 'count', 'token-count'])
     expect(textOf(file).replace(/--\[\[[\s\S]*?\]\]|--.*/g, '')).not.toMatch(/ARGV\[(?:\d|\w+ \+ \d)/)
 })

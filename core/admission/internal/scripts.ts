@@ -11,6 +11,7 @@ const library = loadLibrary(
     'ending',
     'inspect',
     'count',
+    'token-count',
     'admit',
     'settle',
     'void',
@@ -22,6 +23,7 @@ const library = loadLibrary(
 export const gatewayScripts = {
   inspect: functionOf(library, 'inspect', { writes: 'no' }),
   count: functionOf(library, 'count'),
+  tokenCount: functionOf(library, 'token_count'),
   admit: functionOf(library, 'admit'),
   settle: functionOf(library, 'settle', { sent: 'always' }),
   void: functionOf(library, 'void', { sent: 'always' }),

@@ -30,8 +30,8 @@ function reader() {
 
 type Fields = { readonly [field: string]: unknown }
 
-/** The events of a stream whose message consists of these pieces. */
-function streamOf(pieces: readonly string[]): string {
+/** The events of a stream whose message consists of these pieces, numbered from `from` on. */
+function streamOf(pieces: readonly string[], from = 0): string {
   const text = pieces.join('')
   const at = { item_id: 'msg_1', output_index: 0 }
   const part = (written: string) => ({ type: 'output_text', text: written, annotations: [], logprobs: [] })
@@ -48,19 +48,23 @@ function streamOf(pieces: readonly string[]): string {
     },
   ]
   return events
-    .map(({ type, ...fields }, sequence_number) => {
-      const data = JSON.stringify({ type, sequence_number, ...fields })
+    .map(({ type, ...fields }, at) => {
+      const data = JSON.stringify({ type, sequence_number: from + at, ...fields })
       return `event: ${type}\ndata: ${data}\n\n`
     })
     .join('')
 }
 
-/** What the client reads of bytes that come in these reads. */
-function relay(reads: readonly Buffer[]): { readonly text: string; readonly output: number } {
+function start() {
   const format = createResponsesFormat(nothingAsked, { encrypt: () => 'encrypted', nowS: () => 1 })
   const facts = { requestId: '1', model: 'openai/gpt-4o', createdS: 1, origin: 'mark' }
   const { relay: own = expect.fail('it relays') } = format
-  const stream = createRelayedStream({ ...facts, reader: reader(), relay: own, secrets: [secret] })
+  return createRelayedStream({ ...facts, reader: reader(), relay: own, secrets: [secret] })
+}
+
+/** What the client reads of bytes that come in these reads. */
+function relay(reads: readonly Buffer[]): { readonly text: string; readonly output: number } {
+  const stream = start()
   let text = ''
   const steps = createStepReader(stream, (step) => {
     expect(step.kind).not.toBe('failed')
@@ -71,6 +75,9 @@ function relay(reads: readonly Buffer[]): { readonly text: string; readonly outp
   expect(stream.finished()).toBe('all')
   return { text: text + stream.finishFrames(usage, '0.5'), output: stream.delivered.output.length() }
 }
+
+/** Each event as its own read, as slow streams come. */
+const eventByEvent = (text: string) => text.split(/(?<=\n\n)/).map((event) => Buffer.from(event))
 
 function eventsIn(text: string): readonly Fields[] {
   const frames = text.split('\n\n').filter((frame) => frame.startsWith('event: '))
@@ -86,11 +93,45 @@ test('a stream split at any byte is relayed as the whole one', () => {
     expect(relay([bytes.subarray(0, at), bytes.subarray(at)])).toEqual(whole)
 })
 
-test('a secret is hidden wherever its pieces end, and the numbers have no gaps', () => {
+const pieces = ['One', ' two', ' – ', '😀', ' "and"', '\n', ' more', ', and', '', ' more', '.']
+
+test.each([
+  ['as they came', 0],
+  ['with our numbers where others are missing', 5],
+])('deltas that come one by one are relayed %s, as if they were parsed', (_, from) => {
+  const stream = streamOf(pieces, from)
+  const { text, output } = relay(eventByEvent(stream))
+  expect({ text, output }).toEqual(relay([Buffer.from(stream)]))
+  const deltas = eventsIn(text).filter(({ type }) => type === 'response.output_text.delta')
+  expect(deltas.map(({ delta }) => delta)).toEqual(pieces)
+  expect(deltas.map(({ sequence_number }) => sequence_number)).toEqual(pieces.map((_, at) => at + 2))
+  expect(output).toBe(pieces.join('').length)
+})
+
+test('a message that is cut at its limit has all deltas that left, and none that did not', () => {
+  const stream = start()
+  const steps = eventByEvent(streamOf(pieces))
+  const written: string[] = []
+  const reads = createStepReader(stream, (step) => {
+    if ('text' in step) written.push(step.text)
+  })
+  for (const bytes of steps.slice(0, 2 + pieces.length)) reads.push(bytes)
+  const [unsent, left] = [written.slice(-3).join(''), written.slice(0, -3).join('')]
+  const text = left + stream.endAtLimit(unsent) + stream.finishFrames(usage, '0.5')
+  const events = eventsIn(text)
+  expect(events.map(({ sequence_number }) => sequence_number)).toEqual([...events.keys()])
+  const { item } = events.find(({ type }) => type === 'response.output_item.done') ?? expect.fail('it ends')
+  expect(item).toMatchObject({ content: [{ text: pieces.slice(0, -3).join('') }] })
+})
+
+test.each([
+  ['at once', (text: string) => [Buffer.from(text)]],
+  ['one by one', eventByEvent],
+])('a secret is hidden wherever its pieces end that come %s, and the numbers have no gaps', (_, readsOf) => {
   for (let at = 1; at < secret.length; at += 1) {
-    const { text, output } = relay([
-      Buffer.from(streamOf(['It is ', secret.slice(0, at), secret.slice(at), '.'])),
-    ])
+    const { text, output } = relay(
+      readsOf(streamOf(['It', ' is ', secret.slice(0, at), secret.slice(at), '.'])),
+    )
     expect(text).not.toContain(secret)
     const events = eventsIn(text)
     const said = events.filter(({ type }) => type === 'response.output_text.delta').map(({ delta }) => delta)

@@ -1,5 +1,5 @@
 import { createDelivered } from '../../exchange/delivered-text.ts'
-import type { FormatFacts, RelayFormat, StreamRelay } from '../../formats/api-format.ts'
+import type { Delta, DeltaRepeat, FormatFacts, RelayFormat, StreamRelay } from '../../formats/api-format.ts'
 import { failureOfBadAnswer, failureOfErrorBody, failureOfFault } from '../../upstream/failure.ts'
 import type { ProviderEvent, RelayReader } from '../../upstream/provider-adapter.ts'
 import { type SecretSearch, searchFor } from '../../upstream/secret-search.ts'
@@ -12,6 +12,7 @@ import {
 } from '../../wire/json-fields.ts'
 import type { OpenAiUsage } from '../../wire/openai-usage.ts'
 import { acceptChoice, type ChoiceStream, createChoiceStream } from './choice-stream.ts'
+import { type EventPattern, findPattern, valuesIn } from './event-pattern.ts'
 import { createShownTexts, type ShownTexts } from './shown-texts.ts'
 import { errorInBareJson, lengthOf, type StreamNormaliser, type StreamStep } from './stream-normaliser.ts'
 
@@ -21,6 +22,17 @@ export type RelayedStreamOptions = FormatFacts & {
   /** The provider's credential, in every form: the client never reads it. */
   readonly secrets: readonly string[]
 }
+
+/** A delta of content that was relayed. `field`: of its text. */
+type Earlier = {
+  readonly field: string
+  readonly pattern: EventPattern
+  readonly relay: DeltaRepeat['relay']
+}
+
+type Chunk = Extract<ProviderEvent, { kind: 'chunk' }>
+/** An event, the text that it continues, and its JSON. */
+type Given = { readonly event: JsonObject; readonly delta: Delta | undefined; readonly data: string }
 
 const nothing: StreamStep = { kind: 'nothing' }
 const ping: StreamStep = { kind: 'ping' }
@@ -43,6 +55,8 @@ class RelayedStream implements StreamNormaliser {
   #hasContent = false
   #isOver = false
   #usage: { readonly given: unknown; readonly atLength: number } | undefined
+  /** Since then nothing came but deltas of the same text. */
+  #earlier: Earlier | undefined
 
   constructor({ reader, relay, secrets, ...facts }: RelayedStreamOptions) {
     this.#reader = reader
@@ -57,11 +71,20 @@ class RelayedStream implements StreamNormaliser {
     if (data.startsWith('[DONE]')) return this.end()
     const event = fieldsOf(findAnswerJson(data))
     if (event === undefined) return this.#conclude(failedAs('malformed_chunk'))
-    return this.#conclude(this.#take(this.#reader.read(event), event, data))
+    const delta = this.#relay.deltaOf(event)
+    if (delta?.field !== this.#earlier?.field) this.#earlier = undefined
+    return this.#conclude(this.#take(this.#reader.read(event), { event, delta, data }))
   }
 
-  acceptBytes(): undefined {
-    return undefined
+  /** Most reads of a slow stream are a delta like the one before. */
+  acceptBytes(bytes: Buffer): StreamStep | undefined {
+    const earlier = this.#earlier
+    if (earlier === undefined) return undefined
+    const frame = bytes.toString('utf8')
+    const values = valuesIn(frame, earlier.pattern)
+    if (values === undefined || !this.#isClear(earlier.field, values.text, frame)) return undefined
+    this.delivered.output.add(values.text)
+    return { kind: 'frames', text: earlier.relay(frame, values) }
   }
 
   acceptBareJson(text: string): StreamStep {
@@ -77,6 +100,7 @@ class RelayedStream implements StreamNormaliser {
 
   endAtLimit(unsent: string): string {
     this.#isOver = true
+    this.#earlier = undefined
     this.#relay.discard?.(unsent)
     this.#shown.release([]) // beyond the limit, too
     return this.#relay.endAtLimit()
@@ -105,22 +129,23 @@ class RelayedStream implements StreamNormaliser {
     return this.#reader.serverTools()
   }
 
-  #take(meaning: ProviderEvent, event: JsonObject, data: string): StreamStep {
+  #take(meaning: ProviderEvent, given: Given): StreamStep {
     switch (meaning.kind) {
       case 'ping':
         return ping
       case 'failed':
         return meaning
       case 'nothing':
-        return this.#frames(this.#write(event, data))
+        return this.#frames(this.#write(given))
       case 'end':
         // A response without a reason to stop is whole only if it has content.
         if (this.finished() === 'no' && !this.#hasContent) return failedAs('empty_answer')
-        return { kind: 'ended', text: this.#takeEarly() + this.#write(event, data) }
+        return { kind: 'ended', text: this.#takeEarly() + this.#write(given) }
       case 'chunk': {
         const problem = this.#measure(meaning)
         if (problem !== undefined) return problem
-        const text = this.#write(event, data)
+        const text = this.#write(given)
+        this.#remember(meaning, given)
         return meaning.isLast === true
           ? { kind: 'ended', text: this.#takeEarly() + text }
           : this.#frames(text)
@@ -128,7 +153,19 @@ class RelayedStream implements StreamNormaliser {
     }
   }
 
-  #measure({ chunk, usage }: Extract<ProviderEvent, { kind: 'chunk' }>): StreamStep | undefined {
+  /** Remembers a delta that was nothing but content. */
+  #remember({ chunk }: Chunk, { event, delta, data }: Given): void {
+    if (delta === undefined || this.#earlier !== undefined || this.finished() !== 'no') return
+    const [choice] = Array.isArray(chunk.choices) ? chunk.choices : []
+    const { content, ...others } = fieldsOf(fieldsOf(choice)?.delta) ?? {}
+    if (content !== delta.text || Object.keys(others).length > 0) return
+    const { relay, ...names } = this.#relay.repeat(event)
+    const frame = `event: ${event.type}\ndata: ${data}\n\n`
+    const pattern = findPattern(frame, delta.text, { text: delta.name, ...names })
+    if (pattern !== undefined) this.#earlier = { field: delta.field, pattern, relay }
+  }
+
+  #measure({ chunk, usage }: Chunk): StreamStep | undefined {
     for (const given of Array.isArray(chunk.choices) ? chunk.choices : []) {
       const steps = acceptChoice(this.#choice, fieldsOf(given) ?? {})
       if (steps === 'malformed') return failedAs('malformed_chunk')
@@ -155,20 +192,24 @@ class RelayedStream implements StreamNormaliser {
   }
 
   /** The event without the provider's credential. Texts that may be its beginning wait for what follows. */
-  #write(event: JsonObject, data: string): string {
-    const search = this.#search
-    const delta = this.#relay.deltaOf(event)
+  #write({ event, delta, data }: Given): string {
     // Most events are deltas that leave as they came: only the text of others is read again.
     const exact = delta === undefined ? exactOf(event, data) : event
-    if (search === undefined) return this.#relay.write(exact, data)
-    const isClear = delta === undefined || this.#shown.isClear(delta.field, delta.text)
-    if (isClear && !this.#shown.isHolding() && search.isAbsentFrom(data))
-      return this.#relay.write(exact, data)
+    if (this.#isClear(delta?.field, delta?.text, data)) return this.#relay.write(exact, data)
     if (delta !== undefined) return this.#writeDelta(this.#relay.deltaOf(exactOf(event, data)) ?? delta)
     return this.#writeHeld() + this.#relay.write(this.#hidden(exact), undefined)
   }
 
-  #writeDelta({ field, text, withText }: NonNullable<ReturnType<StreamRelay['deltaOf']>>): string {
+  /** Whether an event can leave as it came, which may continue a text. */
+  #isClear(field: string | undefined, text: string | undefined, data: string): boolean {
+    const search = this.#search
+    if (search === undefined) return true
+    const isText = field !== undefined && text !== undefined
+    if (isText && !this.#shown.isClear(field, text)) return false
+    return !this.#shown.isHolding() && search.isAbsentFrom(data)
+  }
+
+  #writeDelta({ field, text, withText }: Delta): string {
     const steps: JsonObject[] = []
     const shown = this.#shown.grow(field, text, withText, steps)
     if (shown !== '') steps.push(withText(shown))

@@ -49,9 +49,12 @@ describe('what an attempt shows of its backend', () => {
     const cut = { kind: 'streamed', ending: 'upstream_cut', heldUpMs: 0, usage, writeEnd: () => '' } as const
     expect(verdictOf({ ...cut, cutBy: failureOfDeadline }, 400, timeouts)).toBe('unknown')
     expect(verdictOf(failedWith(failureOfDeadline), 400, timeouts)).toBe('unknown')
-    expect(verdictOf({ ...cut, cutBy: failureOfFault('idle_timeout') }, 400, timeouts)).toMatchObject({
-      failed: { trouble: 'cut' },
-    })
+    for (const ending of ['upstream_cut', 'client_gone'] as const)
+      expect(
+        verdictOf({ ...cut, ending, cutBy: failureOfFault('idle_timeout') }, 400, timeouts),
+      ).toMatchObject({
+        failed: { trouble: 'cut' },
+      })
   })
 
   test('a stream that its provider cut when the client had long not read proves nothing', () => {

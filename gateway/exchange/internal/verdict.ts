@@ -27,7 +27,7 @@ export function verdictOf(served: Served, ms: number, timeouts: Timeouts): Verdi
     case 'plain':
       return served.answer === null ? 'unknown' : 'good'
     case 'streamed':
-      if (served.ending !== 'upstream_cut') return 'good'
+      if (served.cutBy === null) return 'good'
       if (isOfCaller(served.cutBy) || served.heldUpMs > fairHoldMs) return 'unknown'
       return { failed: { retryAfterMs: null, trouble: 'cut' } }
     case 'left_unanswered':

@@ -1,6 +1,6 @@
 import { fieldsOf, type JsonObject, objectsIn } from '../../wire/json-fields.ts'
 import type { OpenAiUsage } from '../../wire/openai-usage.ts'
-import type { Charged, Delta, FormatFacts, StreamRelay } from '../api-format.ts'
+import type { Charged, Delta, DeltaRepeat, FormatFacts, StreamRelay } from '../api-format.ts'
 import type { SignedReasoning } from '../signed-reasoning.ts'
 import { eventsIn } from './item-events.ts'
 import { deltaUsage, messageFrame, messageIdOf, messageUsage, usageBefore } from './message-object.ts'
@@ -15,6 +15,8 @@ export type MessagesRelayOptions = {
 
 /** The field of a delta with its text. */
 const growing = ['text', 'thinking', 'partial_json'] as const
+
+const asTheyCome: DeltaRepeat = { relay: (frame) => frame }
 
 /** A whole message of Anthropic's as the client gets it. `share`: the part of its texts that is shown. */
 export function relayedMessage(
@@ -53,6 +55,7 @@ export class MessagesRelay implements StreamRelay {
     if (name === undefined) return undefined
     return {
       field: `${event.index} ${name}`,
+      name,
       text: String(delta[name]),
       withText: (text) => ({ ...event, delta: { ...delta, [name]: text } }),
     }
@@ -82,6 +85,10 @@ export class MessagesRelay implements StreamRelay {
       default:
         return frameOf(event, data)
     }
+  }
+
+  repeat(): DeltaRepeat {
+    return asTheyCome
   }
 
   discard(frames: string): void {

@@ -1,7 +1,7 @@
 import { fieldsOf, type JsonObject, objectsIn } from '../../wire/json-fields.ts'
 import type { OpenAiUsage } from '../../wire/openai-usage.ts'
 import { detailOfEncrypted, mapEncrypted } from '../../wire/own-encrypted.ts'
-import type { Charged, Delta, FormatFacts, StreamRelay } from '../api-format.ts'
+import type { Charged, Delta, DeltaRepeat, FormatFacts, StreamRelay } from '../api-format.ts'
 import type { KeepResponse } from '../keep-response.ts'
 import type { SignedReasoning } from '../signed-reasoning.ts'
 import { GrowingText } from './growing-text.ts'
@@ -96,6 +96,7 @@ export class ResponsesRelay implements StreamRelay {
     if (typeof delta !== 'string') return undefined
     return {
       field: `${type} ${item_id} ${output_index} ${content_index} ${summary_index}`,
+      name: 'delta',
       text: delta,
       // The tokens of a text that is changed would spell out what was hidden.
       withText: (text) => ({
@@ -119,6 +120,21 @@ export class ResponsesRelay implements StreamRelay {
       return ''
     }
     return this.#frame({ ...event, response: this.#response }, undefined)
+  }
+
+  repeat({ output_index: index }: JsonObject): DeltaRepeat {
+    const grown = this.#open.get(index)?.text
+    return {
+      number: 'sequence_number',
+      padding: 'obfuscation',
+      relay: (frame, { text, numberAt, numberEnd }) => {
+        grown?.add(text)
+        const number = String(this.#sequenceNumber)
+        this.#sequenceNumber += 1
+        if (numberAt === -1 || frame.slice(numberAt, numberEnd) === number) return frame
+        return frame.slice(0, numberAt) + number + frame.slice(numberEnd)
+      },
+    }
   }
 
   discard(frames: string): void {

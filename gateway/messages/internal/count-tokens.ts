@@ -1,13 +1,12 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { InspectedKey } from '#core/admission/admission-reply'
-import { rateRefusal } from '#core/errors/limit-refusals'
 import type { Refusal } from '#core/errors/refusal'
 import { mayUse } from '#core/keys/allowed-models'
 import type { Log } from '#core/process/log'
 import { chatSize } from '../../chat/chat-size.ts'
 import { messagesRejections } from '../../formats/messages-format.ts'
 import { sendPlain, sendRefusal } from '../../http/answer.ts'
-import { type InspectCaller, keyFirst, type Refused } from '../../http/key-first.ts'
+import { type CountCaller, keyFirst, type Refused } from '../../http/key-first.ts'
 import { endOfLookup, endOfRefusal, type NoteEnd, type RequestEnd } from '../../http/request-end.ts'
 import { parseJsonBody } from '../../requests/json-body.ts'
 import { parseMessagesRequest } from '../../requests/messages-request.ts'
@@ -18,7 +17,6 @@ import type { ProviderCalls } from '../../upstream/provider-call.ts'
 import { internalError, keyRefusal, modelNotFound, serviceUnavailable } from '../../wire/errors.ts'
 import type { JsonObject } from '../../wire/json-fields.ts'
 import { workThrough } from '../../wire/turns.ts'
-import { type CountLimit, createCountLimit } from './count-limit.ts'
 import { ownRequestOf } from './own-request.ts'
 import { countAtProvider } from './provider-count.ts'
 
@@ -27,16 +25,13 @@ type CountDeps = {
   readonly cipher: ReasoningCipher
   /** `undefined` until a catalog has been read. */
   readonly routes: () => RouteTable | undefined
-  readonly inspect: InspectCaller
+  readonly takeTokenCount: CountCaller
   readonly noteEnd: NoteEnd
   readonly log: Log
-  /** `performance.now`. */
-  readonly now: () => number
 }
 
 /** `POST /v1/messages/count_tokens`: the count of a provider with this API, otherwise an estimate. Free of charge and of RPM. */
 export function countTokensRoute(app: FastifyInstance, deps: CountDeps): void {
-  const limit = createCountLimit(deps.now)
   const config = { access: 'api_key', rejections: messagesRejections } as const
   app.post('/v1/messages/count_tokens', { config }, async (request, reply) => {
     reply.hijack()
@@ -51,7 +46,7 @@ export function countTokensRoute(app: FastifyInstance, deps: CountDeps): void {
       return endOfLookup(found.key)
     }
     try {
-      deps.noteEnd(request, answer(await count(request, limit, deps)))
+      deps.noteEnd(request, answer(await count(request, deps)))
     } catch (error) {
       deps.log.error({ requestId: request.id, err: error }, 'request failed')
       deps.noteEnd(request, answer({ refusal: internalError }))
@@ -61,13 +56,12 @@ export function countTokensRoute(app: FastifyInstance, deps: CountDeps): void {
 
 type Found = { readonly tokens: number; readonly isEstimated: boolean; readonly key: InspectedKey }
 
-async function count(request: FastifyRequest, limit: CountLimit, deps: CountDeps): Promise<Found | Refused> {
-  const inspection = await deps.inspect(request)
+async function count(request: FastifyRequest, deps: CountDeps): Promise<Found | Refused> {
+  const { caller } = request
+  if (caller === null) throw new Error('a route handler was called without an authenticated caller')
+  const inspection = await deps.takeTokenCount(caller)
   if (inspection.outcome === 'refused') return { refusal: keyRefusal(inspection), key: inspection.key }
   const { key } = inspection
-  const excess = limit.take(key.keyId, key.limits.rpm.limit)
-  if (excess !== undefined)
-    return { refusal: rateRefusal({ reason: 'rpm', used: excess.limit, ...excess }), key }
   const table = deps.routes()
   if (table === undefined) return { refusal: serviceUnavailable, key }
   const read = await readTokens(Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0))

@@ -6,7 +6,8 @@ import type { AskedTools } from './asked-tools.ts'
 import type { ChatConversation } from './chat-conversation.ts'
 import type { Fault } from './field-checks.ts'
 import { convertContent } from './response-content.ts'
-import { kindOfItem } from './responses-checks.ts'
+import { isItemOfChat, kindOfItem } from './responses-checks.ts'
+import { unknownInItem } from './unknown-fields.ts'
 
 /** How clients of the AI SDK send whole items. */
 export const storeSetting = 'AI SDK: set providerOptions.openai.store: false'
@@ -30,6 +31,7 @@ export class ItemReader {
   /** The problem of an item that cannot be left out; `undefined`: it was read, or left out. */
   read(item: JsonObject, path: string): Fault | undefined {
     const kind = kindOfItem(item)
+    if (isItemOfChat(kind)) for (const each of unknownInItem(kind, item, path)) this.#dropped.push(each)
     switch (kind) {
       case 'message':
         return this.#readMessage(item, path)

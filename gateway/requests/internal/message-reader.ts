@@ -7,6 +7,7 @@ import type { Fault } from './field-checks.ts'
 import { blocksOf, convertBlock, markOf } from './message-content.ts'
 import type { MessageTools } from './message-tools.ts'
 import { checkMessage } from './messages-checks.ts'
+import { unknownInBlock } from './unknown-fields.ts'
 
 /** Fields of a message; others are dropped. */
 const known: ReadonlySet<string> = new Set(['role', 'content', 'output_config'])
@@ -39,6 +40,7 @@ export class MessageReader {
     const parts: JsonObject[] = []
     for (const { block, path, fault } of blocksOf(system, 'system')) {
       if (fault !== undefined) return fault
+      this.#dropUnknown(block, 'system', path)
       const isNote = isText(block.text) && String(block.text).startsWith(billingNote)
       const problem = isNote
         ? this.#drop('system.billing_header', path)
@@ -61,6 +63,7 @@ export class MessageReader {
     if (isText(effort)) this.effort = String(effort)
     const parts: JsonObject[] = []
     for (const { block, path: place, fault: wrong } of blocksOf(content, `${path}.content`)) {
+      if (wrong === undefined) this.#dropUnknown(block, 'messages', place)
       const isCall = block.type === 'tool_use' && role === 'assistant' && wrong === undefined
       const problem = isCall
         ? yield* this.#readCall(block, place)
@@ -112,6 +115,10 @@ export class MessageReader {
       this.#dropped.push({ name: 'cache_control', path: `${path}.cache_control`, isExtra: true })
     }
     return mark
+  }
+
+  #dropUnknown(block: JsonObject, place: 'messages' | 'system', path: string): void {
+    for (const each of unknownInBlock(block, place, path)) this.#dropped.push(each)
   }
 
   #drop(name: string, path: string): undefined {

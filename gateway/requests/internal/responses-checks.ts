@@ -33,6 +33,11 @@ const itemChecks: ReadonlyMap<string, Check> = new Map([
 export const checkItem: Check = (value) =>
   fieldsOf(value) === undefined ? anyObject(value) : itemChecks.get(kindOfItem(value as JsonObject))?.(value)
 
+/** Whether a chat has a place for items of this kind. */
+export function isItemOfChat(kind: string): boolean {
+  return itemChecks.has(kind)
+}
+
 /** The type of an item. Clients leave it out where the other fields show it. */
 export function kindOfItem({ type, role, id, call_id: callId, ...fields }: JsonObject): string {
   if (isText(type)) return String(type)

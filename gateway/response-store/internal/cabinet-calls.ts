@@ -1,4 +1,4 @@
-import { Pool } from 'undici'
+import { type Dispatcher, Pool } from 'undici'
 import { proofHeader } from '#core/stored-responses/response-frame'
 
 /** One call about stored responses, for the caller whose key it carries. */
@@ -43,20 +43,37 @@ export function createCabinetCalls(cabinetUrl: string, answerBytesMax: number): 
       const headers = ['authorization', authorization, 'x-request-id', requestId]
       if (body !== undefined) headers.push('content-type', 'application/octet-stream')
       if (proof !== undefined) headers.push(proofHeader, proof)
+      const request = { method, path: prefix + path, headers, ...(body === undefined ? {} : { body }) }
       try {
-        const answer = await pool.request({
-          method,
-          path: prefix + path,
-          headers,
-          ...(body === undefined ? {} : { body }),
-          ...(method === 'PUT' ? {} : { signal: AbortSignal.timeout(timeoutMs) }), // the pool's time is cheaper
-        })
-        const bytes = Buffer.from(await answer.body.arrayBuffer())
-        return { kind: 'answered', status: answer.statusCode, bytes }
+        return method === 'PUT' ? await write(pool, request) : await read(pool, request)
       } catch (cause) {
         return { kind: 'unavailable', cause }
       }
     },
     close: () => pool.destroy(),
   }
+}
+
+type Answered = Extract<CabinetAnswer, { readonly kind: 'answered' }>
+
+async function read(pool: Pool, request: Dispatcher.RequestOptions): Promise<Answered> {
+  const answer = await pool.request({ ...request, signal: AbortSignal.timeout(timeoutMs) })
+  return { kind: 'answered', status: answer.statusCode, bytes: Buffer.from(await answer.body.arrayBuffer()) }
+}
+
+/** There is one for each stored response: without a stream for the few bytes of its answer, and in the pool's time. */
+function write(pool: Pool, request: Dispatcher.DispatchOptions): Promise<Answered> {
+  return new Promise((resolve, reject) => {
+    let status = 0
+    const parts: Buffer[] = []
+    pool.dispatch(request, {
+      onRequestStart() {},
+      onResponseStart(_, answered) {
+        status = answered
+      },
+      onResponseData: (_, bytes) => void parts.push(bytes),
+      onResponseEnd: () => resolve({ kind: 'answered', status, bytes: Buffer.concat(parts) }),
+      onResponseError: (_, error) => reject(error),
+    })
+  })
 }
