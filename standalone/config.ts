@@ -20,6 +20,8 @@ export const envSchema = z.object({
   GATEWAY_ADMIN_PORT: portSetting.default(9090),
   /** Port of the cabinet: pages, `/api/v1`, receipts, the mail catcher. */
   CABINET_PORT: portSetting.default(3000),
+  /** Port of administration, for this machine only. */
+  ADMINISTRATION_PORT: portSetting.default(3003),
   /** Port of the test payment provider, for this machine only. */
   TEST_PAYMENTS_PORT: portSetting.default(3002),
   /** Address of the gateway's ports. `0.0.0.0` opens them to other machines. */
@@ -40,6 +42,7 @@ export type StandaloneConfig = {
   readonly gatewayPort: number
   readonly adminPort: number
   readonly cabinetPort: number
+  readonly administrationPort: number
   readonly testPaymentsPort: number
   readonly gatewayHost: string
   readonly cabinetHost: string
@@ -77,6 +80,7 @@ export function readConfig(env: NodeJS.ProcessEnv, args: readonly string[], warn
     gatewayPort: data.GATEWAY_PORT,
     adminPort: data.GATEWAY_ADMIN_PORT,
     cabinetPort: data.CABINET_PORT,
+    administrationPort: data.ADMINISTRATION_PORT,
     testPaymentsPort: data.TEST_PAYMENTS_PORT,
     gatewayHost: data.GATEWAY_HOST,
     cabinetHost: data.CABINET_HOST,

@@ -1,16 +1,17 @@
 import type { Pool } from 'pg'
-import { makePerson, type PersonToMake } from '#cabinet/people/made-person'
-import { inScope } from '#core/audit/scope'
+import { seedAdministrator } from '#cabinet/administrators/made-administrator'
+import { makePerson } from '#cabinet/people/made-person'
+import { inScope, type ScopedClient } from '#core/audit/scope'
 import type { Secrets } from './secrets.ts'
 
-/** A user's sign-in to the cabinet. */
+/** A sign-in to the cabinet, or to administration. */
 type SignIn = {
   readonly email: string
   /** `undefined`: changed since the user was seeded. */
   readonly password: string | undefined
 }
 
-/** The two seeded users: the organization's owner, and an administrator. */
+/** The seeded accounts: the organization's owner, and an administrator. */
 export type DemoPeople = {
   readonly user: SignIn
   readonly administrator: SignIn & {
@@ -23,22 +24,25 @@ const command = 'npm start'
 const userEmail = 'demo@example.com'
 const administratorEmail = 'admin@example.com'
 
-/** Seeds both users on the first start. Their passwords are in the data folder. */
+/** Seeds both on the first start. Their passwords are in the data folder. */
 export async function readOrMakeDemoPeople(
   pool: Pool,
   organizationId: string,
-  { demoPassword, adminPassword, adminTotpSecret, cabinetSealingKey }: Secrets,
+  { demoPassword, adminPassword, adminTotpSecret, administrationSealingKey }: Secrets,
 ): Promise<DemoPeople> {
-  const sealingKeys = [Buffer.from(cabinetSealingKey, 'base64')] as const
-  const user = { email: userEmail, password: demoPassword, organizationId, command }
-  const administrator = {
-    email: administratorEmail,
-    password: adminPassword,
-    command,
-    administrator: { totpSecret: adminTotpSecret, sealingKeys },
-  }
-  const isUserAsMade = await make(pool, user)
-  const isAdministratorAsMade = await make(pool, administrator)
+  const make = (work: (client: ScopedClient) => Promise<boolean>) =>
+    inScope(pool, { actor: { kind: 'command', name: command }, organizationId: null }, work)
+  const isUserAsMade = await make((client) =>
+    makePerson(client, { email: userEmail, password: demoPassword, organizationId, command }),
+  )
+  const isAdministratorAsMade = await make((client) =>
+    seedAdministrator(client, {
+      email: administratorEmail,
+      password: adminPassword,
+      totpSecret: adminTotpSecret,
+      sealingKeys: [Buffer.from(administrationSealingKey, 'base64')],
+    }),
+  )
   return {
     user: { email: userEmail, password: isUserAsMade ? demoPassword : undefined },
     administrator: {
@@ -47,9 +51,4 @@ export async function readOrMakeDemoPeople(
       totpSecret: isAdministratorAsMade ? adminTotpSecret : undefined,
     },
   }
-}
-
-function make(pool: Pool, person: PersonToMake): Promise<boolean> {
-  const scope = { actor: { kind: 'command', name: command }, organizationId: null } as const
-  return inScope(pool, scope, (client) => makePerson(client, person))
 }

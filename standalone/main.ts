@@ -1,4 +1,4 @@
-import { showSecondFactor } from '#cabinet/people/made-person'
+import { showSecondFactor } from '#cabinet/people/totp-code'
 import { formatRub } from '#core/ledger/money'
 import { ignoreInspectorSignal } from '#core/process/inspector'
 import { withOldFields } from '#core/process/renamed'
@@ -27,13 +27,14 @@ function jsonLineOf({
   apiKey,
   adminUrl,
   cabinetUrl,
+  administrationUrl,
   mailCatcherUrl,
   testPaymentsUrl,
   organization,
   people,
 }: System): string {
   const cabinet = people === undefined ? null : signInsOf(people)
-  const urls = { baseUrl, apiKey, adminUrl, cabinetUrl, mailCatcherUrl, testPaymentsUrl }
+  const urls = { baseUrl, apiKey, adminUrl, cabinetUrl, administrationUrl, mailCatcherUrl, testPaymentsUrl }
   return `${JSON.stringify(withOldFields({ ...urls, organization, cabinet }))}\n`
 }
 
@@ -54,6 +55,7 @@ function bannerOf(
     apiKey,
     adminUrl,
     cabinetUrl,
+    administrationUrl,
     mailCatcherUrl,
     testPaymentsUrl,
     organization,
@@ -66,13 +68,14 @@ function bannerOf(
   return `
 Model Gateway is ready (${seconds} s)
 
-  base URL      ${baseUrl}
-  API key       ${apiKey}
-  balance       ${formatRub(balance)} ₽ of organization "${organization}"
-  metrics       ${adminUrl}/metrics
-  cabinet       ${cabinetUrl}
-  mail catcher  ${mailCatcherUrl}
-  payments      ${testPaymentsUrl} (pay top-ups here with test money)
+  base URL        ${baseUrl}
+  API key         ${apiKey}
+  balance         ${formatRub(balance)} ₽ of organization "${organization}"
+  metrics         ${adminUrl}/metrics
+  cabinet         ${cabinetUrl}
+  administration  ${administrationUrl}/api/v1
+  mail catcher    ${mailCatcherUrl}
+  payments        ${testPaymentsUrl} (pay top-ups here with test money)
 ${people === undefined ? '' : signInLinesOf(people)}
 Try it:
 
@@ -89,10 +92,10 @@ function signInLinesOf({ user, administrator }: DemoPeople): string {
   const { email, password, totpSecret } = administrator
   const factor = totpSecret === undefined ? undefined : showSecondFactor(email, totpSecret)
   return `
-Sign in to the cabinet:
+Sign in to the cabinet, and to administration:
 
   owner         ${user.email}   ${user.password ?? 'with the password that you set in the cabinet'}
-  administrator ${email}  ${password ?? 'with the password and the second factor that you set in the cabinet'}
+  administrator ${email}  ${password ?? 'with the password and the second factor that you have set'}
 ${factor === undefined ? '' : `  second factor ${factor.uri} (code now: ${factor.code})\n`}`
 }
 

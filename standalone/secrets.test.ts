@@ -27,7 +27,7 @@ const older = {
 test('a data folder gets its secrets once, which only its owner may read', () => {
   const { dataDir, kept, mode } = folder()
   const made = readOrMakeSecrets(dataDir)
-  expect(new Set(Object.values(made)).size).toBe(13)
+  expect(new Set(Object.values(made)).size).toBe(14)
   expect(Buffer.from(made.cabinetSealingKey, 'base64')).toHaveLength(32)
   expect(readOrMakeSecrets(dataDir)).toEqual(made)
   expect([kept(), mode(), readdirSync(dataDir)]).toEqual([made, 0o600, ['secrets.json']])

@@ -12,7 +12,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
-import { newTotpSecret } from '#cabinet/people/made-person'
+import { newTotpSecret } from '#cabinet/people/totp-code'
 
 const secret = z.string().min(32)
 /** A secret that data folders of older versions lack. It is created if missing. */
@@ -34,6 +34,8 @@ const secretsSchema = z.looseObject({
   redisCabinetPassword: newerSecret,
   /** Encrypts data that only the cabinet may decrypt. No other process has it. */
   cabinetSealingKey: newerSealingKey,
+  /** Encrypts administrators' second factors. Only the administration process has it. */
+  administrationSealingKey: newerSealingKey,
   /**
    * The shop's key at the test payment provider (the prefix marks a test shop), and the secret of its notifications.
    */

@@ -3,6 +3,8 @@ import { isIPv6 } from 'node:net'
 import { join } from 'node:path'
 import type { Pool } from 'pg'
 import { pino } from 'pino'
+import { readConfig as readAdministrationConfig } from '#cabinet/administration/config'
+import { startAdministration } from '#cabinet/administration/start-administration'
 import { buildPagesIfOlder } from '#cabinet/pages/build-pages'
 import { readConfig as readWebConfig } from '#cabinet/web/config'
 import { startWeb } from '#cabinet/web/start-web'
@@ -44,6 +46,8 @@ export type SystemOptions = {
   readonly gatewayPort: number
   readonly adminPort: number
   readonly cabinetPort: number
+  /** On loopback only. */
+  readonly administrationPort: number
   readonly testPaymentsPort: number
   /** Addresses to listen on. */
   readonly gatewayHost: string
@@ -68,6 +72,8 @@ export type System = {
   readonly baseUrl: string
   readonly adminUrl: string
   readonly cabinetUrl: string
+  /** Only on this machine. */
+  readonly administrationUrl: string
   /** Shows the system's emails, only on this machine. */
   readonly mailCatcherUrl: string
   /** Where top-ups are paid and refunded, only on this machine. */
@@ -86,6 +92,8 @@ export type System = {
 
 /** The Redis URL of each process. Your own Redis has only one user. */
 type RedisUrls = Readonly<Record<'everything' | 'gateway' | 'worker' | 'cabinet', string>>
+
+type Stores = { readonly databaseUrl: string; readonly redisUrls: RedisUrls }
 
 /** On one machine, epochs can open fast: the gateway renews every second. */
 const renewEveryMs = 1_000
@@ -115,6 +123,7 @@ async function startParts(
   await requireFreePort(options.gatewayPort, options.gatewayHost, 'GATEWAY_PORT')
   await requireFreePort(options.adminPort, options.gatewayHost, 'GATEWAY_ADMIN_PORT')
   await requireFreePort(options.cabinetPort, options.cabinetHost, 'CABINET_PORT')
+  await requireFreePort(options.administrationPort, '127.0.0.1', 'ADMINISTRATION_PORT')
   await requireFreePort(options.testPaymentsPort, '127.0.0.1', 'TEST_PAYMENTS_PORT')
   mkdirSync(dataDir, { recursive: true, mode: 0o700 })
   closeToOthers(dataDir)
@@ -140,7 +149,7 @@ async function startParts(
       ? await readOrMakeDemoPeople(pool, account.organizationId, secrets)
       : undefined
 
-  const { appUrl, baseUrl, gateway, testPaymentsUrl } = await startProcesses(
+  const { appUrl, baseUrl, administrationUrl, gateway, testPaymentsUrl } = await startProcesses(
     options,
     secrets,
     { databaseUrl, redisUrls },
@@ -153,6 +162,7 @@ async function startParts(
     baseUrl,
     adminUrl: `http://${nameOf(options.gatewayHost)}:${gateway.adminPort}`,
     cabinetUrl: appUrl,
+    administrationUrl,
     mailCatcherUrl: `${appUrl}${mailboxPath}`,
     testPaymentsUrl,
     people,
@@ -163,11 +173,11 @@ async function startParts(
   }
 }
 
-/** Test payment provider, webhook receiver, worker, cabinet and gateway, in this process. */
+/** Test payment provider, webhook receiver, worker, cabinet, administration and gateway, in this process. */
 async function startProcesses(
   options: SystemOptions,
   secrets: Secrets,
-  stores: { readonly databaseUrl: string; readonly redisUrls: RedisUrls },
+  stores: Stores,
   stops: (() => Promise<unknown>)[],
 ) {
   const { keyPepper, routesSigningKey, credentialsKey } = secrets
@@ -219,6 +229,7 @@ async function startProcesses(
     { localPages: mailbox.pages, mounts: [shop.mount] },
   )
   stops.push(() => web.stop())
+  const administrationUrl = await startOwnAdministration(options, { secrets, stores, log, shop }, stops)
   const gateway = await startGateway(
     readGatewayConfig({
       ...common,
@@ -234,7 +245,42 @@ async function startProcesses(
     log,
   )
   stops.push(() => gateway.stop())
-  return { appUrl, baseUrl, gateway, testPaymentsUrl: shop.testPaymentsUrl }
+  return { appUrl, baseUrl, administrationUrl, gateway, testPaymentsUrl: shop.testPaymentsUrl }
+}
+
+/** Administration, on loopback only. Returns its URL. */
+async function startOwnAdministration(
+  options: SystemOptions,
+  {
+    secrets,
+    stores,
+    log,
+    shop,
+  }: {
+    readonly secrets: Secrets
+    readonly stores: Stores
+    readonly log: Log
+    readonly shop: { readonly settings: Readonly<Record<string, string>> }
+  },
+  stops: (() => Promise<unknown>)[],
+): Promise<string> {
+  const administrationPort = options.administrationPort || (await findFreePort())
+  const administrationUrl = `http://localhost:${administrationPort}`
+  const administration = await startAdministration(
+    readAdministrationConfig({
+      ...shop.settings,
+      DATABASE_URL: databaseUrlAs('model_gateway_administration', options, stores.databaseUrl),
+      REDIS_URL: stores.redisUrls.cabinet,
+      ADMINISTRATION_SEALING_KEY: secrets.administrationSealingKey,
+      ADMINISTRATION_URL: administrationUrl,
+      ADMINISTRATION_HOST: '127.0.0.1',
+      ADMINISTRATION_PORT: String(administrationPort),
+      ADMINISTRATION_ADMIN_PORT: '0',
+    }),
+    log,
+  )
+  stops.push(() => administration.stop())
+  return administrationUrl
 }
 
 function openLog({ dataDir }: SystemOptions): Log {

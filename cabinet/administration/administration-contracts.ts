@@ -16,7 +16,6 @@ const user = z
   .object({
     id,
     email: z.string(),
-    role: z.enum(['user', 'admin']),
     locale: z.enum(['ru', 'en']),
     email_confirmed_at: time.nullable(),
     has_totp: z.boolean(),
@@ -114,7 +113,6 @@ export const blockUser = {
       .meta({ description: 'Whether to also block the active keys that this user created.' }),
   }),
   answers: { 200: user },
-  problems: ['conflict'],
 } as const satisfies Contract
 
 export const unblockUser = {

@@ -25,14 +25,13 @@ export type Access =
   | { readonly to: 'person' }
   /** A member of an organization, for that organization. `confirmed`: only with a confirmed address. */
   | { readonly to: 'member'; readonly right: Right; readonly confirmed?: true }
-  /** An administrator whose session has passed the second factor; `again`: at most 5 minutes ago. */
+  /** An administrator; `again`: one who entered a code at most 5 minutes ago. */
   | { readonly to: 'administrator'; readonly again?: true }
 
 /** A signed-in user. */
 export type Person = {
   readonly userId: string
   readonly email: string
-  readonly role: 'user' | 'admin'
   /** The language of the user's emails. */
   readonly locale: Locale
   readonly isConfirmed: boolean
@@ -45,6 +44,18 @@ export type Person = {
 
 /** A user who acts for an organization. */
 export type Member = Person & { readonly organizationId: string; readonly memberRole: MemberRole }
+
+/** An administrator, whose account and session are separate from those of users. */
+export type Administrator = {
+  readonly administratorId: string
+  readonly email: string
+  readonly sessionId: string
+  /** When a code was last accepted in the session. */
+  readonly mfaAt: Date
+}
+
+/** The caller of an endpoint; `undefined`: any, whose session is not read. */
+export type Caller = Person | Member | Administrator | undefined
 
 export type Locale = 'ru' | 'en'
 

@@ -132,7 +132,7 @@ function makingEndpoints({ pool, keyPepper, programmed }: KeyDeps): readonly End
       const { caller, body, idempotency } = input
       const { organizationId } = caller
       const made = await inMemberScope(pool, input, (client) =>
-        once(client, caller.userId, idempotency, async () => {
+        once(client, caller, idempotency, async () => {
           await store.holdKeysOf(client, organizationId)
           if ((await countKeysOf(client, organizationId)) >= keysMax)
             return { problem: { code: 'too_many_keys' } }
@@ -148,7 +148,7 @@ function makingEndpoints({ pool, keyPepper, programmed }: KeyDeps): readonly End
       const { caller, idempotency } = input
       const { organizationId } = caller
       const made = await inMemberScope(pool, input, (client) =>
-        once(client, caller.userId, idempotency, async () => {
+        once(client, caller, idempotency, async () => {
           await store.holdKeysOf(client, organizationId)
           await revokeOldPlaygroundKeys(client, organizationId)
           const { keyId, secret } = await store.createKey(client, playgroundKeyOf(organizationId), keyPepper)
@@ -162,7 +162,7 @@ function makingEndpoints({ pool, keyPepper, programmed }: KeyDeps): readonly End
       const { caller, params, body, idempotency } = input
       if (!isId(params.key_id)) return notFound
       const rotated = await inMemberScope(pool, input, (client) =>
-        once(client, caller.userId, idempotency, async () => {
+        once(client, caller, idempotency, async () => {
           const key = await store.holdKeyOf(client, caller.organizationId, params.key_id)
           if (key === undefined) return notFound
           const problem = (await requireOwn(client, key)) ?? requireFewSecrets(key, body.grace)

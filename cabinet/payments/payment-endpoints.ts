@@ -13,8 +13,6 @@ import { addressHash } from '../people/address-hash.ts'
 import { hasAcceptedOffer } from '../people/offer-consent.ts'
 import { paymentBody } from './internal/call-body.ts'
 import { callPayment } from './internal/calls.ts'
-import { readDifferences, resolveDifference, type StoredDifference } from './internal/differences.ts'
-import { type KeptNotification, readNotifications } from './internal/kept-notifications.ts'
 import {
   findPayment,
   hasOpenPayments,
@@ -22,8 +20,8 @@ import {
   readPayments,
   type StoredPayment,
 } from './internal/payment-store.ts'
-import { refundPayment } from './internal/refund-payment.ts'
 import { refreshPayment } from './internal/settle-payment.ts'
+import { showPayment as show } from './internal/shown-payment.ts'
 import * as contracts from './payment-contracts.ts'
 import type { Shop } from './shop.ts'
 
@@ -63,48 +61,6 @@ export function paymentEndpoints(deps: PaymentDeps): readonly Endpoint[] {
       return payment === undefined ? notFound : { status: 200 as const, body: show(payment) }
     }),
     endpoint(contracts.refreshPayment, (input) => refresh(deps, input)),
-    endpoint(contracts.adminListPayments, async ({ query: { organization_id = null, limit, cursor } }) => {
-      const payments = await inReadScope(pool, null, (client) =>
-        readPayments(client, organization_id, { after: cursor, limit: limit + 1 }),
-      )
-      const showAll = (payment: StoredPayment) => ({
-        ...show(payment),
-        organization_id: payment.organizationId,
-      })
-      return { status: 200, body: toPage(payments, limit, showAll, ({ position, id }) => [position, id]) }
-    }),
-    endpoint(contracts.adminRefundPayment, (input) => refundPayment(deps, input)),
-    ...oversightEndpoints(deps),
-  ]
-}
-
-/** Endpoints for administrators to investigate problems. */
-function oversightEndpoints({ pool }: PaymentDeps): readonly Endpoint[] {
-  return [
-    endpoint(contracts.adminListWebhooks, async ({ query: { state, limit, cursor } }) => {
-      const notifications = await inReadScope(pool, null, (client) =>
-        readNotifications(client, { state, before: cursor, limit: limit + 1 }),
-      )
-      return { status: 200, body: toPage(notifications, limit, showNotification, ({ id }) => String(id)) }
-    }),
-    endpoint(contracts.adminListPaymentDifferences, async ({ query: { state, limit, cursor } }) => {
-      const differences = await inReadScope(pool, null, (client) =>
-        readDifferences(client, { state, before: cursor, limit: limit + 1 }),
-      )
-      return { status: 200, body: toPage(differences, limit, showDifference, ({ id }) => String(id)) }
-    }),
-    endpoint(contracts.adminResolvePaymentDifference, async ({ caller, visit, params, body }) => {
-      const { difference_id } = params
-      if (!contracts.isDifferenceId(difference_id)) return notFound
-      const actor = { kind: 'administrator', id: caller.userId } as const
-      const { requestId } = visit
-      const resolved = await inScope(
-        pool,
-        { actor, organizationId: null, requestId, reason: body.reason },
-        (client) => resolveDifference(client, difference_id, caller.userId),
-      )
-      return resolved === undefined ? notFound : { status: 200 as const, body: showDifference(resolved) }
-    }),
   ]
 }
 
@@ -120,7 +76,7 @@ async function create(
   if (amount > topUpMax) return { problem: tooMuch(topUpMax) }
   const actor = { kind: 'person', id: userId } as const
   const noted = await inScope(pool, { actor, organizationId, requestId: visit.requestId }, (client) =>
-    once(client, userId, idempotency, async () => {
+    once(client, { userId }, idempotency, async () => {
       if (!(await hasAcceptedOffer(client, userId))) return { problem: { code: 'consent_outdated' } }
       if (await hasOpenPayments(client, organizationId, openPaymentsMax))
         return { problem: { code: 'too_many_open_payments' } }
@@ -168,44 +124,4 @@ async function findOwn(pool: Pool, organizationId: string, id: string): Promise<
 function tooMuch(max: NanoRub) {
   const message = `must be at most ${formatRub(max)}`
   return { code: 'validation_failed', errors: [{ path: 'amount_rub', code: 'too_big', message }] } as const
-}
-
-function show(payment: StoredPayment): contracts.ShownPayment {
-  return {
-    id: payment.id,
-    amount_rub: formatRub(payment.amount),
-    refunded_rub: formatRub(payment.refunded),
-    status: payment.status,
-    cancellation_reason: payment.reason,
-    confirmation_url: payment.status === 'pending' ? payment.confirmationUrl : null,
-    created_at: payment.createdAt.toISOString(),
-    succeeded_at: payment.succeededAt?.toISOString() ?? null,
-  }
-}
-
-function showNotification({ id, event, objectId, outcome, tries, ...times }: KeptNotification) {
-  return {
-    id: String(id),
-    received_at: times.receivedAt.toISOString(),
-    event,
-    object_id: objectId,
-    processed_at: times.processedAt?.toISOString() ?? null,
-    outcome,
-    tries,
-  }
-}
-
-function showDifference(difference: StoredDifference) {
-  const { id, kind, providerId, paymentId, ours, theirs, noticedAt, resolvedAt, resolvedBy } = difference
-  return {
-    id: String(id),
-    kind,
-    provider_id: providerId,
-    payment_id: paymentId,
-    expected: ours,
-    found: theirs,
-    noticed_at: noticedAt.toISOString(),
-    resolved_at: resolvedAt?.toISOString() ?? null,
-    resolved_by: resolvedBy,
-  }
 }

@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import type { Contract } from '../api/contract.ts'
-import { emailAddress, lastingAddress } from './internal/email-address.ts'
-import { locale, password, secondFactor, token } from './internal/fields.ts'
-import { newPassword } from './internal/new-password.ts'
+import { emailAddress, lastingAddress } from './email-address.ts'
+import { locale, password, secondFactor, token } from './fields.ts'
+import { newPassword } from './new-password.ts'
 
 /** Only exactly `true` is consent. The problem `consent_required` names the missing one. */
 const consent = z.unknown().optional().meta({ type: 'boolean', const: true })

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { Contract } from '../api/contract.ts'
-import { locale } from './internal/fields.ts'
+import { locale } from './fields.ts'
 
 const document = z.object({
   kind: z.enum(['offer', 'personal_data']),

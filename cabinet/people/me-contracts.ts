@@ -2,13 +2,12 @@ import { z } from 'zod'
 import { rights } from '../api/access.ts'
 import type { Contract } from '../api/contract.ts'
 import { id, pathId, time } from '../api/fields.ts'
-import { hasOneFactor, locale, password, secondFactor, totpCode } from './internal/fields.ts'
+import { hasOneFactor, locale, password, secondFactor, totpCode } from './fields.ts'
 
 const me = z.object({
   id,
   email: z.string(),
   locale,
-  role: z.enum(['user', 'admin']),
   is_confirmed: z.boolean(),
   has_totp: z.boolean(),
   recovery_codes_left: z.number().int(),

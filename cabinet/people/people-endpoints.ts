@@ -3,14 +3,14 @@ import type { TrialRules } from '#core/ledger/trial-settings'
 import type { KeyList } from '#core/process/key-list'
 import type { Endpoint } from '../api/endpoint.ts'
 import type { Throttles } from '../api/throttles.ts'
-import { codeAttempts, passwordAttempts } from './internal/attempts.ts'
+import { codeAttempts, passwordAttempts } from './attempts.ts'
 import { legalEndpoints } from './internal/legal-endpoints.ts'
 import { meEndpoints } from './internal/me-endpoints.ts'
-import { createPasswords } from './internal/password.ts'
 import { passwordEndpoints } from './internal/password-endpoints.ts'
 import { registrationEndpoints } from './internal/registration-endpoints.ts'
 import { signInEndpoints } from './internal/sign-in-endpoints.ts'
 import { totpEndpoints } from './internal/totp-endpoints.ts'
+import { createPasswords } from './password.ts'
 
 type Deps = {
   readonly pool: Pool

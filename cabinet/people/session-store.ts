@@ -5,10 +5,7 @@ import type { Queryable } from '#core/db/pool'
 import type { Locale, MemberRole, Person } from '../api/access.ts'
 
 /** Seconds that a session lasts, in total and without a call. */
-const lifetimes = {
-  user: { absoluteS: 30 * 86_400, idleS: 7 * 86_400 },
-  admin: { absoluteS: 12 * 3_600, idleS: 30 * 60 },
-} as const
+const lifetime = { absoluteS: 30 * 86_400, idleS: 7 * 86_400 } as const
 /** Time to enter a code. */
 const halfSignedInS = 5 * 60
 /** Precision of a session's last use. */
@@ -30,7 +27,6 @@ type Row = {
   readonly mfaAt: Date | null
   readonly userId: string
   readonly email: string
-  readonly role: 'user' | 'admin'
   readonly locale: Locale
   readonly isConfirmed: boolean
   readonly hasTotp: boolean
@@ -56,15 +52,15 @@ export async function findSession(pool: Pool, token: string): Promise<FoundSessi
 
 async function readSession(client: Queryable, token: string): Promise<Row | undefined> {
   const { rows } = await client.query<Row>(
-    `select s.stage, s.id as "sessionId", s.mfa_at as "mfaAt", u.id as "userId", u.email, u.role, u.locale,
+    `select s.stage, s.id as "sessionId", s.mfa_at as "mfaAt", u.id as "userId", u.email, u.locale,
             u.email_confirmed_at is not null as "isConfirmed", u.totp_enrolled_at is not null as "hasTotp",
             m.organization_id as "organizationId", m.role as "memberRole",
             s.seen_at > now() - make_interval(secs => $2) as "isSeenNoted"
        from sessions s join users u on u.id = s.user_id
        left join lateral (select * from memberships where user_id = u.id order by created_at limit 1) m on true
       where s.token_hash = $1 and s.expires_at > now() and u.blocked_at is null
-        and s.seen_at > now() - make_interval(secs => case u.role when 'admin' then $3::float8 else $4::float8 end)`,
-    [hashToken(token), seenEveryS, lifetimes.admin.idleS, lifetimes.user.idleS],
+        and s.seen_at > now() - make_interval(secs => $3)`,
+    [hashToken(token), seenEveryS, lifetime.idleS],
   )
   return rows[0]
 }
@@ -79,8 +75,8 @@ export async function findOpenSessions(
        from sessions s join users u on u.id = s.user_id
        left join lateral (select * from memberships where user_id = u.id order by created_at limit 1) m on true
       where s.id = any($1::uuid[]) and s.stage = 'complete' and s.expires_at > now() and u.blocked_at is null
-        and s.seen_at > now() - make_interval(secs => case u.role when 'admin' then $2::float8 else $3::float8 end)`,
-    [sessionIds, lifetimes.admin.idleS, lifetimes.user.idleS],
+        and s.seen_at > now() - make_interval(secs => $2)`,
+    [sessionIds, lifetime.idleS],
   )
   return new Map(rows.map(({ id, organizationId }) => [id, organizationId]))
 }
@@ -98,20 +94,20 @@ export type Place = { readonly address: string; readonly agent: string }
  */
 export async function beginSession(
   client: ScopedClient,
-  user: { readonly id: string; readonly role: 'user' | 'admin' },
+  userId: string,
   proven: 'password' | 'all' | 'all_with_code',
   { address, agent }: Place,
 ): Promise<NewSession> {
-  const token = randomBytes(32).toString('base64url')
+  const token = newToken()
   const isHalf = proven === 'password'
   const stage = isHalf ? 'password' : 'complete'
-  await removeOldSessions(client, user.id, stage)
-  const maxAgeS = isHalf ? halfSignedInS : lifetimes[user.role].absoluteS
+  await removeOldSessions(client, userId, stage)
+  const maxAgeS = isHalf ? halfSignedInS : lifetime.absoluteS
   await client.withoutAudit(
     'sign-ins and sign-outs are audited by their endpoints',
     `insert into sessions (id, token_hash, user_id, stage, mfa_at, expires_at, address, agent)
      values ($1, $2, $3, $4, case when $5 then now() end, now() + make_interval(secs => $6), $7, $8)`,
-    [randomUUID(), hashToken(token), user.id, stage, proven === 'all_with_code', maxAgeS, address, agent],
+    [randomUUID(), hashToken(token), userId, stage, proven === 'all_with_code', maxAgeS, address, agent],
   )
   return { token, maxAgeS }
 }
@@ -156,29 +152,51 @@ export async function noteCode(client: ScopedClient, sessionId: string): Promise
   )
 }
 
-/** A session as its user sees it. */
+/** A session as its owner sees it. */
 export type LiveSession = {
   readonly id: string
   readonly createdAt: Date
   readonly seenAt: Date
   readonly expiresAt: Date
-  readonly mfaAt: Date | null
   readonly address: string
   readonly agent: string
 }
 
+/** A session in a response of the API. */
+export function shownSession(
+  { id, createdAt, seenAt, expiresAt, address, agent }: LiveSession,
+  currentId: string,
+) {
+  return {
+    id,
+    address,
+    agent,
+    is_current: id === currentId,
+    created_at: createdAt.toISOString(),
+    seen_at: seenAt.toISOString(),
+    expires_at: expiresAt.toISOString(),
+  }
+}
+
+type UserSession = LiveSession & { readonly mfaAt: Date | null }
+
 /** A user's sessions, last used first. */
-export async function listLiveSessions(client: Queryable, userId: string): Promise<readonly LiveSession[]> {
-  const { rows } = await client.query<LiveSession>(
+export async function listLiveSessions(client: Queryable, userId: string): Promise<readonly UserSession[]> {
+  const { rows } = await client.query<UserSession>(
     `select s.id, s.created_at as "createdAt", s.seen_at as "seenAt", s.expires_at as "expiresAt", s.mfa_at as "mfaAt",
             s.address, s.agent
-       from sessions s join users u on u.id = s.user_id
+       from sessions s
       where s.user_id = $1 and s.stage = 'complete' and s.expires_at > now()
-        and s.seen_at > now() - make_interval(secs => case u.role when 'admin' then $2::float8 else $3::float8 end)
-      order by s.seen_at desc, s.id limit $4`,
-    [userId, lifetimes.admin.idleS, lifetimes.user.idleS, sessionsMax],
+        and s.seen_at > now() - make_interval(secs => $2)
+      order by s.seen_at desc, s.id limit $3`,
+    [userId, lifetime.idleS, sessionsMax],
   )
   return rows
+}
+
+/** A secret for a cookie or a link. */
+export function newToken(): string {
+  return randomBytes(32).toString('base64url')
 }
 
 /** Stored instead of our tokens. They have 256 random bits, so a plain hash reveals nothing. */

@@ -5,8 +5,6 @@ import { measurePools } from '#core/db/pool-metrics'
 import { watchDatabase } from '#core/db/watch-database'
 import { requirePepper } from '#core/keys/database-pepper'
 import { createProgrammedKeys } from '#core/keys/programmed-keys'
-import { startAdminServer } from '#core/process/admin-server'
-import { listeningPort } from '#core/process/listening-port'
 import type { Log } from '#core/process/log'
 import { connectRedis } from '#core/redis/redis-connection'
 import { measureScripts } from '#core/redis/script-metrics'
@@ -16,16 +14,13 @@ import { pagesFolder } from '../pages/build-pages.ts'
 import { openShop } from '../payments/shop.ts'
 import { responseRoutes } from '../responses/response-routes.ts'
 import type { WebConfig } from './config.ts'
-import { createProofsOfWork } from './internal/api/altcha.ts'
-import { createDeviceCookies } from './internal/api/device-cookie.ts'
-import { createRedisThrottles } from './internal/api/redis-throttles.ts'
-import { buildApp } from './internal/app.ts'
+import { userSessions } from './internal/api/caller.ts'
 import { cabinetEndpoints } from './internal/cabinet-endpoints.ts'
 import { findBuiltPages } from './internal/pages/built-pages.ts'
-import { watchSilentConnections } from './internal/silent-connections.ts'
 import type { LocalPage } from './local-page.ts'
 import { createWebMetrics, type WebMetrics } from './metrics.ts'
 import type { Mount } from './mount.ts'
+import { createThrottles, serve } from './serve.ts'
 
 export type Web = {
   readonly port: number
@@ -57,29 +52,32 @@ export async function startWeb(
     onScript: measureScripts(metrics.registry),
     onError: ({ message }) => log.warn({ error: message }, 'Redis connection failed'),
   })
-  const throttles = createRedisThrottles(redis.redis)
+  const throttles = createThrottles(redis.redis)
   const programmed = createProgrammedKeys(pool)
   const liveEvents = createLiveEvents(pool)
   const shop = config.shop === undefined ? undefined : openShop(config.shop)
-  const app = buildApp({
-    pool,
-    keyPepper: config.keyPepper,
-    routes: [
-      receiptRoute(pool, { perMinute: config.receiptsPerMinute }),
-      ...responseRoutes(pool, config.keyPepper),
-    ],
-    endpoints: cabinetEndpoints({ pool, redis, throttles, programmed, liveEvents, shop, config, log }),
-    throttles,
-    proofs: createProofsOfWork(config.sealingKeys, throttles),
-    devices: createDeviceCookies(config.sealingKeys),
-    appOrigin: new URL(config.appUrl).origin,
-    trustedProxies: config.trustedProxies,
-    site: { pages: findBuiltPages(pagesFolder), gatewayOrigin: new URL(config.gatewayBaseUrl).origin },
-    ...additions,
-    metrics,
-    log,
-    now: () => performance.now(),
-  })
+  const served = await serve(
+    { ...config, ownUrl: config.appUrl },
+    {
+      sessions: userSessions(pool),
+      byKey: {
+        pool,
+        keyPepper: config.keyPepper,
+        now: () => performance.now(),
+        routes: [
+          receiptRoute(pool, { perMinute: config.receiptsPerMinute }),
+          ...responseRoutes(pool, config.keyPepper),
+        ],
+      },
+      endpoints: cabinetEndpoints({ pool, redis, throttles, programmed, liveEvents, shop, config, log }),
+      throttles,
+      site: { pages: findBuiltPages(pagesFolder), gatewayOrigin: new URL(config.gatewayBaseUrl).origin },
+      ...additions,
+      metrics,
+      log,
+      notReady: () => database.notReady(),
+    },
+  )
   const hints = listenForHints({
     databaseUrl: config.databaseUrl,
     applicationName: 'model-gateway-cabinet-hints',
@@ -89,31 +87,17 @@ export async function startWeb(
       liveEvents.onHint(hint)
     },
   })
-  let isDraining = false
-  const admin = await startAdminServer({
-    host: config.host,
-    port: config.adminPort,
-    registry: metrics.registry,
-    // A later outage of Postgres does not make it unready: it affects all replicas, and our own 503 is more helpful
-    // than a load balancer's.
-    notReady: () => (isDraining ? 'draining' : database.notReady()),
-  })
-  const closeSilent = watchSilentConnections(app.server)
-  await app.listen({ host: config.host, port: config.port })
   return {
-    port: listeningPort(app.server),
-    adminPort: admin.port,
+    port: served.port,
+    adminPort: served.adminPort,
     async stop() {
-      isDraining = true
       liveEvents.stop() // nothing else ends them, and the server waits for every response
-      const closed = app.close()
-      closeSilent()
-      await closed
-      await Promise.all([hints.stop(), database.stop()])
-      await pool.end()
-      redis.close()
-      await shop?.close()
-      await admin.stop()
+      await served.stop(async () => {
+        await Promise.all([hints.stop(), database.stop()])
+        await pool.end()
+        redis.close()
+        await shop?.close()
+      })
     },
   }
 }

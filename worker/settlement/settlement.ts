@@ -58,17 +58,15 @@ export async function settleWaitingCharges(deps: SettlementDeps): Promise<'more'
 
 async function settleShards(deps: SettlementDeps, shards: readonly Shard[]): Promise<'more' | 'idle'> {
   const endsAtMs = performance.now() + passMs
-  const reads = await Promise.allSettled(shards.map((shard) => readBatch(deps, shard)))
-  const failures: unknown[] = reads.flatMap((read) => (read.status === 'rejected' ? [read.reason] : []))
-  const waiting = reads.flatMap((read) => (read.status === 'fulfilled' ? [read.value] : []))
-  const queue: (Batch | Shard)[] = waiting.filter(({ entries }) => entries.length > 0)
+  const failures: unknown[] = []
+  const queue: Shard[] = [...(await shardsToSettle(deps, shards))]
   let hasMore = false
 
   /** Shards take turns, one batch each, regardless of their backlogs. */
   async function settleInTurn(): Promise<void> {
     for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
       try {
-        const batch = typeof next === 'number' ? await readBatch(deps, next) : next
+        const batch = await readBatch(deps, next)
         await settle(deps, batch)
         if (batch.entries.length < entriesPerBatchMax) continue
         if (performance.now() < endsAtMs) queue.push(batch.shard)
@@ -82,6 +80,19 @@ async function settleShards(deps: SettlementDeps, shards: readonly Shard[]): Pro
   await Promise.all(Array.from({ length: shardsAtOnceMax }, settleInTurn))
   if (failures.length > 0) throw failures.find((failure) => !isOfOneShard(failure)) ?? failures[0]
   return hasMore ? 'more' : 'idle'
+}
+
+/** Those where entries wait; all, if Redis rejects the question because of one of them. */
+async function shardsToSettle(
+  { posting }: SettlementDeps,
+  shards: readonly Shard[],
+): Promise<readonly Shard[]> {
+  try {
+    return await posting.shardsWithCharges(shards)
+  } catch (error) {
+    if (!isOfOneShard(error)) throw error
+    return shards
+  }
 }
 
 type Batch = { readonly shard: Shard; readonly entries: readonly WaitingEntry[] }
@@ -106,6 +117,7 @@ export function isOfOneShard(error: unknown): boolean {
 const outOfReach = /^(?:08|28|53|57P)/
 
 async function settle(deps: SettlementDeps, { shard, entries }: Batch): Promise<void> {
+  if (entries.length === 0) return
   for (const entry of entries)
     if (entry.kind === 'malformed') await reject(deps, shard, entry, { sqlstate: null, why: entry.problem })
   const charges = entries.filter((entry) => entry.kind === 'charge')

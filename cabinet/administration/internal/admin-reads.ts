@@ -8,7 +8,6 @@ type After = readonly [at: string, id: string] | undefined
 export type AdminUser = {
   readonly id: string
   readonly email: string
-  readonly role: 'user' | 'admin'
   readonly locale: 'ru' | 'en'
   readonly confirmedAt: Date | null
   readonly hasTotp: boolean
@@ -30,7 +29,7 @@ export async function readUsers(
   },
 ): Promise<readonly AdminUser[]> {
   const { rows } = await client.query<AdminUser>(
-    `select u.id, u.email, u.role, u.locale, u.email_confirmed_at as "confirmedAt",
+    `select u.id, u.email, u.locale, u.email_confirmed_at as "confirmedAt",
             u.totp_enrolled_at is not null as "hasTotp", u.blocked_at as "blockedAt", u.created_at as "createdAt",
             ${exactTimeSql('u.created_at')} as position,
             (select count(*)::int from ${activeKeysMadeBySql('u.id')}) as "activeKeyCount",

@@ -28,14 +28,14 @@ export async function refundPayment(
 ): Promise<Output<typeof adminRefundPayment>> {
   if (!isId(params.payment_id)) return notFound
   if (shop === undefined) return { problem: { code: 'payments_unavailable' } }
-  const { userId } = caller
-  const actor = { kind: 'administrator', id: userId } as const
+  const { administratorId } = caller
+  const actor = { kind: 'administrator', id: administratorId } as const
   const { requestId } = visit
   const noted = await inScope(
     pool,
     { actor, organizationId: null, requestId, reason: body.reason },
     (client) =>
-      once(client, userId, idempotency, async () => {
+      once(client, { administratorId }, idempotency, async () => {
         const payment = await holdPayment(client, params.payment_id)
         if (payment === undefined) return notFound
         const left = leftOf(payment)
@@ -48,7 +48,14 @@ export async function refundPayment(
         const isWhole = amount === payment.amount
         const { providerId } = payment
         const callBody = refundBody({ id, amount, email, receipt, providerId, isWhole })
-        await insertRefund(client, { id, payment, amount, madeBy: userId, reason: body.reason, callBody })
+        await insertRefund(client, {
+          id,
+          payment,
+          amount,
+          madeBy: administratorId,
+          reason: body.reason,
+          callBody,
+        })
         const done = { status: 201, body: { id } }
         return { fresh: done, kept: done }
       }),

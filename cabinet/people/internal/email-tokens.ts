@@ -1,7 +1,6 @@
-import { randomBytes } from 'node:crypto'
 import type { ScopedClient } from '#core/audit/scope'
 import type { Queryable } from '#core/db/pool'
-import { hashToken } from '../session-store.ts'
+import { hashToken, newToken } from '../session-store.ts'
 
 type TokenKind = 'verify_email' | 'reset_password'
 
@@ -20,7 +19,7 @@ export async function issueToken(
   userId: string,
   passwordHash: string | null = null,
 ): Promise<string> {
-  const token = randomBytes(32).toString('base64url')
+  const token = newToken()
   await client.withoutAudit(
     'what a token allows is audited when it is used',
     'delete from email_tokens where user_id = $1 and expires_at < now() - make_interval(days => $2)',
@@ -53,7 +52,6 @@ export async function mayGetLetter(client: ScopedClient, kind: TokenKind, userId
 export type FoundToken = {
   readonly userId: string
   readonly email: string
-  readonly role: 'user' | 'admin'
   readonly locale: 'ru' | 'en'
   readonly isConfirmed: boolean
   /** Used or expired. */
@@ -70,7 +68,7 @@ export async function findToken(
   token: string,
 ): Promise<FoundToken | undefined> {
   const { rows } = await client.query<FoundToken>(
-    `select u.id as "userId", u.email, u.role, u.locale, u.email_confirmed_at is not null as "isConfirmed",
+    `select u.id as "userId", u.email, u.locale, u.email_confirmed_at is not null as "isConfirmed",
             t.used_at is not null or t.expires_at <= now() as "isSpent", t.password_hash as "passwordHash",
             m.organization_id as "organizationId"
        from email_tokens t join users u on u.id = t.user_id

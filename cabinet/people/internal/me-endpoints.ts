@@ -4,7 +4,7 @@ import type { Locale } from '../../api/access.ts'
 import { type Endpoint, endpoint } from '../../api/endpoint.ts'
 import { notFound } from '../../api/problem.ts'
 import { acceptDocument, changeMe, endSession, listConsents, listSessions, readMe } from '../me-contracts.ts'
-import { endSessions, listLiveSessions } from '../session-store.ts'
+import { endSessions, listLiveSessions, shownSession } from '../session-store.ts'
 import { acceptOnce, readConsents } from './consent-store.ts'
 import { currentDocuments } from './legal-documents.ts'
 import { chooseLocale, readProfile } from './me-store.ts'
@@ -22,15 +22,9 @@ export function meEndpoints({ pool }: PeopleParts): readonly Endpoint[] {
     }),
     endpoint(listSessions, async ({ caller: { userId, sessionId } }) => {
       const sessions = await listLiveSessions(pool, userId)
-      const data = sessions.map(({ id, createdAt, seenAt, expiresAt, mfaAt, address, agent }) => ({
-        id,
-        address,
-        agent,
-        is_current: id === sessionId,
-        created_at: createdAt.toISOString(),
-        seen_at: seenAt.toISOString(),
-        expires_at: expiresAt.toISOString(),
-        mfa_at: mfaAt?.toISOString() ?? null,
+      const data = sessions.map((session) => ({
+        ...shownSession(session, sessionId),
+        mfa_at: session.mfaAt?.toISOString() ?? null,
       }))
       return { status: 200, body: { data } }
     }),

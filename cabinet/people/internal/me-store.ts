@@ -8,7 +8,6 @@ type ProfileRow = {
   readonly id: string
   readonly email: string
   readonly locale: Locale
-  readonly role: 'user' | 'admin'
   readonly isConfirmed: boolean
   readonly hasTotp: boolean
   readonly recoveryCodesLeft: number
@@ -29,7 +28,7 @@ export async function readProfile(
   userId: string,
 ): Promise<z.output<(typeof readMe.answers)[200]>> {
   const { rows } = await client.query<ProfileRow>(
-    `select u.id, u.email, u.locale, u.role, u.email_confirmed_at is not null as "isConfirmed",
+    `select u.id, u.email, u.locale, u.email_confirmed_at is not null as "isConfirmed",
             u.totp_enrolled_at is not null as "hasTotp",
             (select count(*)::int from recovery_codes where user_id = u.id and used_at is null) as "recoveryCodesLeft",
             u.accepted_offer_at as "acceptedOfferAt", u.accepted_pdn_at as "acceptedPdnAt",
@@ -49,7 +48,6 @@ export async function readProfile(
     id: row.id,
     email: row.email,
     locale: row.locale,
-    role: row.role,
     is_confirmed: row.isConfirmed,
     has_totp: row.hasTotp,
     recovery_codes_left: row.recoveryCodesLeft,

@@ -2,6 +2,8 @@ import { inReadScope, inScope, type ScopedClient, scopeOfPerson } from '#core/au
 import { type Endpoint, endpoint, type Visit } from '../../api/endpoint.ts'
 import { enqueueLetter, mayStrangersWrite } from '../../mail/outbox.ts'
 import { changePassword, forgotPassword, resetPassword } from '../auth-contracts.ts'
+import { laneOf, placeOfSession } from '../place.ts'
+import { busy, refused } from '../problems.ts'
 import { endSessions } from '../session-store.ts'
 import { checkPassword } from './check-password.ts'
 import { confirmAddress } from './confirm-address.ts'
@@ -15,8 +17,6 @@ import {
 } from './email-tokens.ts'
 import { evenly } from './evenly.ts'
 import type { PeopleParts } from './people-parts.ts'
-import { laneOf, placeOfSession } from './place.ts'
-import { busy, refused } from './problems.ts'
 import { findUserByEmail, maySignIn, setPassword } from './user-store.ts'
 
 /** Longer than a few statements and a disk write. */
@@ -62,7 +62,7 @@ export function passwordEndpoints(parts: PeopleParts): readonly Endpoint[] {
         placeOf: () => placeOfSession(caller),
       })
       if ('problem' in known) return known
-      const lane = laneOf(placeOfSession(caller), caller.role)
+      const lane = laneOf(placeOfSession(caller))
       const passwordHash = await passwords.hash(body.new_password, lane)
       if (passwordHash === 'busy') return busy(lane)
       const scope = scopeOfPerson(userId, null, visit.requestId)
@@ -104,7 +104,7 @@ async function sendResetLink(
 /**
  * The page for choosing a new password. The token is in the fragment, which browsers never send to servers or proxies.
  */
-export function resetLink(appUrl: string, token: string): string {
+function resetLink(appUrl: string, token: string): string {
   return `${appUrl}/reset#token=${token}`
 }
 

@@ -1,8 +1,8 @@
 import type { Pool } from 'pg'
 import type { TrialRules } from '#core/ledger/trial-settings'
 import type { KeyList } from '#core/process/key-list'
-import type { Attempts } from './attempts.ts'
-import type { Passwords } from './password.ts'
+import type { Attempts } from '../attempts.ts'
+import type { Passwords } from '../password.ts'
 
 /** Dependencies of the account endpoints. */
 export type PeopleParts = {

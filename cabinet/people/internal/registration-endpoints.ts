@@ -2,13 +2,13 @@ import { inReadScope, inScope, scopeOfPerson } from '#core/audit/scope'
 import { type Endpoint, endpoint, type Visit } from '../../api/endpoint.ts'
 import type { FieldError } from '../../api/problem.ts'
 import { register, resendVerification, verifyEmail } from '../auth-contracts.ts'
+import { laneOf } from '../place.ts'
+import { busy, refused } from '../problems.ts'
 import { beginSession, endSessions, type NewSession } from '../session-store.ts'
 import { confirmAddress } from './confirm-address.ts'
 import { findToken } from './email-tokens.ts'
 import { evenly } from './evenly.ts'
 import type { PeopleParts } from './people-parts.ts'
-import { laneOf } from './place.ts'
-import { busy, refused } from './problems.ts'
 import { type Earlier, registerPerson, sendAnotherLetter, withdrawPasswords } from './registration.ts'
 
 /** Longer than a password hash, a dozen statements and a disk write. */
@@ -85,13 +85,13 @@ async function verify(
   if (found === undefined) return 'refused'
   if (found.isConfirmed) return undefined
   if (found.isSpent) return 'refused'
-  const { userId, organizationId, role } = found
+  const { userId, organizationId } = found
   const scope = scopeOfPerson(userId, organizationId, visit.requestId)
   return inScope(pool, scope, async (client) => {
     const isFirst = await confirmAddress(client, found, found.passwordHash, parts)
     if (!isFirst) return undefined
     // A person who registered this address before its owner may be signed in.
     await endSessions(client, userId)
-    return { session: await beginSession(client, { id: userId, role }, 'all', visit), knownTo: userId }
+    return { session: await beginSession(client, userId, 'all', visit), knownTo: userId }
   })
 }

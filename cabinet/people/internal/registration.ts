@@ -4,10 +4,10 @@ import { createOrganization } from '#core/organizations/organization-store'
 import type { Locale } from '../../api/access.ts'
 import type { Visit } from '../../api/endpoint.ts'
 import { enqueueLetter, mayStrangersWrite } from '../../mail/outbox.ts'
+import { noPassword } from '../password.ts'
 import { base32 } from './base32.ts'
 import { insertConsents } from './consent-store.ts'
 import { issueToken, mayGetLetter } from './email-tokens.ts'
-import { noPassword } from './password.ts'
 import type { PeopleParts } from './people-parts.ts'
 
 type Registration = { readonly email: string; readonly passwordHash: string; readonly locale: Locale }

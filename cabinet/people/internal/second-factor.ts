@@ -1,19 +1,16 @@
-import { randomBytes } from 'node:crypto'
-import { generateSecret, generateURI, verifySync } from 'otplib'
 import type { ScopedClient } from '#core/audit/scope'
 import type { Queryable } from '#core/db/pool'
 import type { KeyList } from '#core/process/key-list'
-import { hashToken } from '../session-store.ts'
-import { base32 } from './base32.ts'
-import type { SecondFactor } from './fields.ts'
-import { openTotpSecret, sealTotpSecret } from './totp-seal.ts'
-
-/** RFC 6238's step. The previous and the next step are also accepted, for clock skew. */
-const stepS = 30
-
-const recoveryCodeCount = 10
-/** 80 bits each, so that a plain hash reveals nothing. */
-const recoveryCodeBytes = 10
+import type { SecondFactor } from '../fields.ts'
+import {
+  newRecoveryCodes,
+  newTotpSecret,
+  otpauthUri,
+  readCode,
+  recoveryHash,
+  resealed,
+  sealTotpSecret,
+} from '../totp-code.ts'
 
 /** Accepts a code of the second factor or a recovery code, once. Returns whether it was valid. */
 export function acceptFactor(
@@ -52,7 +49,7 @@ export async function beginEnrolment(
   { userId, email }: { readonly userId: string; readonly email: string },
   sealingKeys: KeyList<Uint8Array>,
 ): Promise<{ readonly secret: string; readonly uri: string } | undefined> {
-  const secret = generateSecret()
+  const secret = newTotpSecret()
   const { rowCount } = await client.withoutAudit(
     'part of a change of the second factor, which is audited',
     'update users set totp_sealed = $2 where id = $1 and totp_enrolled_at is null',
@@ -60,36 +57,6 @@ export async function beginEnrolment(
   )
   if (rowCount !== 1) return undefined
   return { secret, uri: otpauthUri(email, secret) }
-}
-
-/** The URI for authenticator apps. */
-export function otpauthUri(email: string, secret: string): string {
-  return generateURI({ issuer: 'Model Gateway', label: email, secret })
-}
-
-/** Activates a second factor whose secret the user already has. */
-export async function putFactor(
-  client: ScopedClient,
-  userId: string,
-  secret: string,
-  sealingKeys: KeyList<Uint8Array>,
-): Promise<void> {
-  await client.change(
-    'update users set totp_sealed = $2, totp_enrolled_at = now() where id = $1 and totp_enrolled_at is null returning id',
-    [userId, sealTotpSecret(secret, userId, sealingKeys)],
-    () => totpChange(userId, true),
-  )
-}
-
-/** Whether a user's second factor is active and has this secret. */
-export async function hasFactor(
-  client: Queryable,
-  userId: string,
-  secret: string,
-  sealingKeys: KeyList<Uint8Array>,
-): Promise<boolean> {
-  const found = await findFactor(client, userId)
-  return found !== undefined && openTotpSecret(found.sealed, userId, sealingKeys) === secret
 }
 
 /** The encrypted secret of an active second factor. */
@@ -156,7 +123,7 @@ function totpChange(userId: string, isOn: boolean) {
 
 /** Replaces the recovery codes with ten new ones, which are shown once. */
 export async function renewRecoveryCodes(client: ScopedClient, userId: string): Promise<string[]> {
-  const codes = Array.from({ length: recoveryCodeCount }, newRecoveryCode)
+  const codes = newRecoveryCodes()
   await client.withoutAudit(
     'part of a change of the second factor, which is audited',
     'delete from recovery_codes where user_id = $1',
@@ -170,7 +137,7 @@ export async function renewRecoveryCodes(client: ScopedClient, userId: string): 
       subject: { kind: 'User', id: userId },
       organizationId: null,
       before: null,
-      after: { count: recoveryCodeCount },
+      after: { count: codes.length },
     }),
   )
   return codes
@@ -189,32 +156,4 @@ async function acceptRecoveryCode(client: ScopedClient, userId: string, code: st
     }),
   )
   return used.length === 1
-}
-
-/** Four groups of four. */
-function newRecoveryCode(): string {
-  return (base32(randomBytes(recoveryCodeBytes)).match(/.{4}/g) ?? []).join('-')
-}
-
-/** Ignores how the user typed it. */
-function recoveryHash(code: string): Buffer {
-  return hashToken(code.toLowerCase().replace(/[^0-9a-z]/g, ''))
-}
-
-/** The time step of a code, if it is one of the three valid now. */
-function readCode(userId: string, sealed: string, code: string, sealingKeys: KeyList<Uint8Array>) {
-  const secret = openTotpSecret(sealed, userId, sealingKeys)
-  if (secret === undefined)
-    throw new Error(
-      `the second factor of user ${userId} cannot be decrypted with any key of CABINET_SEALING_KEY`,
-    )
-  const epoch = Math.floor(Date.now() / 1000)
-  const verified = verifySync({ secret, token: code, epoch, epochTolerance: stepS })
-  return { secret, step: verified.valid ? Math.floor(epoch / stepS) + verified.delta : undefined }
-}
-
-/** Encrypts with the first key, so that older keys can be removed later. */
-function resealed(userId: string, sealed: string, secret: string, sealingKeys: KeyList<Uint8Array>): string {
-  const isOfFirstKey = openTotpSecret(sealed, userId, [sealingKeys[0]]) !== undefined
-  return isOfFirstKey ? sealed : sealTotpSecret(secret, userId, sealingKeys)
 }

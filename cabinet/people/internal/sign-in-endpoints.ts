@@ -1,11 +1,11 @@
 import { inScope, scopeOfPerson } from '#core/audit/scope'
 import { type Endpoint, endpoint } from '../../api/endpoint.ts'
 import { login, loginWithCode, logout } from '../auth-contracts.ts'
+import { placeOfVisit } from '../place.ts'
+import { refused } from '../problems.ts'
 import { beginSession, endSessions } from '../session-store.ts'
 import { checkPassword } from './check-password.ts'
 import type { PeopleParts } from './people-parts.ts'
-import { placeOfVisit } from './place.ts'
-import { refused } from './problems.ts'
 import { acceptFactor } from './second-factor.ts'
 import { noteRefusedSignIn, noteSignIn } from './sign-in-audit.ts'
 import { keepRehashed, maySignIn } from './user-store.ts'
@@ -28,14 +28,14 @@ export function signInEndpoints(parts: PeopleParts): readonly Endpoint[] {
         // While too many users sign in, keep the old hash.
         if (rehashed !== undefined && rehashed !== 'busy') await keepRehashed(client, user, rehashed)
         if (!user.hasTotp) await noteSignIn(client, user.id, 'password')
-        return beginSession(client, user, user.hasTotp ? 'password' : 'all', visit)
+        return beginSession(client, user.id, user.hasTotp ? 'password' : 'all', visit)
       })
       if (session === undefined) return refused.credentials
       if (user.hasTotp) return { status: 200, body: { mfa: 'totp' }, session }
       return { status: 200, body: { mfa: null }, session, knownTo: user.id }
     }),
     endpoint(loginWithCode, async ({ caller, body, visit }) => {
-      const { userId, role, sessionId } = caller
+      const { userId, sessionId } = caller
       const place = placeOfVisit(visit, userId)
       const problem = await codeAttempts.begin(userId, place)
       if (problem !== undefined) return { problem }
@@ -45,7 +45,7 @@ export function signInEndpoints(parts: PeopleParts): readonly Endpoint[] {
         // Of two concurrent calls with one pending-MFA session, only one completes it.
         if ((await endSessions(client, userId, { sessionId })) === 0) return undefined
         await noteSignIn(client, userId, 'code')
-        return beginSession(client, { id: userId, role }, 'all_with_code', visit)
+        return beginSession(client, userId, 'all_with_code', visit)
       })
       if (session === undefined) {
         await noteRefusedSignIn(pool, userId, 'code', visit.requestId)

@@ -4,11 +4,11 @@ import { type Endpoint, endpoint, type Visit } from '../../api/endpoint.ts'
 import type { Problem } from '../../api/problem.ts'
 import { enqueueLetter } from '../../mail/outbox.ts'
 import * as contracts from '../me-contracts.ts'
+import { placeOfSession } from '../place.ts'
+import { refused } from '../problems.ts'
 import { beginSession, endSessions, noteCode } from '../session-store.ts'
 import { checkPassword } from './check-password.ts'
 import type { PeopleParts } from './people-parts.ts'
-import { placeOfSession } from './place.ts'
-import { refused } from './problems.ts'
 import {
   acceptCode,
   acceptFactor,
@@ -48,8 +48,7 @@ export function totpEndpoints(parts: PeopleParts): readonly Endpoint[] {
         const recovery_codes = await renewRecoveryCodes(client, caller.userId)
         // Other sessions have not entered a code.
         await endSessions(client, caller.userId)
-        const user = { id: caller.userId, role: caller.role }
-        const session = await beginSession(client, user, 'all_with_code', visit)
+        const session = await beginSession(client, caller.userId, 'all_with_code', visit)
         return { status: 200, body: { recovery_codes }, session, knownTo: caller.userId }
       }),
     ),
@@ -69,7 +68,6 @@ export function totpEndpoints(parts: PeopleParts): readonly Endpoint[] {
       })
     }),
     endpoint(contracts.removeTotp, async ({ caller, body, visit }) => {
-      if (caller.role === 'admin') return { problem: { code: 'forbidden' } }
       if (!caller.hasTotp) return { problem: { code: 'mfa_required' } }
       const known = await checkPassword(parts, {
         email: caller.email,

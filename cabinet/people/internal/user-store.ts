@@ -6,7 +6,6 @@ import type { Locale } from '../../api/access.ts'
 export type User = {
   readonly id: string
   readonly email: string
-  readonly role: 'user' | 'admin'
   readonly locale: Locale
   readonly passwordHash: string
   readonly isConfirmed: boolean
@@ -14,7 +13,7 @@ export type User = {
   readonly hasTotp: boolean
 }
 
-const columns = `id, email, role, locale, password_hash as "passwordHash", email_confirmed_at is not null as "isConfirmed",
+const columns = `id, email, locale, password_hash as "passwordHash", email_confirmed_at is not null as "isConfirmed",
   blocked_at is not null as "isBlocked", totp_enrolled_at is not null as "hasTotp"`
 
 /** The user with this address, ignoring case. */

@@ -5,7 +5,7 @@ import cookies from '@fastify/cookie'
 import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify'
 import type { Log } from '#core/process/log'
 import { securityHeaders } from '#core/process/security-headers'
-import type { Member, Person } from '../../api/access.ts'
+import type { Caller } from '../../api/access.ts'
 import type { Endpoint } from '../../api/endpoint.ts'
 import type { LocalPage } from '../local-page.ts'
 import type { WebMetrics } from '../metrics.ts'
@@ -14,31 +14,29 @@ import { addMount } from './add-mount.ts'
 import { addRoute, type WebRoute } from './add-route.ts'
 import { createExportSlots } from './api/export-slots.ts'
 import { type EndpointDeps, problemOf, sendProblem, serveEndpoint } from './api/serve-endpoint.ts'
-import { unknownAdminEndpoints } from './api/unknown-admin-endpoints.ts'
 import { answerClientError, answerTunnel } from './client-error.ts'
 import { createKeyAccess, type KeyAccessDeps } from './key-access.ts'
 import { addLocalPage } from './local-pages.ts'
 import { type Site, servePages } from './pages/serve-pages.ts'
 
-export type AppDeps = KeyAccessDeps &
-  EndpointDeps & {
-    /** For programs with an API key. Responses are in the gateway's format. */
-    readonly routes: readonly WebRoute[]
-    /** Of `/api/v1`. */
-    readonly endpoints: readonly Endpoint[]
-    readonly localPages?: readonly LocalPage[]
-    /** The pages. Without them, only the API is served. */
-    readonly site?: Site
-    readonly mounts?: readonly Mount[]
-    readonly trustedProxies: readonly string[]
-    readonly log: Log
-    readonly metrics: WebMetrics
-  }
+export type AppDeps = EndpointDeps & {
+  /** For programs with an API key. Responses are in the gateway's format. */
+  readonly byKey?: KeyAccessDeps & { readonly routes: readonly WebRoute[] }
+  /** Of `/api/v1`. */
+  readonly endpoints: readonly Endpoint[]
+  readonly localPages?: readonly LocalPage[]
+  /** The pages. Without them, only the API is served. */
+  readonly site?: Site
+  readonly mounts?: readonly Mount[]
+  readonly trustedProxies: readonly string[]
+  readonly log: Log
+  readonly metrics: WebMetrics
+}
 
 declare module 'fastify' {
   interface FastifyRequest {
     /** The caller, after the endpoint's access has accepted it. */
-    person: Person | Member | undefined
+    account: Caller
   }
 }
 
@@ -103,14 +101,13 @@ export function buildApp(deps: AppDeps): FastifyInstance {
     sendProblem(reply, request, problemOf(error, request, deps.log)),
   )
   app.decorateRequest('hasGenuineKey', false)
-  app.decorateRequest('person', undefined)
-  const rules = { api_key: createKeyAccess(deps) }
-  for (const route of deps.routes) addRoute(app, route, { rules, log: deps.log })
+  app.decorateRequest('account', undefined)
+  if (deps.byKey !== undefined) addRoutes(app, deps.byKey, deps.log)
   app.register(cookies)
   app.register(async (api) => {
     api.removeContentTypeParser('text/plain') // JSON only
     const served = { ...deps, exportSlots: createExportSlots(deps.throttles) }
-    for (const endpoint of [...deps.endpoints, ...unknownAdminEndpoints]) serveEndpoint(api, endpoint, served)
+    for (const endpoint of deps.endpoints) serveEndpoint(api, endpoint, served)
   })
   app.server.on('connect', (_request, socket: Socket) => answerTunnel(socket))
   for (const page of deps.localPages ?? []) addLocalPage(app, page)
@@ -118,6 +115,15 @@ export function buildApp(deps: AppDeps): FastifyInstance {
   return app
 }
 
+function addRoutes(
+  app: FastifyInstance,
+  { routes, ...access }: NonNullable<AppDeps['byKey']>,
+  log: Log,
+): void {
+  const rules = { api_key: createKeyAccess(access) }
+  for (const route of routes) addRoute(app, route, { rules, log })
+}
+
 function isKnown(request: FastifyRequest): boolean {
-  return request.hasGenuineKey || request.person !== undefined
+  return request.hasGenuineKey || request.account !== undefined
 }

@@ -1,9 +1,8 @@
 import type { Pool } from 'pg'
-import { readOrganizationSums, waitForBalance } from '#core/admission/organization-sums'
+import { readOrganizationSums } from '#core/admission/organization-sums'
 import type { ProgrammedKeys } from '#core/keys/programmed-keys'
 import type { Log } from '#core/process/log'
 import type { RedisConnection } from '#core/redis/redis-connection'
-import { administrationEndpoints } from '../../administration/administration-endpoints.ts'
 import type { Endpoint } from '../../api/endpoint.ts'
 import type { Throttles } from '../../api/throttles.ts'
 import { ledgerEndpoints } from '../../billing/ledger-endpoints.ts'
@@ -47,11 +46,6 @@ export function cabinetEndpoints(deps: CabinetDeps): readonly Endpoint[] {
     ...peopleEndpoints(deps),
     ...catalogEndpoints({ pool }),
     ...keyEndpoints({ pool, redis, keyPepper, programmed }),
-    ...administrationEndpoints({
-      pool,
-      programmed,
-      waitForBalance: (organization, version) => waitForBalance(redis, organization, version),
-    }),
     ...organizationEndpoints({ pool }),
     ...ledgerEndpoints({ pool, readLiveSums: (organization) => readOrganizationSums(redis, organization) }),
     ...usageEndpoints({ pool }),

@@ -1,4 +1,4 @@
--- Defined by migrations/0029-trials-and-mailboxes.sql; change it by a new migration.
+-- Defined by migrations/0032-administration.sql; change it by a new migration.
 --
 -- Removes expired rows, at most so many of each kind, and daily counts of trials per domain before today. Returns the count
 -- of the most frequent kind.
@@ -16,6 +16,14 @@ begin
     select ctid from sessions where expires_at < now() - interval '1 day' limit count_max));
   get diagnostics removed = row_count;
   most := greatest(most, removed);
+  delete from administrator_sessions where ctid = any (array(
+    select ctid from administrator_sessions where expires_at < now() - interval '1 day' limit count_max));
+  get diagnostics removed = row_count;
+  most := greatest(most, removed);
+  delete from administrator_setups where ctid = any (array(
+    select ctid from administrator_setups where expires_at < now() - interval '1 day' limit count_max));
+  get diagnostics removed = row_count;
+  most := greatest(most, removed);
   -- Who follows an old link is told that it has expired or was used, for a month.
   delete from email_tokens where ctid = any (array(
     select ctid from email_tokens where expires_at < now() - interval '30 days' limit count_max));
@@ -23,6 +31,10 @@ begin
   most := greatest(most, removed);
   delete from trial_domains where ctid = any (array(
     select ctid from trial_domains where day < (now() at time zone 'UTC')::date - 1 limit count_max));
+  get diagnostics removed = row_count;
+  most := greatest(most, removed);
+  delete from administrator_idempotency_keys where ctid = any (array(
+    select ctid from administrator_idempotency_keys where created_at < now() - interval '24 hours' limit count_max));
   get diagnostics removed = row_count;
   most := greatest(most, removed);
   delete from idempotency_keys where ctid = any (array(

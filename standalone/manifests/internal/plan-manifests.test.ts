@@ -75,7 +75,7 @@ describe('a document that cannot be served gets the reason, and the others are s
     [
       'a kind of provider without an adapter',
       provider('odd').replace('api: OpenAI', 'api: Bedrock'),
-      'a.yaml:9 ModelProvider "odd": spec.api: Bedrock is not supported yet: use one of OpenAI, AzureOpenAI, YandexGPT, Anthropic, Gemini',
+      'a.yaml:9 ModelProvider "odd": spec.api: must be one of OpenAI, AzureOpenAI, Anthropic, Gemini, YandexGPT',
     ],
     [
       'a missing Secret',

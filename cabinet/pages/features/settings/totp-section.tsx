@@ -46,7 +46,7 @@ export function TotpSection({ me }: { readonly me: Me }) {
           ) : (
             me.is_confirmed && <Button onClick={() => setOpen('enrol')}>{words.turnOn}</Button>
           )}
-          {me.has_totp && me.role !== 'admin' && (
+          {me.has_totp && (
             <Button variant="quiet" onClick={() => setOpen('turn_off')}>
               {words.turnOff}
             </Button>

@@ -1,33 +1,31 @@
 import type { Pool } from 'pg'
 import { type Access, type Member, mayDo, type Person } from '../../../api/access.ts'
 import type { Problem } from '../../../api/problem.ts'
+import type { SessionGate } from '../../../api/session-gate.ts'
 import { type FoundSession, findSession } from '../../../people/session-store.ts'
 
-/** How long a code of the second factor counts as recent. */
-const stepUpMs = 5 * 60_000
-
-type Caller = Person | Member | undefined
-
-/**
- * Finds the caller as required by an endpoint's access, or returns a problem.
- *
- * @throws Postgres errors, or that Postgres is unavailable: an outage is never a 401.
- */
-export async function findCaller(
-  pool: Pool,
-  access: Access,
-  token: string | undefined,
-): Promise<{ readonly caller: Caller } | { readonly problem: Problem }> {
-  if (access.to === 'anyone') return { caller: undefined }
-  const session = token === undefined ? undefined : await findSession(pool, token)
-  return session === undefined ? { problem: { code: 'unauthenticated' } } : admit(access, session, Date.now())
+/** The sessions of users. */
+export function userSessions(pool: Pool): SessionGate {
+  return {
+    cookies: {
+      // `__Host-`: only this host can set it, over TLS (or on localhost), for all its paths.
+      session: '__Host-model_gateway_session',
+      device: '__Host-model_gateway_device',
+      // Users who return from the payment provider are still signed in.
+      sameSite: 'lax',
+    },
+    async findCaller(access, token) {
+      if (access.to === 'anyone') return { caller: undefined }
+      const session = token === undefined ? undefined : await findSession(pool, token)
+      return session === undefined ? { problem: { code: 'unauthenticated' } } : admit(access, session)
+    },
+  }
 }
 
 /** Whether an endpoint accepts the user of this session. Pure. */
 export function admit(
   access: Exclude<Access, { readonly to: 'anyone' }>,
   { stage, person, membership }: FoundSession,
-  nowMs: number,
 ): { readonly caller: Person | Member } | { readonly problem: Problem } {
   const isHalf = stage === 'password'
   if (isHalf !== (access.to === 'half_signed_in')) return { problem: { code: 'unauthenticated' } }
@@ -37,11 +35,7 @@ export function admit(
     if (access.confirmed === true && !person.isConfirmed) return { problem: { code: 'email_not_verified' } }
     return { caller: { ...person, ...membership } }
   }
-  if (access.to === 'administrator') {
-    if (person.role !== 'admin') return { problem: { code: 'forbidden' } }
-    if (person.mfaAt === null) return { problem: { code: 'mfa_required' } }
-    if (access.again === true && person.mfaAt.getTime() < nowMs - stepUpMs)
-      return { problem: { code: 'mfa_step_up_required' } }
-  }
+  // Served by another process, which has other sessions.
+  if (access.to === 'administrator') return { problem: { code: 'forbidden' } }
   return { caller: person }
 }

@@ -5,8 +5,6 @@ import { derivedKeys } from '#core/process/derived-keys'
 import type { KeyList } from '#core/process/key-list'
 import type { Device } from '../../../api/endpoint.ts'
 
-/** `__Host-`: same reason as for the session cookie. */
-const cookieName = '__Host-model_gateway_device'
 /** The longest time that browsers keep a cookie (RFC 6265bis). */
 const maxAgeS = 400 * 86_400
 const attributes = { path: '/', secure: true, httpOnly: true, sameSite: 'lax', maxAge: maxAgeS } as const
@@ -25,8 +23,8 @@ export type DeviceCookies = {
   set(request: FastifyRequest, reply: FastifyReply, userId: string): void
 }
 
-/** All keys of the list verify. The first one signs. */
-export function createDeviceCookies(sealingKeys: KeyList<Uint8Array>): DeviceCookies {
+/** All keys of the list verify. The first one signs. @param cookieName begins with `__Host-`: only this host can set it. */
+export function createDeviceCookies(sealingKeys: KeyList<Uint8Array>, cookieName: string): DeviceCookies {
   const keys = derivedKeys(sealingKeys, 'model-gateway device')
 
   function find(request: FastifyRequest): Device | undefined {

@@ -1,17 +1,17 @@
 import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { Pool } from 'pg'
 import { z } from 'zod'
 import { isUnavailability } from '#core/db/availability'
 import type { Log } from '#core/process/log'
 import { plainAddress } from '#core/process/plain-address'
+import type { Caller } from '../../../api/access.ts'
 import type { Contract } from '../../../api/contract.ts'
 import type { AnyOutput, Endpoint, EventFeed, Visit } from '../../../api/endpoint.ts'
 import { type Problem, type ProblemCode, problemBody, statusOf } from '../../../api/problem.ts'
 import { type ProofsOfWork, proofHeader } from '../../../api/proof-of-work.ts'
+import type { SessionGate } from '../../../api/session-gate.ts'
 import type { Throttles } from '../../../api/throttles.ts'
 import { createRateWindow } from '../rate-window.ts'
-import { findCaller } from './caller.ts'
 import { csvText } from './csv-text.ts'
 import type { DeviceCookies } from './device-cookie.ts'
 import { endpointThrottle } from './endpoint-throttle.ts'
@@ -24,7 +24,7 @@ import { parseInput } from './parse-input.ts'
 import { clearSessionCookie, findSessionToken, setSessionCookie } from './session-cookie.ts'
 
 export type EndpointDeps = {
-  readonly pool: Pool
+  readonly sessions: SessionGate
   readonly throttles: Throttles
   readonly proofs: ProofsOfWork
   readonly devices: DeviceCookies
@@ -67,13 +67,13 @@ export function serveEndpoint(
       if (problem !== undefined) return sendProblem(reply, request, problem)
     },
     handler: async (request, reply) => {
-      const { person } = request
-      const isExport = answers[200] === 'csv' && person !== undefined
-      if (isExport && !(await deps.exportSlots.take(person.userId, reply.raw)))
+      const { account } = request
+      const exporter = answers[200] === 'csv' && account !== undefined ? idOf(account) : undefined
+      if (exporter !== undefined && !(await deps.exportSlots.take(exporter, reply.raw)))
         return sendProblem(reply, request, { code: 'too_many_exports', retryAfterS: exportRetryAfterS })
       const output = await answer(request)
       if (!('problem' in output)) {
-        setCookies(request, reply, output, deps.devices)
+        setCookies(request, reply, output, deps)
         return sendOutput(reply, request, contract, output)
       }
       const { problem } = output
@@ -93,7 +93,7 @@ export function serveEndpoint(
     const needed = isOpen ? await throttle.neededWork(plainAddress(request.ip), device) : 0
     if (needed > 0 && work === 0) return { problem: { code: 'proof_of_work_required', work: needed } }
     const visit = { ...visitOf(request), locale, device, work }
-    return handle({ ...input, visit, caller: request.person } as never)
+    return handle({ ...input, visit, caller: request.account } as never)
   }
 
   function ofInvalid(request: FastifyRequest, problem: Problem): Problem {
@@ -103,16 +103,16 @@ export function serveEndpoint(
 
   /** Stores the caller on the request. */
   async function findRefusal(request: FastifyRequest): Promise<Problem | undefined> {
-    const token = findSessionToken(request)
+    const token = findSessionToken(request, deps.sessions.cookies)
     const from = { appOrigin: deps.appOrigin, hasSession: token !== undefined }
     if (!isSameSite(request.method, request.headers, from)) return { code: 'cross_site_request' }
     // Checks that the call is valid before rejecting anyone.
     if (isOpen) return undefined
     const waitS = await throttle.waitOfAddress(plainAddress(request.ip))
     if (waitS > 0) return { code: 'rate_limited', retryAfterS: waitS }
-    const found = await findCaller(deps.pool, access, token)
+    const found = await deps.sessions.findCaller(access, token)
     if ('problem' in found) return found.problem
-    request.person = found.caller
+    request.account = found.caller
     if (contract.throttle === undefined || found.caller === undefined) return undefined
     const ofSessionS = await throttle.waitOfSession(found.caller.sessionId)
     return ofSessionS > 0 ? { code: 'rate_limited', retryAfterS: ofSessionS } : undefined
@@ -133,11 +133,15 @@ function setCookies(
   request: FastifyRequest,
   reply: FastifyReply,
   { session, knownTo }: Exclude<AnyOutput, { readonly problem: Problem }>,
-  devices: DeviceCookies,
+  { devices, sessions: { cookies } }: Pick<EndpointDeps, 'devices' | 'sessions'>,
 ): void {
-  if (session === 'ended') clearSessionCookie(reply)
-  else if (session !== undefined) setSessionCookie(reply, session)
+  if (session === 'ended') clearSessionCookie(reply, cookies)
+  else if (session !== undefined) setSessionCookie(reply, cookies, session)
   if (knownTo !== undefined) devices.set(request, reply, knownTo)
+}
+
+function idOf(account: Exclude<Caller, undefined>): string {
+  return 'userId' in account ? account.userId : account.administratorId
 }
 
 function visitOf(request: FastifyRequest): Pick<Visit, 'requestId' | 'address' | 'agent'> {

@@ -1,22 +1,22 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { SessionGate } from '../../../api/session-gate.ts'
 
-/** `__Host-`: only this host can set it, over TLS (or on localhost), for all its paths. */
-const cookieName = '__Host-model_gateway_session'
+type Cookies = SessionGate['cookies']
 
-/** Lax, not Strict: users who return from the payment provider are still signed in. */
-const attributes = { path: '/', secure: true, httpOnly: true, sameSite: 'lax' } as const
+const attributes = { path: '/', secure: true, httpOnly: true } as const
 
-export function findSessionToken(request: FastifyRequest): string | undefined {
-  return request.cookies[cookieName] || undefined
+export function findSessionToken(request: FastifyRequest, { session }: Cookies): string | undefined {
+  return request.cookies[session] || undefined
 }
 
 export function setSessionCookie(
   reply: FastifyReply,
+  { session, sameSite }: Cookies,
   { token, maxAgeS }: { readonly token: string; readonly maxAgeS: number },
 ): void {
-  reply.setCookie(cookieName, token, { ...attributes, maxAge: maxAgeS })
+  reply.setCookie(session, token, { ...attributes, sameSite, maxAge: maxAgeS })
 }
 
-export function clearSessionCookie(reply: FastifyReply): void {
-  reply.clearCookie(cookieName, attributes)
+export function clearSessionCookie(reply: FastifyReply, { session, sameSite }: Cookies): void {
+  reply.clearCookie(session, { ...attributes, sameSite })
 }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { findFieldRefusal } from '../../api/field-refusal.ts'
-import { addressHash } from '../address-hash.ts'
+import { findFieldRefusal } from '../api/field-refusal.ts'
+import { addressHash } from './address-hash.ts'
 import { emailAddress, lastingAddress } from './email-address.ts'
 
 test('an address has one @, no blanks, no line breaks, and at most 254 characters', () => {

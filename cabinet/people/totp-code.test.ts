@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { openTotpSecret, sealTotpSecret } from './totp-seal.ts'
+import { openTotpSecret, sealTotpSecret } from './totp-code.ts'
 
 const [one, other] = [Buffer.alloc(32, 1), Buffer.alloc(32, 2)]
 

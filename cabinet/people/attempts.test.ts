@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Throttles } from '../../api/throttles.ts'
+import type { Throttles } from '../api/throttles.ts'
 import { passwordAttempts, workAfter } from './attempts.ts'
 
 /** Counts forever, and lets no one wait. */

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { refuseField } from '../../api/field-refusal.ts'
-import { isCommonPassword } from './common-passwords.ts'
+import { refuseField } from '../api/field-refusal.ts'
+import { isCommonPassword } from './internal/common-passwords.ts'
 import { plainPassword } from './password.ts'
 
 const lengthMin = 12

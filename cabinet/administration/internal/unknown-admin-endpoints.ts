@@ -1,5 +1,5 @@
-import { type Endpoint, endpoint } from '../../../api/endpoint.ts'
-import { notFound } from '../../../api/problem.ts'
+import { type Endpoint, endpoint } from '../../api/endpoint.ts'
+import { notFound } from '../../api/problem.ts'
 
 const methods = ['GET', 'POST', 'PATCH', 'DELETE'] as const
 

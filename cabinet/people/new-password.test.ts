@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { findFieldRefusal } from '../../api/field-refusal.ts'
+import { findFieldRefusal } from '../api/field-refusal.ts'
 import { newPassword } from './new-password.ts'
 
 function refusalOf(password: string) {

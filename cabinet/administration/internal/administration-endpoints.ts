@@ -9,12 +9,12 @@ import { listActiveKeysMadeBy } from '#core/keys/made-keys'
 import type { ProgrammedKeys } from '#core/keys/programmed-keys'
 import { credit } from '#core/ledger/credit'
 import { formatRub, nanoRub } from '#core/ledger/money'
-import type { Person } from '../api/access.ts'
-import { type Endpoint, endpoint, type Visit } from '../api/endpoint.ts'
-import { once } from '../api/once.ts'
-import { toPage } from '../api/page.ts'
-import { notFound } from '../api/problem.ts'
-import { setBlocked } from '../people/user-block.ts'
+import type { Administrator } from '../../api/access.ts'
+import { type Endpoint, endpoint, type Visit } from '../../api/endpoint.ts'
+import { once } from '../../api/once.ts'
+import { toPage } from '../../api/page.ts'
+import { notFound } from '../../api/problem.ts'
+import { setBlocked } from '../../people/user-block.ts'
 import {
   adjustBalance,
   blockKeyByAdmin,
@@ -24,7 +24,7 @@ import {
   readAuditLog,
   unblockKeyByAdmin,
   unblockUser,
-} from './administration-contracts.ts'
+} from '../administration-contracts.ts'
 import {
   type AdminOrganization,
   type AdminUser,
@@ -32,7 +32,7 @@ import {
   readAuditEntries,
   readOrganizations,
   readUsers,
-} from './internal/admin-reads.ts'
+} from './admin-reads.ts'
 
 type AdministrationDeps = {
   readonly pool: Pool
@@ -53,14 +53,14 @@ export function administrationEndpoints(deps: AdministrationDeps): readonly Endp
     }),
 
     endpoint(blockUser, ({ caller, visit, params, body }) =>
-      changeBlock(pool, scopeOf(caller, visit, body), params.user_id, caller, async (client, userId) => {
+      changeBlock(pool, scopeOf(caller, visit, body), params.user_id, async (client, userId) => {
         await setBlocked(client, userId, 'blocked')
         if (body.block_keys) await blockKeysMadeBy(client, userId)
       }),
     ),
 
     endpoint(unblockUser, ({ caller, visit, params, body }) =>
-      changeBlock(pool, scopeOf(caller, visit, body), params.user_id, caller, (client, userId) =>
+      changeBlock(pool, scopeOf(caller, visit, body), params.user_id, (client, userId) =>
         setBlocked(client, userId, 'free'),
       ),
     ),
@@ -79,7 +79,7 @@ export function administrationEndpoints(deps: AdministrationDeps): readonly Endp
       const { organization_id } = params
       if (!isId(organization_id)) return notFound
       const answer = await inScope(pool, scopeOf(caller, visit, body), (client) =>
-        once(client, caller.userId, idempotency, () => adjust(client, organization_id, body.amount_rub)),
+        once(client, caller, idempotency, () => adjust(client, organization_id, body.amount_rub)),
       )
       if ('problem' in answer) return answer
       const { version, ...adjusted } = answer.body
@@ -105,20 +105,21 @@ export function administrationEndpoints(deps: AdministrationDeps): readonly Endp
   ]
 }
 
-function scopeOf({ userId }: Person, { requestId }: Visit, { reason }: { readonly reason: string }): Scope {
-  return { actor: { kind: 'administrator', id: userId }, organizationId: null, reason, requestId }
+function scopeOf(
+  { administratorId }: Administrator,
+  { requestId }: Visit,
+  { reason }: { readonly reason: string },
+): Scope {
+  return { actor: { kind: 'administrator', id: administratorId }, organizationId: null, reason, requestId }
 }
 
-/** Administrators cannot block themselves. */
 async function changeBlock(
   pool: Pool,
   scope: Scope,
   userId: string,
-  caller: Person,
   change: (client: ScopedClient, userId: string) => Promise<void>,
 ) {
   if (!isId(userId)) return notFound
-  if (userId === caller.userId) return { problem: { code: 'conflict' } } as const
   const user = await inScope(pool, scope, async (client) => {
     await change(client, userId)
     return findUser(client, userId)
@@ -175,11 +176,10 @@ async function adjust(client: ScopedClient, organizationId: string, amount: bigi
   return { fresh: done, kept: done }
 }
 
-function userOf({ id, email, role, locale, hasTotp, organizations, ...user }: AdminUser) {
+function userOf({ id, email, locale, hasTotp, organizations, ...user }: AdminUser) {
   return {
     id,
     email,
-    role,
     locale,
     organizations,
     email_confirmed_at: user.confirmedAt?.toISOString() ?? null,

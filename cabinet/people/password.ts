@@ -13,11 +13,11 @@ const nonceLength = 16
 const runningMax = 3
 
 /** Callers that wait for a hash, by priority. Strangers without a proof come last. */
-const lanes = ['administrator', 'known', 'proven', 'open'] as const
+const lanes = ['known', 'proven', 'open'] as const
 export type Lane = (typeof lanes)[number]
 
 /** Queue length per lane. Shorter for strangers without a proof: proving is faster than waiting. */
-const waitingMax: Readonly<Record<Lane, number>> = { administrator: 32, known: 32, proven: 32, open: 16 }
+const waitingMax: Readonly<Record<Lane, number>> = { known: 32, proven: 32, open: 16 }
 
 /** Too many passwords are being hashed. Nothing was done. */
 type Busy = 'busy'
@@ -114,7 +114,6 @@ function writePhc({ memory, passes, parallelism, nonce, tag }: Phc): string {
 function createGate(runningCountMax: number) {
   let runningCount = 0
   const waiting: Readonly<Record<Lane, (() => void)[]>> = {
-    administrator: [],
     known: [],
     proven: [],
     open: [],

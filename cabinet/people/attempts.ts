@@ -1,6 +1,6 @@
-import type { Problem } from '../../api/problem.ts'
-import { workMax } from '../../api/proof-of-work.ts'
-import type { Rate, Throttles } from '../../api/throttles.ts'
+import type { Problem } from '../api/problem.ts'
+import { workMax } from '../api/proof-of-work.ts'
+import type { Rate, Throttles } from '../api/throttles.ts'
 
 /**
  * Password attempts on one account from one known device. They are counted before the check, so that fifty concurrent

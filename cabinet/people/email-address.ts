@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import { refuseField } from '../../api/field-refusal.ts'
-import { asciiDomainOf, domainOf } from '../../mail/mailbox.ts'
-import { isDisposable } from './mail-domain.ts'
+import { refuseField } from '../api/field-refusal.ts'
+import { asciiDomainOf, domainOf } from '../mail/mailbox.ts'
+import { isDisposable } from './internal/mail-domain.ts'
 
 /** An address for emails. It contains no separators of address lists and headers, and no invisible characters. */
 const addressPattern = /^[^\p{C}\p{Z}<>(),;:\\"@[\]]+@[^\p{C}\p{Z}<>(),;:\\"@[\]/?#%]+$/u

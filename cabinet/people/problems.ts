@@ -1,6 +1,6 @@
 import type { Lane } from './password.ts'
 
-/** Rejections of the account endpoints. */
+/** Rejections of the endpoints of accounts. */
 export const refused = {
   credentials: { problem: { code: 'invalid_credentials' } },
   code: { problem: { code: 'invalid_code' } },

@@ -1,0 +1,78 @@
+import { z } from 'zod'
+import {
+  cidrListSetting,
+  hostSetting,
+  httpUrlSetting,
+  logLevelSetting,
+  portSetting,
+  postgresUrlSetting,
+  readEnvironment,
+  redisUrlSetting,
+  sealingKeyListSetting,
+} from '#core/process/environment'
+import type { KeyList } from '#core/process/key-list'
+import type { Warn } from '#core/process/start-or-exit'
+import { refuseHalfAShop, type ShopSettings, shopOf, shopSettings } from '../payments/payment-settings.ts'
+
+const settingsSchema = z.object({
+  ...shopSettings,
+  /** Postgres, as the role `model_gateway_administration`. */
+  DATABASE_URL: postgresUrlSetting,
+  /** Redis, as the user `model_gateway_cabinet`. */
+  REDIS_URL: redisUrlSetting,
+  /** Key list, 32 bytes in base64 each: the first encrypts administrators' second factors. No other process has it. */
+  ADMINISTRATION_SEALING_KEY: sealingKeyListSetting,
+  /** Address at which administrators reach this process: the only origin whose pages may change data. */
+  ADMINISTRATION_URL: httpUrlSetting,
+  /** Proxies whose `X-Forwarded-For` is trusted. The right-most address outside these ranges is the caller. */
+  TRUSTED_PROXY_CIDRS: cidrListSetting.prefault(''),
+  /** Administrators' port. */
+  ADMINISTRATION_PORT: portSetting.default(3003),
+  /** Port of `/livez`, `/readyz` and `/metrics`, never public. */
+  ADMINISTRATION_ADMIN_PORT: portSetting.default(9094),
+  /** Address to listen on. Default: every address, including IPv6 if the kernel supports it. */
+  ADMINISTRATION_HOST: hostSetting,
+  /** `trace`, `debug`, `info`, `warn`, `error`, `fatal` or `silent`. Requests without a session are logged at `debug`. */
+  LOG_LEVEL: logLevelSetting,
+})
+
+/** Every setting, with its default. Secrets have none. */
+export const envSchema = settingsSchema.superRefine(refuseHalfAShop)
+
+/** The settings of the administration process; docs/operate/settings.md lists them. */
+export type AdministrationConfig = {
+  readonly databaseUrl: string
+  readonly redisUrl: string
+  /** 32 bytes each. The first key encrypts the secrets of administrators' second factors. */
+  readonly sealingKeys: KeyList<Uint8Array>
+  /** Where administrators reach this process, without a trailing slash. */
+  readonly ownUrl: string
+  /** Proxies whose `X-Forwarded-For` is trusted. */
+  readonly trustedProxies: readonly string[]
+  readonly port: number
+  readonly adminPort: number
+  readonly host: string
+  /** The payment shop; `undefined`: payments are not configured. */
+  readonly shop: ShopSettings | undefined
+  readonly logLevel: string
+}
+
+/**
+ * Reads the settings once, at startup.
+ * @throws BadEnvironment with the name of every invalid variable, without values.
+ */
+export function readConfig(env: NodeJS.ProcessEnv, warn?: Warn): AdministrationConfig {
+  const data = readEnvironment('the administration process', envSchema, env, warn)
+  return {
+    databaseUrl: data.DATABASE_URL,
+    redisUrl: data.REDIS_URL,
+    sealingKeys: data.ADMINISTRATION_SEALING_KEY,
+    ownUrl: data.ADMINISTRATION_URL.replace(/\/+$/, ''),
+    trustedProxies: data.TRUSTED_PROXY_CIDRS,
+    port: data.ADMINISTRATION_PORT,
+    adminPort: data.ADMINISTRATION_ADMIN_PORT,
+    host: data.ADMINISTRATION_HOST,
+    shop: shopOf(data),
+    logLevel: data.LOG_LEVEL,
+  }
+}

@@ -1,0 +1,13 @@
+import { administratorEndpoints } from '../../administrators/administrator-endpoints.ts'
+import type { Endpoint } from '../../api/endpoint.ts'
+import { oversightEndpoints } from '../../payments/oversight-endpoints.ts'
+import { administrationEndpoints } from './administration-endpoints.ts'
+
+type Deps = Parameters<typeof administratorEndpoints>[0] &
+  Parameters<typeof administrationEndpoints>[0] &
+  Parameters<typeof oversightEndpoints>[0]
+
+/** All endpoints of the administration process. */
+export function allEndpoints(deps: Deps): readonly Endpoint[] {
+  return [...administratorEndpoints(deps), ...administrationEndpoints(deps), ...oversightEndpoints(deps)]
+}
