@@ -33,6 +33,7 @@ export const runSections: readonly RunSection[] = [
     section: 'First key',
     test: 'test/operator/with-kubectl.test.ts',
   },
+  { document: 'docs/operate/tenants.md', section: 'Permissions', test: 'test/operator/tenants.test.ts' },
   { document: 'docs/operate/operator.md', section: 'Uninstall', test: 'test/operator/uninstall.test.ts' },
   { document: 'docs/operate/operator.md', section: 'Versions', test: 'test/operator/upgrade.test.ts' },
   { document: 'docs/use/sdks.md', section: 'Node', language: 'js', test: 'test/standalone/sign-up.test.ts' },
@@ -41,6 +42,8 @@ export const runSections: readonly RunSection[] = [
 ]
 
 const itself = 'it runs this test'
+/** Why the calls of an administrator's account are not run. */
+const setUp = 'its values are placeholders; test/cabinet/admin-command.test.ts sends the same'
 const long = 'it takes minutes'
 const python = 'it needs the openai package of Python, which npm ci does not install'
 
@@ -51,6 +54,9 @@ export const notRun: Readonly<Record<string, string>> = {
   'export ANTHROPIC_BASE_URL=http://localhost:8080': 'it starts Claude Code, which npm ci does not install',
   "identity='^https://github.com/model-gateway/model-gateway/.github/workflows/release.yaml@refs/tags/v'":
     'it asks the registry of a published release',
+  'docker build --tag registry.example.com/model-gateway:1 .':
+    'it pushes to a registry that is a placeholder',
+  'docker build --tag model-gateway:1 .': 'it needs Docker and kind; test/e2e/kind.sh runs both commands',
   'npm ci': itself,
   'npm start': 'the start runs until Ctrl-C; test/standalone/start.test.ts starts the same program',
   'npm run check': itself,
@@ -69,6 +75,8 @@ export const notRun: Readonly<Record<string, string>> = {
   'npm run bench -- --before DIR': `${long}, and needs another checkout`,
   'npm run bench -- --prompts --abandoned 200': long,
   'npm run bench -- --client responses --quick --only plainTogether,together,fast': long,
+  'npm run bench -- --client responses --adapter openai --quick --only together': long,
+  'npm run bench -- --client responses --keep --quick --only plainTogether': long,
   'npm run bench -- --client messages --quick --only plainTogether,together': long,
   'npm run bench -- --histories': long,
   'node test/bench/top-ups.ts --tries 100 --together 1': long,
@@ -82,8 +90,16 @@ export const notRun: Readonly<Record<string, string>> = {
   'node standalone/yookassa/main.ts': 'it runs until a signal; test/standalone/yookassa.test.ts starts it',
   'node standalone/demo-provider/main.ts':
     'it runs until a signal; test/standalone/demo-provider.test.ts starts it',
-  'DATABASE_URL=postgres://… APP_URL=https://cabinet.example npm run admin -- EMAIL':
+  'DATABASE_URL=postgres://… ADMINISTRATION_URL=https://administration.example npm run admin -- EMAIL':
     'the address is a placeholder; test/cabinet/admin-command.test.ts runs the program',
+  'kubectl -n model-gateway port-forward service/model-gateway-administration 3003:80':
+    'it runs until a signal; test/charts renders the Service',
+  'curl $URL/api/v1/auth/setup -H \'Content-Type: application/json\' -d \'{"token": "TOKEN", "password": "PASSWORD"}\'':
+    setUp,
+  'curl $URL/api/v1/auth/setup/confirm -H \'Content-Type: application/json\' -d \'{"token": "TOKEN", "code": "CODE"}\' -c cookies':
+    setUp,
+  'curl $URL/api/v1/auth/login -H \'Content-Type: application/json\' -d \'{"email": "EMAIL", "password": "PASSWORD", "code": "CODE"}\' -c cookies':
+    setUp,
   "kubectl annotate namespace team-a modelgateway.dev/may-offer='openai/*, acme/llama-3'":
     'one annotation; test/operator/route-permissions.test.ts sets the same',
   "select split_part(u.email, '@', 2) as domain, count(*) from users u":

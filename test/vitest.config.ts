@@ -53,8 +53,8 @@ const rarePages = [
   'test/browser/{hostile-texts,kubernetes-keys,language,live,models,other-person,outages,pages,roles}.test.ts',
   'test/browser/{second-try,settings,twice-signed-in,usage}.test.ts',
 ]
-/** How fast pages are; what they weigh is checked by every build (cabinet/pages/build/weights.ts). */
-const slowBrowser = ['test/browser/budgets.test.ts']
+/** How fast pages are when they run alone. What they weigh is checked by every build (cabinet/pages/build/weights.ts). */
+const slowBrowser = ['test/browser/{budgets,proof-of-work}.test.ts']
 const slowTimed = ['test/operator/{kubectl,many-keys}.test.ts']
 
 /** Small files that take a minute or two: begun last, as Vitest does with small files, they would keep one processor idle. */

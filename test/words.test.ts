@@ -80,6 +80,7 @@ test('no sentence has more than 30 words', () => {
 /** Mentioned files that are not in the repository, and where they are. */
 const elsewhere: Readonly<Record<string, string>> = {
   'core/keys/internal/x.ts': 'an example',
+  'helm.sh': 'a prefix of labels',
   'legal/KIND-YYYY-MM-DD.LOCALE.md': 'a pattern',
   'migrations/NNNN-name.sql': 'a pattern',
   'model-gateway-secrets.yaml': 'of the operator of an installation',

@@ -1,6 +1,5 @@
-import type { QuirksName } from '#core/catalog/catalog-document'
 import type { KeyLimits } from '#core/keys/key-state'
-import type { ModelFields } from '../support/catalog.ts'
+import type { ModelFields, ProviderFields } from '../support/catalog.ts'
 import type { Upstream } from '../support/upstream.ts'
 
 /** What an attack has to work with: it knows no more than a client does, and the ports. */
@@ -18,6 +17,9 @@ export type Figures = Readonly<Record<string, number>>
 
 /** Result of an attack. `breaches` lists what the gateway should not have done. */
 export type AttackResult = { readonly figures: Figures; readonly breaches: readonly string[] }
+
+/** A kind of hostile provider. */
+export type ProviderKind = Partial<Pick<ProviderFields, 'api' | 'quirks'>>
 
 type CaseCustomer = KeyLimits & {
   /** Default: 1,000 ₽. */
@@ -48,7 +50,7 @@ export type AbuseCase = {
   readonly promise: string
   readonly customers?: Readonly<Record<string, CaseCustomer>>
   /** Models at the hostile provider, whose name there is the same. */
-  readonly models?: Readonly<Record<string, ModelFields & { readonly quirks?: QuirksName | undefined }>>
+  readonly models?: Readonly<Record<string, ModelFields & { readonly provider?: ProviderKind | undefined }>>
   /** Has the hostile provider answer for them. */
   readonly script?: (provider: Upstream) => void
   /** Maximum growth of the gateway's resident memory during the attack. */

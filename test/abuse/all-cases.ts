@@ -27,7 +27,7 @@ export const cases: readonly AbuseCase[] = [
   ambiguousRequests,
   halfClosed,
   overdraft,
-  freeContent,
+  ...freeContent,
   abandonedAnswers,
   leavingAtLastWord,
   nestedJson,

@@ -8,7 +8,8 @@ import { newClientAddress } from '../support/client-address.ts'
 import { uuidV7 } from '../support/customer.ts'
 import { secrets, startProcess } from '../support/processes.ts'
 import { redisLogins, redisUrlOf } from '../support/redis-logins.ts'
-import { signedIn } from '../support/signed-in.ts'
+import { signedIn, signedInAdministrator } from '../support/signed-in.ts'
+import { administrationSettings } from '../support/web-settings.ts'
 
 /**
  * `node test/bench/cabinet-api.ts`: measures each endpoint of the cabinet on the database at DATABASE_URL,
@@ -38,7 +39,7 @@ const pool = createPool({ databaseUrl, applicationName: 'bench' })
 await pool.query('update invariant_audit set began_at = now()')
 const redis = await startRedis({ appendonly: 'no', logins: redisLogins })
 const env = { ...secrets, LOG_LEVEL: 'warn' }
-const [web, worker] = await Promise.all([
+const [web, administration, worker] = await Promise.all([
   startProcess('cabinet/web/main.ts', {
     ...env,
     DATABASE_URL: asRole('model_gateway_cabinet'),
@@ -49,6 +50,13 @@ const [web, worker] = await Promise.all([
     CABINET_PORT: '0',
     CABINET_ADMIN_PORT: '0',
     CABINET_HOST: '127.0.0.1',
+    LOG_LEVEL: 'info',
+  }),
+  startProcess('cabinet/administration/main.ts', {
+    ...administrationSettings,
+    DATABASE_URL: asRole('model_gateway_administration'),
+    REDIS_URL: redisUrlOf.cabinet(redis.url),
+    TRUSTED_PROXY_CIDRS: '127.0.0.0/8',
     LOG_LEVEL: 'info',
   }),
   startProcess('worker/main.ts', {
@@ -65,7 +73,7 @@ const [web, worker] = await Promise.all([
 try {
   await measureAll()
 } finally {
-  await Promise.all([web.stop(), worker.stop(), pool.end()])
+  await Promise.all([web.stop(), administration.stop(), worker.stop(), pool.end()])
   await redis[Symbol.asyncDispose]()
 }
 
@@ -73,7 +81,7 @@ async function measureAll(): Promise<void> {
   const large = await findLargest(pool)
   const [owner, admin] = await Promise.all([
     signedIn(pool, { organizationId: large.organizationId }),
-    signedIn(pool, { role: 'admin', mfaAt: new Date(), hasTotp: true }),
+    signedInAdministrator(pool),
   ])
   process.stdout.write(
     `${large.rows} rows of ${large.allRows} are of this organization; p50, p95, max in ms\n`,
@@ -124,7 +132,8 @@ async function timeOf({ name, etagOf }: Case, { path, method = 'GET', body }: Ca
 }
 
 function urlOf(path: string): string {
-  return `${web.baseUrl.replace(/\/v1$/, '')}/api/v1${path}`
+  const { baseUrl } = path.startsWith('/admin/') ? administration : web
+  return `${baseUrl.replace(/\/v1$/, '')}/api/v1${path}`
 }
 
 type Large = {

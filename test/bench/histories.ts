@@ -11,7 +11,7 @@ import type { JsonObject } from '#gateway/wire/json-fields'
 import { writeJson } from '#gateway/wire/json-writer'
 import { workThrough } from '#gateway/wire/turns'
 import { quantile } from './load.ts'
-import { type Client, clients } from './system.ts'
+import { type Client, clients } from './use.ts'
 
 /** How long a large conversation keeps the event loop, in ms. Medians of the rounds. */
 export type HistoryTimes = {

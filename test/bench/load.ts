@@ -19,11 +19,19 @@ export const paths = {
 /** Latencies in ms, one per request, in order of their ends. */
 export type Latencies = readonly number[]
 
+/** Of an answer that is not streamed. */
+const plainTokensMax = 200
+/** More than any stream has: one that went on beyond its limit would be cut, and by each API elsewhere. */
+const streamTokensMax = 4000
+
 /** A request of 1 KB. */
 export function bodyOf(model: string, mode: 'plain' | 'stream', path: string = paths.chat): string {
   const words = [{ role: 'user', content: 'x'.repeat(900) }]
+  const most = mode === 'stream' ? streamTokensMax : plainTokensMax
   const asked =
-    path === paths.responses ? { input: words, max_output_tokens: 200 } : { messages: words, max_tokens: 200 }
+    path === paths.responses
+      ? { input: words, max_output_tokens: most }
+      : { messages: words, max_tokens: most }
   return JSON.stringify({ model, ...asked, ...(mode === 'stream' ? { stream: true } : {}) })
 }
 
@@ -93,7 +101,7 @@ export async function loadInTurns(
 
 /**
  * Opens `count` streams, one each `everyMs`, reads them to their ends, and returns the time to each one's
- * first byte.
+ * first byte. One that is answered 503, since Redis gets no processor, is opened again; one in ten may break off.
  *
  * Reads bare sockets into one buffer. A client that parses 10,000 chunks a second delays the other streams
  * and measures itself.
@@ -104,22 +112,36 @@ export async function loadStreams(
   { count, everyMs }: { readonly count: number; readonly everyMs: number },
 ): Promise<Latencies> {
   const startedAtMs = performance.now()
-  return await Promise.all(
+  let broken = 0
+  const streams = await Promise.all(
     Array.from({ length: count }, async (_, position) => {
       const atMs = startedAtMs + (position + Math.random()) * everyMs // a whole number would open them in step
       if (everyMs > 0) await pause(Math.max(atMs - performance.now(), 1))
-      return await readStream(target, body)
+      for (let refused = 0; ; refused++) {
+        const read = await readStream(target, body)
+        if (read?.isWhole === false) broken += 1
+        if (read !== undefined) return read.firstByteMs
+        if (refused === refusedMax) throw new Error(`${target.origin} refused a stream ${refused} times`)
+        await pause(retryMs)
+      }
     }),
   )
+  if (broken > count / 10) throw new Error(`${broken} of ${count} streams broke off`)
+  return streams
 }
 
+const refusedMax = 20
+const retryMs = 500
 const readBytes = Buffer.alloc(64 * 1024)
 /** The last bytes of a stream: its last event, and the end of its chunks. */
 const endOf = (path: string) =>
   `data: ${path === paths.messages ? '{"type":"message_stop"}' : '[DONE]'}\n\n\r\n0\r\n\r\n`
 
-/** Time from the request to the first byte of the body, on a separate connection. */
-function readStream(target: Target, body: string): Promise<number> {
+/** Time from the request to the first byte of the body, on a separate connection; `undefined`: it was answered 503. */
+function readStream(
+  target: Target,
+  body: string,
+): Promise<{ readonly firstByteMs: number; readonly isWhole: boolean } | undefined> {
   const { hostname, port } = new URL(target.origin)
   const request = requestText(target, body)
   const endOfStream = endOf(target.path)
@@ -128,6 +150,7 @@ function readStream(target: Target, body: string): Promise<number> {
     let firstAtMs: number | undefined
     let beginning = ''
     let tail = ''
+    const isRefused = () => beginning.startsWith('HTTP/1.1 503 ')
     const read = (length: number): boolean => {
       if (firstAtMs === undefined) {
         beginning += readBytes.toString('latin1', 0, length)
@@ -137,7 +160,7 @@ function readStream(target: Target, body: string): Promise<number> {
       tail = (tail + readBytes.toString('latin1', Math.max(0, length - endOfStream.length), length)).slice(
         -endOfStream.length,
       )
-      if (tail === endOfStream) socket.destroy()
+      if (tail === endOfStream || isRefused()) socket.destroy()
       return true
     }
     const socket = connect({
@@ -152,7 +175,9 @@ function readStream(target: Target, body: string): Promise<number> {
     })
     socket.once('error', reject)
     socket.once('close', () => {
-      if (tail === endOfStream && firstAtMs !== undefined) resolve(firstAtMs - sentAtMs)
+      if (isRefused()) resolve(undefined)
+      else if (firstAtMs !== undefined && beginning.startsWith('HTTP/1.1 200 '))
+        resolve({ firstByteMs: firstAtMs - sentAtMs, isWhole: tail === endOfStream })
       else reject(new Error(`a stream began with ${beginning} and ended with ${tail}`))
     })
   })

@@ -3,6 +3,7 @@ import { parseArgs } from 'node:util'
 import { measureAbandoned } from './abandoned.ts'
 import { measureHistories } from './histories.ts'
 import { measureHotScripts } from './hot-scripts.ts'
+import { bodyOf } from './load.ts'
 import {
   fullSizes,
   type Load,
@@ -19,14 +20,20 @@ import {
 } from './measure.ts'
 import { measurePrompts } from './prompts.ts'
 import { printReport, summarise } from './report.ts'
-import { adapters, type Contestant, clients, startBenchSystem } from './system.ts'
+import { type Contestant, startBenchSystem } from './system.ts'
+import { fastTokens } from './upstream.ts'
+import { usesOf } from './use.ts'
 
 /**
  * `npm run bench`: ours against two bare proxies, interleaved, everything on.
  *
  * `--adapter anthropic` (or `gemini`) compares the gateway before a provider with that API with another one before OpenAI's.
  *
- * `--client responses` (or `messages`) compares the gateway whose clients speak that API with another one whose clients chat.
+ * `--client responses` (or `messages`) compares the gateway whose clients speak that API with another one whose clients chat,
+ * before a provider that chats. With `--adapter openai` (or `anthropic`) that provider has the clients' API and is relayed;
+ * `--against bench` puts only the chats before the one that chats.
+ *
+ * `--client responses --keep` compares responses that are stored with others that are not.
  *
  * `--histories` measures conversations of 900 KB instead, in each provider's API, and `--prompts` a PDF of 20 MB and 100 images instead, `--abandoned N` the memory of N abandoned streams (200);
  * with `--only`, in addition.
@@ -47,7 +54,9 @@ const { values } = parseArgs({
     'node-options': { type: 'string', default: '' },
     before: { type: 'string' },
     adapter: { type: 'string' },
-    client: { type: 'string', default: 'chat' },
+    client: { type: 'string' },
+    against: { type: 'string' },
+    keep: { type: 'boolean', default: false },
     histories: { type: 'boolean', default: false },
   },
 })
@@ -58,20 +67,19 @@ const only: readonly Load[] = loads.filter((load) => values.only?.split(',').inc
 const say = (line: string) => process.stderr.write(`${line}\n`)
 const print = (measured: object) => process.stdout.write(`${JSON.stringify(measured, null, 2)}\n`)
 
+// Everything that was started ends with this process, if only it ends by an exit.
+for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => process.exit(130))
+
 if (values.histories) print(await measureHistories())
 if (values.prompts) print(await measurePrompts())
 if (only.length === 0 && values.abandoned === undefined) process.exit()
 
-const adapter = adapters.find((name) => name === values.adapter)
-if (values.adapter !== undefined && adapter === undefined)
-  throw new Error(`--adapter must be one of ${adapters.join(', ')}`)
-const client = clients.find((name) => name === values.client)
-if (client === undefined) throw new Error(`--client must be one of ${clients.join(', ')}`)
 const { before, 'node-options': nodeOptions } = values
-const system = await startBenchSystem({ nodeOptions, before, adapter, client })
+const uses = usesOf(values)
+const system = await startBenchSystem({ nodeOptions, before, ...uses })
 try {
   await waitUntilServing()
-  const isOfTwo = values.quick || adapter !== undefined || client !== 'chat'
+  const isOfTwo = values.quick || uses.other !== undefined
   const contestants = system.contestants.slice(0, isOfTwo ? 2 : 3)
   const rounds: Round[] = []
   await system.measureIdleRedis()
@@ -122,7 +130,19 @@ try {
 }
 
 async function waitUntilServing(): Promise<void> {
-  for (const contestant of system.contestants.slice(0, 2)) await waitUntilServed(contestant)
+  for (const contestant of system.contestants.slice(0, 2)) {
+    await waitUntilServed(contestant)
+    await requireWholeStream(contestant)
+  }
+}
+
+/** A stream that is cut costs less, and the figures of its chunks would be none. */
+async function requireWholeStream({ origin, path, headers, models }: Contestant): Promise<void> {
+  const body = bodyOf(`${models}fast`, 'stream', path)
+  const answer = await fetch(`${origin}${path}`, { method: 'POST', headers, body })
+  const tokens = (await answer.text()).split('":" token"').length - 1
+  if (tokens !== fastTokens)
+    throw new Error(`a stream of ${fastTokens} tokens came with ${tokens} from ${origin}${path}`)
 }
 
 async function waitUntilServed({ origin, headers, models }: Contestant): Promise<void> {

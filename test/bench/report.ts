@@ -1,11 +1,11 @@
 import { quantile } from './load.ts'
 import type { Round, Soak } from './measure.ts'
 
-/** Medians over the rounds, and ours against each bare proxy. `null`: not measured. */
+/** Medians over the rounds, and ours against each other contestant. `null`: not measured. */
 export type Summary = {
   readonly contestants: Readonly<Record<string, Figures>>
-  /** The gateway's value divided by the bare proxy's, or minus it if the name has `added`. */
-  readonly against: Readonly<Record<string, Readonly<Record<string, number>>>>
+  /** The gateway's value divided by the other contestant's, or minus it if the name has `added`. */
+  readonly against: Readonly<Record<string, Readonly<Record<string, Spread>>>>
   readonly redis: {
     /** In scripts, by Redis's own accounting, the worker stopped, among all the processes of the bench. */
     readonly scriptUsPerRequest: number
@@ -16,6 +16,9 @@ export type Summary = {
   }
   readonly soak?: Soak
 }
+
+/** Over the rounds. */
+type Spread = { readonly least: number; readonly median: number; readonly most: number }
 
 type Figures = {
   readonly cpuMsPerRequest: number
@@ -77,26 +80,27 @@ function figuresOf(rounds: readonly Round[]): Figures {
 }
 
 /**
- * Medians of the ratios of each gateway round to the other contestant's round that followed it: the machine
- * changes from minute to minute.
+ * Ratios of each gateway round to the other contestant's round that followed it: the machine changes from minute to
+ * minute.
  */
-function compare(own: readonly Round[], bare: readonly Round[]): Readonly<Record<string, number>> {
+function compare(own: readonly Round[], bare: readonly Round[]): Readonly<Record<string, Spread>> {
   const measured = (rounds: readonly Round[], reading: keyof Figures) =>
     rounds.flatMap((round) => readings[reading](round) ?? [])
-  const median = (reading: keyof Figures, combine: (ours: number, theirs: number) => number) => {
+  const spread = (reading: keyof Figures, combine: (ours: number, theirs: number) => number) => {
     const others = measured(bare, reading) // a contestant that takes part in some loads only has fewer rounds
-    return medianOf(
-      measured(own, reading).map((ours, position) => {
+    return spreadOf(
+      measured(own, reading).flatMap((ours, position) => {
         const theirs = others[position]
-        return theirs === undefined ? undefined : combine(ours, theirs)
+        return theirs === undefined ? [] : combine(ours, theirs)
       }),
     )
   }
-  const times = (reading: keyof Figures) => median(reading, (ours, theirs) => ours / theirs)
-  const added = (reading: keyof Figures) => median(reading, (ours, theirs) => ours - theirs)
-  return {
+  const times = (reading: keyof Figures) => spread(reading, (ours, theirs) => ours / theirs)
+  const added = (reading: keyof Figures) => spread(reading, (ours, theirs) => ours - theirs)
+  const all = {
     cpuPerRequest: times('cpuMsPerRequest'),
     cpuPerRequestTogether: times('togetherCpuMsPerRequest'),
+    addedCpuMsPerRequestTogether: added('togetherCpuMsPerRequest'),
     requestsPerSecond: times('requestsPerSecond'),
     addedP50Ms: added('p50Ms'),
     addedP99Ms: added('p99Ms'),
@@ -109,6 +113,11 @@ function compare(own: readonly Round[], bare: readonly Round[]): Readonly<Record
     addedBurstFirstByteP99Ms: added('burstFirstByteP99Ms'),
     cpuPerFastChunk: times('fastCpuMsPer1000Chunks'),
   }
+  return Object.fromEntries(Object.entries(all).filter(([, { median }]) => !Number.isNaN(median)))
+}
+
+function spreadOf(values: readonly number[]): Spread {
+  return { least: quantile(values, 0), median: quantile(values, 0.5), most: quantile(values, 1) }
 }
 
 function medianOf(values: readonly (number | undefined)[]): number {

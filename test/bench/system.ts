@@ -8,19 +8,13 @@ import { startRedis } from '#standalone/redis'
 import { createModel, createProvider } from '../support/catalog.ts'
 import { createCustomer, pepper } from '../support/customer.ts'
 import { startProcess } from '../support/processes.ts'
+import { webSettings } from '../support/web-settings.ts'
 import { readCpuMs, readScriptUs } from './accounting.ts'
 import { paths, type Target } from './load.ts'
+import { nameOf, type Use } from './use.ts'
 
 /** One proxy under measurement. `models`: how the names of its models begin. */
 export type Contestant = Target & { readonly name: string; readonly pid: number; readonly models: string }
-
-/** The APIs that clients speak. */
-export const clients = ['chat', 'responses', 'messages'] as const
-export type Client = (typeof clients)[number]
-
-/** Providers' APIs other than OpenAI's. */
-export const adapters = ['anthropic', 'gemini'] as const
-type Adapter = (typeof adapters)[number]
 
 export type BenchSystem = {
   /** Ours first. */
@@ -56,19 +50,17 @@ const gatewaySettings = {
 const idleMs = 3000
 
 type BenchOptions = {
-  /** Another checkout, whose gateway is then the second contestant. */
+  /** Another checkout, whose gateway is the other one. */
   readonly before: string | undefined
-  /** The API of the gateway's provider; OpenAI's is then the second contestant, through another gateway. */
-  readonly adapter: Adapter | undefined
-  /** The API that the gateway's clients speak. Other than chat, another gateway whose clients chat is the second contestant. */
-  readonly client: Client
+  readonly ours: Use
+  /** Of another gateway, which is then the second contestant. */
+  readonly other: Use | undefined
   /** Of the gateway: for a profile of it, or a setting of V8 to be tried. */
   readonly nodeOptions: string
 }
 
 /** Starts everything: provider, two bare proxies, and our gateway with Redis, Postgres and worker, nothing switched off. */
 export async function startBenchSystem(options: BenchOptions): Promise<BenchSystem> {
-  const { nodeOptions, adapter, client } = options
   const [redis, postgres, upstream] = await Promise.all([
     startRedis({ appendonly: 'yes' }),
     startEmbeddedPostgres({ durability: 'fast' }),
@@ -77,27 +69,32 @@ export async function startBenchSystem(options: BenchOptions): Promise<BenchSyst
   const origin = originOf(upstream.baseUrl)
   const pool = createPool({ databaseUrl: postgres.url, applicationName: 'bench' })
   await migrate(pool)
-  const key = await fillCatalog(pool, upstream.baseUrl)
+  const keys = await fillCatalog(pool, upstream.baseUrl)
   const common = { ...secrets, REDIS_URL: redis.url, LOG_LEVEL: 'info' }
   const worker = await startWorker(common, postgres.url)
-  const settings = { ...common, ...gatewaySettings, NODE_OPTIONS: nodeOptions }
+  const cabinet = options.ours.isKeeping ? await startCabinet(common, postgres.url) : undefined
+  const settings = {
+    ...common,
+    ...gatewaySettings,
+    ...(cabinet === undefined ? {} : { CABINET_URL: originOf(cabinet.baseUrl) }),
+    NODE_OPTIONS: options.nodeOptions,
+  }
   const gateway = await startProcess('gateway/main.ts', settings)
   const other = await startOther(settings, options)
   const { fastify, http, askingRedis } = await startBareProxies(origin, redis.url)
   const commands = new Redis(redis.url)
   const redisPid = redis.pid() ?? 0
   let redisIdleShare = 0
-  const contestant = contestantsWith(key)
-  const ownModels = `${adapter ?? 'bench'}/`
+  const bare = (name: string, process: Started) => contestant(name, process, bareUse, keys)
   return {
     contestants: [
-      contestant('gateway', gateway, ownModels, client),
+      contestant('gateway', gateway, options.ours, keys),
       other === undefined
-        ? contestant('bare fastify', fastify, 'bench-')
-        : contestant(other.name, other.process, client === 'chat' ? 'bench/' : ownModels),
-      contestant('bare node:http', http, 'bench-'),
+        ? bare('bare fastify', fastify)
+        : contestant(other.name, other.process, other.use, keys),
+      bare('bare node:http', http),
     ],
-    askingRedis: contestant('fastify and Redis', askingRedis, 'bench-'),
+    askingRedis: bare('fastify and Redis', askingRedis),
     redisPid,
     get redisIdleShare() {
       return redisIdleShare
@@ -122,7 +119,9 @@ export async function startBenchSystem(options: BenchOptions): Promise<BenchSyst
     async stop() {
       commands.disconnect()
       await Promise.all([gateway.stop(), other?.process.stop()]) // in order, so that a profile is written
-      await Promise.all([fastify, http, askingRedis, worker, upstream].map((process) => process.kill()))
+      await Promise.all(
+        [fastify, http, askingRedis, worker, upstream, cabinet].map((process) => process?.kill()),
+      )
       await pool.end()
       await redis[Symbol.asyncDispose]()
       await postgres[Symbol.asyncDispose]()
@@ -130,27 +129,37 @@ export async function startBenchSystem(options: BenchOptions): Promise<BenchSyst
   }
 }
 
-/** Makes contestants of processes; they are asked with this key. */
-function contestantsWith(key: string) {
-  const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
-  return (
-    name: string,
-    { baseUrl, pid }: { readonly baseUrl: string; readonly pid: number },
-    models: string,
-    client: Client = 'chat',
-  ): Contestant => ({ name, pid, headers, origin: originOf(baseUrl), path: paths[client], models })
+type Started = { readonly baseUrl: string; readonly pid: number }
+/** `keeping`: responses to it are stored. */
+type Keys = { readonly plain: string; readonly keeping: string }
+
+/** Bare proxies hand the provider's own names on. */
+const bareUse = { client: 'chat', models: 'bench-', isKeeping: false } as const
+
+function contestant(
+  name: string,
+  { baseUrl, pid }: Started,
+  use: Use | typeof bareUse,
+  { plain, keeping }: Keys,
+): Contestant {
+  const authorization = `Bearer ${use.isKeeping ? keeping : plain}`
+  return {
+    name,
+    pid,
+    headers: { authorization, 'content-type': 'application/json' },
+    origin: originOf(baseUrl),
+    path: paths[use.client],
+    models: 'models' in use ? use.models : `${use.adapter}/`,
+  }
 }
 
 async function startOther(
   settings: Readonly<Record<string, string>>,
-  { before, adapter, client }: BenchOptions,
+  { before, other: use }: Pick<BenchOptions, 'before' | 'other'>,
 ) {
-  if (before !== undefined)
-    return { name: 'gateway before', process: await startProcess(`${before}/gateway/main.ts`, settings) }
-  const startAnother = () => startProcess('gateway/main.ts', settings)
-  if (client !== 'chat') return { name: 'gateway by chat', process: await startAnother() }
-  if (adapter === undefined) return undefined
-  return { name: 'gateway to OpenAI', process: await startAnother() }
+  if (use === undefined) return undefined
+  const process = await startProcess(`${before ?? '.'}/gateway/main.ts`, settings)
+  return { name: before === undefined ? nameOf(use) : 'gateway before', process, use }
 }
 
 function startWorker(env: Readonly<Record<string, string>>, databaseUrl: string) {
@@ -161,6 +170,10 @@ function startWorker(env: Readonly<Record<string, string>>, databaseUrl: string)
     WORKER_ADMIN_PORT: '0',
     WORKER_HOST: '127.0.0.1',
   })
+}
+
+function startCabinet(env: Readonly<Record<string, string>>, databaseUrl: string) {
+  return startProcess('cabinet/web/main.ts', { ...webSettings, ...env, DATABASE_URL: databaseUrl })
 }
 
 async function startBareProxies(origin: string, redisUrl: string) {
@@ -181,16 +194,17 @@ function originOf(baseUrl: string): string {
   return new URL(baseUrl).origin
 }
 
-/** For each API of a provider: how the names of its models begin here and there, and its address. */
+/** For each adapter: how the names of its models begin here and there, and its address. */
 const providers = [
   { name: 'bench', api: 'OpenAI', path: '/v1', backend: 'bench-' },
+  { name: 'openai', api: 'OpenAI', quirks: 'openai', path: '/v1', backend: 'bench-' },
   { name: 'anthropic', api: 'Anthropic', path: '/v1', backend: 'claude-opus-5-bench-' },
   { name: 'gemini', api: 'Gemini', path: '/v1beta', backend: 'gemini-3-pro-bench-' },
 ] as const
 
-async function fillCatalog(pool: ReturnType<typeof createPool>, upstreamUrl: string): Promise<string> {
-  for (const { name, api, path, backend } of providers) {
-    await createProvider(pool, { name, api, baseUrl: `${originOf(upstreamUrl)}${path}` })
+async function fillCatalog(pool: ReturnType<typeof createPool>, upstreamUrl: string): Promise<Keys> {
+  for (const { name, path, backend, ...api } of providers) {
+    await createProvider(pool, { name, ...api, baseUrl: `${originOf(upstreamUrl)}${path}` })
     for (const load of ['plain', 'slow', 'fast'])
       await createModel(pool, `${name}/${load}`, name, {
         maxOutputTokens: null,
@@ -199,6 +213,7 @@ async function fillCatalog(pool: ReturnType<typeof createPool>, upstreamUrl: str
       })
   }
   const limits = { rpm: 100_000_000, tpm: 2_000_000_000 }
-  const { key } = await createCustomer(pool, { balanceNano: 10n ** 18n, ...limits })
-  return key
+  const { key: plain } = await createCustomer(pool, { balanceNano: 10n ** 18n, ...limits })
+  const keeping = await createCustomer(pool, { balanceNano: 10n ** 18n, ...limits, keepsResponsesHours: 1 })
+  return { plain, keeping: keeping.key }
 }

@@ -5,6 +5,10 @@ const text = 'x'.repeat(640)
 const usage = { prompt_tokens: 180, completion_tokens: 160, total_tokens: 340 }
 const openAiHead = { id: 'chatcmpl-bench', created: 1, model: 'bench' }
 
+/** Tokens of the two kinds of stream: one every 20 ms, for 10 s as a long answer has it, and as fast as they are read. */
+export const slowTokens = 500
+export const fastTokens = 2000
+
 /** What a provider of one API answers; a stream has a first part, one event for each token, and a last part. */
 type Answers = {
   readonly plain: string
@@ -56,6 +60,88 @@ function anthropicAnswers(): Answers {
   }
 }
 
+const responses: Answers = responsesAnswers()
+function responsesAnswers(): Answers {
+  const id = 'msg_bench'
+  const part = (said: string) => ({ type: 'output_text', annotations: [], logprobs: [], text: said })
+  const item = (status: string, content: readonly object[]) => ({
+    id,
+    type: 'message',
+    status,
+    content,
+    role: 'assistant',
+  })
+  const place = { item_id: id, output_index: 0, content_index: 0 }
+  const numbered = (number: number, type: string, fields: object) =>
+    `event: ${type}\n${event({ type, ...fields, sequence_number: number })}`
+  const token = (n: number) =>
+    numbered(n + 4, 'response.output_text.delta', { ...place, delta: ' token', logprobs: [] })
+  const tokens = Array.from({ length: fastTokens }, (_, n) => token(n))
+  const text500 = ' token'.repeat(slowTokens)
+  const begun = ownResponse('in_progress', [])
+  const whole = item('completed', [part(text500)])
+  const itemDone = { output_index: 0, item: whole }
+  const last = [
+    ['response.output_text.done', { ...place, text: text500, logprobs: [] }],
+    ['response.content_part.done', { ...place, part: part(text500) }],
+    ['response.output_item.done', itemDone],
+    ['response.completed', { response: ownResponse('completed', [whole]) }],
+  ] as const
+  return {
+    plain: JSON.stringify(ownResponse('completed', [item('completed', [part(text)])])),
+    first: [
+      numbered(0, 'response.created', { response: begun }),
+      numbered(1, 'response.in_progress', { response: begun }),
+      numbered(2, 'response.output_item.added', { output_index: 0, item: item('in_progress', []) }),
+      numbered(3, 'response.content_part.added', { ...place, part: part('') }),
+    ].join(''),
+    token: (n) => tokens[n] ?? token(n),
+    last: last.map(([type, fields], n) => numbered(slowTokens + 4 + n, type, fields)).join(''),
+  }
+}
+
+/** A response of OpenAI's. */
+function ownResponse(status: string, output: readonly object[]): object {
+  const counted = {
+    input_tokens: 180,
+    input_tokens_details: { cached_tokens: 0 },
+    output_tokens: 160,
+    output_tokens_details: { reasoning_tokens: 0 },
+    total_tokens: 340,
+  }
+  return {
+    id: 'resp_bench',
+    object: 'response',
+    created_at: 1,
+    status,
+    background: false,
+    error: null,
+    incomplete_details: null,
+    instructions: null,
+    max_output_tokens: 200,
+    max_tool_calls: null,
+    model: 'bench',
+    output,
+    parallel_tool_calls: true,
+    previous_response_id: null,
+    prompt_cache_key: null,
+    reasoning: { effort: null, summary: null },
+    safety_identifier: null,
+    service_tier: 'default',
+    store: false,
+    temperature: 1,
+    text: { format: { type: 'text' }, verbosity: 'medium' },
+    tool_choice: 'auto',
+    tools: [],
+    top_logprobs: 0,
+    top_p: 1,
+    truncation: 'disabled',
+    usage: status === 'completed' ? counted : null,
+    user: null,
+    metadata: {},
+  }
+}
+
 const gemini: Answers = geminiAnswers()
 function geminiAnswers(): Answers {
   const head = { modelVersion: 'bench', responseId: 'bench' }
@@ -72,7 +158,7 @@ function geminiAnswers(): Answers {
   })
   const chunk = (said: string, count: number, finish: object = {}) =>
     `data: ${JSON.stringify(answer(said, count, finish))}\r\n\r\n`
-  const tokens = Array.from({ length: 2000 }, (_, n) => chunk(' token', n + 1))
+  const tokens = Array.from({ length: fastTokens }, (_, n) => chunk(' token', n + 1))
   return {
     plain: JSON.stringify(answer(text, 160, { finishReason: 'STOP' })),
     first: '',
@@ -87,12 +173,10 @@ function event(data: object): string {
 
 function answersOf(url: string): Answers {
   if (url.includes('/models/')) return gemini
+  if (url.endsWith('/responses')) return responses
   return url.endsWith('/messages') ? anthropic : openAi
 }
 
-/** Tokens of the two kinds of stream: one every 20 ms, for 10 s as a long answer has it, and as fast as they are read. */
-export const slowTokens = 500
-export const fastTokens = 2000
 const slowTokenMs = 20
 
 async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {

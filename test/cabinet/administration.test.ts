@@ -4,16 +4,16 @@ import { readBalance } from '#core/ledger/balance'
 import { checkInvariants } from '#core/ledger/invariants'
 import { createCustomer } from '../support/customer.ts'
 import { databaseOfThisFile } from '../support/postgres.ts'
-import { signedIn } from '../support/signed-in.ts'
-import { type CallOptions, webOfThisFile } from '../support/web.ts'
+import { signedIn, signedInAdministrator } from '../support/signed-in.ts'
+import { administrationOfThisFile, webOfThisFile } from '../support/web.ts'
 
 const database = await databaseOfThisFile()
 const { pool } = database
-const web = await webOfThisFile(database)
+const cabinet = await webOfThisFile(database)
+const administration = await administrationOfThisFile(database)
 const english = { 'accept-language': 'en' }
 
-const administrator = (mfaAt: Date | null = new Date()) =>
-  signedIn(pool, { role: 'admin', hasTotp: true, mfaAt })
+const administrator = (mfaAt = new Date()) => signedInAdministrator(pool, { mfaAt })
 
 async function auditOf(subjectId: string) {
   const { rows } = await pool.query(
@@ -23,34 +23,38 @@ async function auditOf(subjectId: string) {
   return rows
 }
 
-describe('nothing of administration answers', () => {
-  const addresses = [
-    ['GET', '/admin/users'],
-    ['GET', '/admin/audit'],
-    ['POST', `/admin/users/${randomUUID()}/block`],
-    ['POST', `/admin/organizations/${randomUUID()}/adjustments`],
-    ['GET', '/admin/nothing'],
-    ['DELETE', '/admin/nothing/at/all'],
-  ] as const
-
-  test.each(addresses)(
-    '%s %s to no caller, to a user, or to an administrator without a second factor',
-    async (method, path) => {
-      const [user, half] = [await signedIn(pool), await administrator(null)]
-      const told = async (options: CallOptions) => {
-        const { status, body } = await web.call(method, path, { ...options, headers: english })
-        return [status, body.code]
-      }
-      expect(await told({})).toEqual([401, 'unauthenticated'])
-      expect(await told({ cookie: user.cookie })).toEqual([403, 'forbidden'])
-      expect(await told({ cookie: half.cookie })).toEqual([403, 'mfa_required'])
-    },
-  )
+test('an administrator’s session ends half an hour after its last call, twelve hours after its begin, and when it is blocked', async () => {
+  const call = (cookie: string) => administration.call('GET', '/admin/audit?limit=1', { cookie })
+  const after = async (change: string) => {
+    const { administratorId, cookie } = await administrator()
+    await pool.query(change, [administratorId])
+    return (await call(cookie)).status
+  }
+  const seen = (minutes: number) =>
+    `update administrator_sessions set seen_at = now() - interval '${minutes} minutes' where administrator_id = $1`
+  expect([await after(seen(29)), await after(seen(30))]).toEqual([200, 401])
+  const begun = (span: string) =>
+    `update administrator_sessions set created_at = created_at - interval '${span}', expires_at = expires_at - interval '${span}'
+      where administrator_id = $1`
+  expect([await after(begun('11 hours 59 minutes')), await after(begun('12 hours'))]).toEqual([200, 401])
+  expect(await after('update administrators set blocked_at = now() where id = $1')).toBe(401)
 })
 
-test('an address of administration that does not exist is shown only to administrators', async () => {
+test('no session of the cabinet opens administration, and no session of administration the cabinet', async () => {
+  const [user, admin] = [await signedIn(pool, { hasTotp: true, mfaAt: new Date() }), await administrator()]
+  const token = (cookie: string) => cookie.split('=')[1]
+  const asAdministrator = `__Host-model_gateway_administration=${token(user.cookie)}`
+  const asUser = `__Host-model_gateway_session=${token(admin.cookie)}`
+  for (const cookie of [user.cookie, asAdministrator])
+    expect((await administration.call('GET', '/admin/users', { cookie })).status).toBe(401)
+  for (const cookie of [admin.cookie, asUser])
+    expect((await cabinet.call('GET', '/me', { cookie })).status).toBe(401)
+})
+
+test('only administrators learn that an administration path does not exist', async () => {
   const { cookie } = await administrator()
-  expect((await web.call('PATCH', '/admin/nothing', { cookie })).body.code).toBe('not_found')
+  expect((await administration.call('PATCH', '/admin/nothing', { cookie })).body.code).toBe('not_found')
+  expect((await administration.call('PATCH', '/admin/nothing')).body.code).toBe('unauthenticated')
 })
 
 describe('a person', () => {
@@ -58,7 +62,7 @@ describe('a person', () => {
     const [admin, person] = [await administrator(), await signedIn(pool)]
     const other = await signedIn(pool, { organizationId: person.organizationId })
     const block = (verb: 'block' | 'unblock') =>
-      web.call('POST', `/admin/users/${person.userId}/${verb}`, {
+      administration.call('POST', `/admin/users/${person.userId}/${verb}`, {
         cookie: admin.cookie,
         body: { reason: 'A stolen card' },
       })
@@ -69,7 +73,7 @@ describe('a person', () => {
     ])
     expect(rows).toEqual([{ user_id: other.userId }])
     expect((await block('unblock')).body.blocked_at).toBeNull()
-    const by = { actor_kind: 'administrator', actor_id: admin.userId, reason: 'A stolen card' }
+    const by = { actor_kind: 'administrator', actor_id: admin.administratorId, reason: 'A stolen card' }
     expect(await auditOf(person.userId)).toEqual([
       { action: 'user.block', ...by },
       { action: 'user.unblock', ...by },
@@ -81,7 +85,7 @@ describe('a person', () => {
     const other = await signedIn(pool, { organizationId: person.organizationId })
     const makeKey = async (cookie: string, body: object = {}) => {
       const headers = { 'idempotency-key': randomUUID() }
-      const made = await web.call('POST', '/keys', { cookie, headers, body: { name: 'laptop', ...body } })
+      const made = await cabinet.call('POST', '/keys', { cookie, headers, body: { name: 'laptop', ...body } })
       expect(made.status, JSON.stringify(made.body)).toBeLessThan(300)
       return made.body.key.id as string
     }
@@ -94,7 +98,7 @@ describe('a person', () => {
     await pool.query('update api_keys set revoked_at = now() where id = $1', [gone])
     await pool.query("update api_keys set expires_at = now() - interval '1 s' where id = $1", [late])
     const { email } = (await pool.query('select email from users where id = $1', [person.userId])).rows[0]
-    const shown = await web.call('GET', `/admin/users?email=${email}`, { cookie: admin.cookie })
+    const shown = await administration.call('GET', `/admin/users?email=${email}`, { cookie: admin.cookie })
     expect(shown.body.data).toMatchObject([{ id: person.userId, active_key_count: 2 }])
     const blockedKeys = async () => {
       const { rows } = await pool.query(
@@ -104,7 +108,7 @@ describe('a person', () => {
       return rows.map(({ id }) => id).toSorted()
     }
     const block = (body: object) =>
-      web.call('POST', `/admin/users/${person.userId}/block`, {
+      administration.call('POST', `/admin/users/${person.userId}/block`, {
         cookie: admin.cookie,
         body: { reason: 'A stolen card', ...body },
       })
@@ -112,30 +116,24 @@ describe('a person', () => {
     expect(await blockedKeys()).toEqual([])
     expect((await block({ block_keys: true })).body).toMatchObject({ active_key_count: 0 })
     expect(await blockedKeys()).toEqual(keys.toSorted())
-    const by = { actor_kind: 'administrator', actor_id: admin.userId, reason: 'A stolen card' }
+    const by = { actor_kind: 'administrator', actor_id: admin.administratorId, reason: 'A stolen card' }
     for (const key of keys)
       expect(await auditOf(key)).toEqual(expect.arrayContaining([{ action: 'key.block', ...by }]))
   })
 
-  test('cannot block himself', async () => {
-    const admin = await administrator()
-    const answer = await web.call('POST', `/admin/users/${admin.userId}/block`, {
-      cookie: admin.cookie,
-      body: { reason: 'a mistake' },
-    })
-    expect(answer.status).toBe(409)
-  })
-
   test.each([randomUUID(), 'no-id', '0'.repeat(256)])('that nobody is (%s) is not found', async (id) => {
     const { cookie } = await administrator()
-    const answer = await web.call('POST', `/admin/users/${id}/block`, { cookie, body: { reason: 'gone' } })
+    const answer = await administration.call('POST', `/admin/users/${id}/block`, {
+      cookie,
+      body: { reason: 'gone' },
+    })
     expect(answer.status).toBe(404)
   })
 
   test('is found by a part of his address', async () => {
     const [admin, person] = [await administrator(), await signedIn(pool)]
     const part = person.userId.slice(0, 13).toUpperCase()
-    const { body } = await web.call('GET', `/admin/users?email=${part}`, { cookie: admin.cookie })
+    const { body } = await administration.call('GET', `/admin/users?email=${part}`, { cookie: admin.cookie })
     expect(body.data).toEqual([
       expect.objectContaining({
         id: person.userId,
@@ -157,11 +155,11 @@ test('what Postgres cannot read is refused before it is asked', async () => {
       'audit?from=0000-01-01T00:00:00Z',
       `audit?cursor=${cursorAt('9'.repeat(19))}`,
       `users?cursor=${cursorAt(['0000-01-01T00:00:00.000000Z', randomUUID()])}`,
-    ].map(async (path) => [path, (await web.call('GET', `/admin/${path}`, { cookie })).status]),
+    ].map(async (path) => [path, (await administration.call('GET', `/admin/${path}`, { cookie })).status]),
   )
   expect(asked).toEqual(asked.map(([path]) => [path, 422]))
   const body = { reason: 'no\u0000thing' }
-  const { status } = await web.call('POST', `/admin/users/${randomUUID()}/block`, { cookie, body })
+  const { status } = await administration.call('POST', `/admin/users/${randomUUID()}/block`, { cookie, body })
   expect(status).toBe(422)
 })
 
@@ -172,7 +170,9 @@ test('pages of people hold each of them once', async () => {
   const seen: string[] = []
   for (let cursor: string | null = ''; cursor !== null; ) {
     const after: string = cursor === '' ? '' : `&cursor=${cursor}`
-    const { body } = await web.call('GET', `/admin/users?limit=2${after}`, { cookie: admin.cookie })
+    const { body } = await administration.call('GET', `/admin/users?limit=2${after}`, {
+      cookie: admin.cookie,
+    })
     seen.push(...body.data.map(({ id }: { readonly id: string }) => id))
     cursor = body.next_cursor
   }
@@ -184,7 +184,10 @@ test('a key of any organization is blocked in the name of the administrator, and
   const { keyId } = await createCustomer(pool)
   await pool.query('update api_keys set owner_blocked_at = now() where id = $1', [keyId])
   const change = (verb: string) =>
-    web.call('POST', `/admin/keys/${keyId}/${verb}`, { cookie: admin.cookie, body: { reason: 'abuse' } })
+    administration.call('POST', `/admin/keys/${keyId}/${verb}`, {
+      cookie: admin.cookie,
+      body: { reason: 'abuse' },
+    })
   expect((await change('block')).body).toMatchObject({ id: keyId, blocked_by: ['owner', 'admin'] })
   expect((await change('unblock')).body).toMatchObject({ id: keyId, blocked_by: ['owner'] })
 })
@@ -195,7 +198,7 @@ describe('an adjustment', () => {
     organizationId: string,
     { key = randomUUID(), ...body }: { readonly key?: string; readonly [field: string]: unknown } = {},
   ) =>
-    web.call('POST', `/admin/organizations/${organizationId}/adjustments`, {
+    administration.call('POST', `/admin/organizations/${organizationId}/adjustments`, {
       cookie: admin.cookie,
       headers: { ...english, 'idempotency-key': key },
       body: { amount_rub: '12.5', reason: 'goodwill', ...body },
@@ -217,7 +220,7 @@ describe('an adjustment', () => {
     expect(await auditOf(organizationId)).toContainEqual({
       action: 'organization.credit',
       actor_kind: 'administrator',
-      actor_id: admin.userId,
+      actor_id: admin.administratorId,
       reason: 'goodwill',
     })
   })
@@ -242,7 +245,7 @@ describe('an adjustment', () => {
     const admin = await administrator(new Date(Date.now() - 6 * 60_000))
     const { organizationId } = await createCustomer(pool)
     expect((await adjust(admin, organizationId)).body.code).toBe('mfa_step_up_required')
-    expect((await web.call('GET', '/admin/audit', { cookie: admin.cookie })).status).toBe(200)
+    expect((await administration.call('GET', '/admin/audit', { cookie: admin.cookie })).status).toBe(200)
   })
 
   test.each([
@@ -271,7 +274,9 @@ test('the audit log is read newest first, by organization, and by page', async (
   const admin = await administrator()
   const { organizationId, keyId } = await createCustomer(pool, { balanceNano: 5n })
   const read = (more = '') =>
-    web.call('GET', `/admin/audit?organization_id=${organizationId}${more}`, { cookie: admin.cookie })
+    administration.call('GET', `/admin/audit?organization_id=${organizationId}${more}`, {
+      cookie: admin.cookie,
+    })
   const { body } = await read()
   const actions = body.data.map(({ action }: { readonly action: string }) => action)
   expect(actions).toEqual(['key.add_secret', 'key.create', 'organization.credit', 'organization.create'])
@@ -298,14 +303,14 @@ test.each([
   [`/audit?cursor=${beyondAll}`],
 ])('what the database cannot read is refused: %s', async (path) => {
   const { cookie } = await administrator()
-  const { status, body } = await web.call('GET', `/admin${path}`, { cookie })
+  const { status, body } = await administration.call('GET', `/admin${path}`, { cookie })
   expect([status, body.code]).toEqual([422, 'validation_failed'])
 })
 
 test('a reason that the database cannot store is refused', async () => {
   const { cookie } = await administrator()
   const path = `/admin/users/${randomUUID()}/block`
-  const { status } = await web.call('POST', path, { cookie, body: { reason: 'because\0' } })
+  const { status } = await administration.call('POST', path, { cookie, body: { reason: 'because\0' } })
   expect(status).toBe(422)
 })
 

@@ -78,10 +78,12 @@ test('a body that is no JSON by its type is refused', async () => {
 })
 
 test.each(['GET', 'POST', 'PATCH', 'DELETE'])(
-  '%s of an unknown address of administration is nobody’s',
+  '%s of an address of administration is not found in this process',
   async (method) => {
-    const { status, body } = await web.call(method, '/admin/nothing')
-    expect([status, body.code]).toEqual([401, 'unauthenticated'])
+    for (const path of ['/admin/nothing', '/admin/users', '/admin/audit']) {
+      const { status, body } = await web.call(method, path)
+      expect([status, body.code]).toEqual([404, 'not_found'])
+    }
   },
 )
 
@@ -171,7 +173,7 @@ test('while Postgres is down the answer is 503, with a session and without one',
   await using lone = await startTestWeb(database, { DATABASE_URL: 'postgres://127.0.0.1:1/none' })
   const asked = await Promise.all([
     lone.call('POST', '/pricing/estimate', estimate),
-    lone.call('GET', '/admin/nothing', { cookie: '__Host-model_gateway_session=x' }),
+    lone.call('GET', '/me', { cookie: '__Host-model_gateway_session=x' }),
   ])
   expect(asked.map(({ status, body }) => [status, body.code])).toEqual([
     [503, 'service_unavailable'],

@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import fc from 'fast-check'
 import { beforeAll, expect, test } from 'vitest'
 import type { Contract } from '#cabinet/api/contract'
-import { sealTotpSecret } from '#cabinet/people/internal/totp-seal'
+import { sealTotpSecret } from '#cabinet/people/totp-code'
 import { checkInvariants } from '#core/ledger/invariants'
 import { postBatch } from '#core/ledger/post-batch'
 import { createModel, createProvider } from '../support/catalog.ts'
@@ -12,8 +12,8 @@ import { type FuzzedCall, fuzzedCalls, type KnownIds } from '../support/fuzzed-c
 import { rowsOfOrganization } from '../support/organization-rows.ts'
 import { databaseOfThisFile } from '../support/postgres.ts'
 import { secrets } from '../support/processes.ts'
-import { signedIn } from '../support/signed-in.ts'
-import { appUrl } from '../support/web-settings.ts'
+import { signedIn, signedInAdministrator } from '../support/signed-in.ts'
+import { administrationUrl, appUrl } from '../support/web-settings.ts'
 import { wholeCabinetOfThisFile } from '../support/whole-cabinet.ts'
 
 const seed = isSlowRun ? 119 : 19
@@ -26,7 +26,13 @@ const runningMax = 16
 
 const database = await databaseOfThisFile()
 const { pool } = database
-const { app, contracts } = wholeCabinetOfThisFile(database)
+const { app, administration, ...cabinet } = wholeCabinetOfThisFile(database)
+const contracts = [...cabinet.contracts, ...administration.contracts]
+/** Where an endpoint is served. */
+const siteOf = (contract: Contract) =>
+  administration.contracts.includes(contract)
+    ? { app: administration.app, origin: administrationUrl }
+    : { app, origin: appUrl }
 
 type Owned = {
   readonly organizationId: string
@@ -67,31 +73,40 @@ async function filledOrganization(): Promise<Owned> {
 /** An endpoint's caller and its data; renewed once the caller is signed out. */
 async function callerOf({ access }: Contract) {
   if (access.to === 'anyone') return { cookie: undefined, ids: victim.ids }
-  const isAdministrator = access.to === 'administrator'
+  // Changes that an administrator may make to any user are not made to the watched users.
+  if (access.to === 'administrator') return { cookie: await administratorCookie(), ids: bystander.ids }
   const mine = await filledOrganization()
   const { userId, cookie } = await signedIn(pool, {
-    role: isAdministrator ? 'admin' : 'user',
     organizationId: mine.organizationId,
     hasTotp: true,
     mfaAt: new Date(),
   })
-  const sealed = sealTotpSecret('JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP', userId, [
-    Buffer.from(secrets.CABINET_SEALING_KEY, 'base64'),
-  ])
+  const sealed = sealedFor(userId, secrets.CABINET_SEALING_KEY)
   const stage = access.to === 'half_signed_in' ? 'password' : 'complete'
   await pool.query('update users set totp_sealed = $2 where id = $1', [userId, sealed])
   await pool.query('update sessions set stage = $2 where user_id = $1', [userId, stage])
-  // Changes that an administrator may make to any user are not made to the watched users.
-  if (isAdministrator) return { cookie, ids: bystander.ids }
   return { cookie, ids: { ...mine.ids, other: Object.values(victim.ids).flat() } }
+}
+
+async function administratorCookie(): Promise<string> {
+  const { administratorId, cookie } = await signedInAdministrator(pool)
+  const sealed = sealedFor(administratorId, secrets.ADMINISTRATION_SEALING_KEY)
+  await pool.query('update administrators set totp_sealed = $2 where id = $1', [administratorId, sealed])
+  return cookie
+}
+
+function sealedFor(id: string, sealingKey: string): string {
+  return sealTotpSecret('JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP', id, [Buffer.from(sealingKey, 'base64')])
 }
 
 type Caller = Awaited<ReturnType<typeof callerOf>>
 
-async function send({ method, ifMatch, idempotencyKey }: Contract, { cookie }: Caller, call: FuzzedCall) {
-  const from = cookie === undefined ? {} : { cookie, origin: appUrl }
+async function send(contract: Contract, { cookie }: Caller, call: FuzzedCall) {
+  const { method, ifMatch, idempotencyKey } = contract
+  const site = siteOf(contract)
+  const from = cookie === undefined ? {} : { cookie, origin: site.origin }
   const version = ifMatch && call.isCurrent ? await versionAt(call.url, from) : '"1-x"'
-  return app.inject({
+  return site.app.inject({
     method,
     url: call.url,
     headers: {

@@ -3,15 +3,15 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import type { Access, Right } from '#cabinet/api/access'
 import type { Contract } from '#cabinet/api/contract'
 import { legalDocuments } from '#cabinet/people/internal/legal-documents'
-import { sealTotpSecret } from '#cabinet/people/internal/totp-seal'
+import { sealTotpSecret } from '#cabinet/people/totp-code'
 import { postBatch } from '#core/ledger/post-batch'
 import { createModel, createProvider } from '../support/catalog.ts'
 import { createCustomer, entryOf } from '../support/customer.ts'
 import { rowsOfOrganization } from '../support/organization-rows.ts'
 import { databaseOfThisFile } from '../support/postgres.ts'
 import { secrets } from '../support/processes.ts'
-import { signedIn } from '../support/signed-in.ts'
-import { appUrl } from '../support/web-settings.ts'
+import { signedIn, signedInAdministrator } from '../support/signed-in.ts'
+import { administrationUrl, appUrl } from '../support/web-settings.ts'
 import { wholeCabinetOfThisFile } from '../support/whole-cabinet.ts'
 
 /**
@@ -20,7 +20,10 @@ import { wholeCabinetOfThisFile } from '../support/whole-cabinet.ts'
  */
 const database = await databaseOfThisFile()
 const { pool } = database
-const { app, contracts } = wholeCabinetOfThisFile(database)
+const { app, administration, ...cabinet } = wholeCabinetOfThisFile(database)
+const contracts = [...cabinet.contracts, ...administration.contracts]
+const isOfAdministration = (operation: string) =>
+  administration.contracts.some((contract) => contract.operation === operation)
 
 const callers = [
   'nobody',
@@ -30,7 +33,7 @@ const callers = [
   'developer',
   'accountant',
   'owner',
-  'administrator without TOTP',
+  'owner with TOTP',
   'administrator of an hour ago',
   'administrator',
 ] as const
@@ -56,12 +59,11 @@ function refusalOf(access: Access, caller: CallerName): string | undefined {
   if (access.to === 'anyone') return undefined
   if (access.to === 'half_signed_in') return caller === 'half signed in' ? undefined : '401 unauthenticated'
   if (caller === 'nobody' || caller === 'half signed in') return '401 unauthenticated'
+  // Neither process reads the other's sessions.
+  if (caller.startsWith('administrator') !== (access.to === 'administrator')) return '401 unauthenticated'
   if (access.to === 'person') return undefined
-  if (access.to === 'administrator') {
-    if (!caller.startsWith('administrator')) return '403 forbidden'
-    if (caller === 'administrator without TOTP') return '403 mfa_required'
+  if (access.to === 'administrator')
     return caller !== 'administrator' && access.again ? '403 mfa_step_up_required' : undefined
-  }
   const role = caller === 'developer' || caller === 'accountant' ? caller : 'owner'
   if (!rightsOf[role].includes(access.right)) return '403 forbidden'
   return access.confirmed && caller === 'unconfirmed' ? '403 email_not_verified' : undefined
@@ -100,7 +102,7 @@ const email = () => ({ email: `${randomUUID()}@example.com` })
 const password = 'correct horse battery staple'
 const wrongCode = () => ({ code: '000000' })
 const day = { from: '2026-11-01', to: '2026-11-02' }
-const withTotp = ['administrator of an hour ago', 'administrator'] as const
+const withTotp = ['owner with TOTP'] as const
 const forThose = (names: readonly CallerName[], answer: string) =>
   Object.fromEntries(names.map((name) => [name, answer]))
 const needsTotp = { answer: '403 mfa_required', unless: forThose(withTotp, '401 invalid_code') }
@@ -139,7 +141,7 @@ const examples: Readonly<Record<string, Example>> = {
   renewRecoveryCodes: { ...needsTotp, body: wrongCode },
   removeTotp: {
     answer: '403 mfa_required',
-    unless: forThose(['administrator without TOTP', ...withTotp], '403 forbidden'),
+    unless: forThose(withTotp, '401 invalid_credentials'),
     body: () => ({ ...wrongCode(), password: 'not it' }),
   },
   listConsents: { answer: '200' },
@@ -175,6 +177,24 @@ const examples: Readonly<Record<string, Example>> = {
   listKeyRefusals: { answer: '200', params: aKey },
   listRefusals: { answer: '200' },
   getOverview: { answer: '200' },
+  setUpAdministrator: {
+    answer: '422 invalid_token',
+    body: () => ({ token: 'nobody has this one', password }),
+  },
+  confirmAdministrator: {
+    answer: '422 invalid_token',
+    body: () => ({ token: 'nobody has this one', ...wrongCode() }),
+  },
+  logInAdministrator: {
+    answer: '401 invalid_credentials',
+    body: () => ({ ...email(), ...wrongCode(), password }),
+  },
+  logOutAdministrator: { answer: '204' },
+  readAdministrator: { answer: '200' },
+  listAdministratorSessions: { answer: '200' },
+  endAdministratorSession: { answer: '204', params: ({ sessionId: session_id }) => ({ session_id }) },
+  stepUpAdministrator: { answer: '401 invalid_code', body: wrongCode },
+  renewAdministratorRecoveryCodes: { answer: '401 invalid_code', body: wrongCode },
   adminListUsers: { answer: '200' },
   adminListOrganizations: { answer: '200' },
   adminBlockUser: { answer: '200', params: aUser, body: reason },
@@ -275,19 +295,13 @@ async function sessionOf(userId: string): Promise<string> {
 /** A caller before the things of an organization: his own one, unless he is the owner of another. */
 async function sceneOf(caller: CallerName, of: Owned): Promise<Scene> {
   if (caller === 'nobody') return { ...of, cookie: undefined }
-  const isAdministrator = caller.startsWith('administrator')
+  if (caller.startsWith('administrator')) return { ...of, ...(await administratorOf(caller)) }
   const hasTotp = withTotp.some((name) => name === caller)
-  const mfaAt = {
-    administrator: new Date(),
-    'administrator of an hour ago': new Date(Date.now() - 3_600_000),
-  }
   const { userId, cookie } = await signedIn(pool, {
-    role: isAdministrator ? 'admin' : 'user',
     memberRole: caller === 'developer' || caller === 'accountant' ? caller : 'owner',
     isConfirmed: caller !== 'unconfirmed',
     ...(caller === 'owner elsewhere' ? {} : { organizationId: of.organizationId }),
     hasTotp,
-    mfaAt: mfaAt[caller as keyof typeof mfaAt] ?? null,
   })
   if (hasTotp) await sealAnySecret(userId)
   if (caller === 'half signed in')
@@ -296,23 +310,43 @@ async function sceneOf(caller: CallerName, of: Owned): Promise<Scene> {
   return { ...of, sessionId, cookie }
 }
 
-const sealingKey = Buffer.from(secrets.CABINET_SEALING_KEY, 'base64')
+async function administratorOf(caller: CallerName): Promise<Pick<Scene, 'cookie' | 'sessionId'>> {
+  const mfaAt = caller === 'administrator' ? new Date() : new Date(Date.now() - 3_600_000)
+  const { administratorId, cookie } = await signedInAdministrator(pool, { mfaAt })
+  const sealed = sealedFor(administratorId, secrets.ADMINISTRATION_SEALING_KEY)
+  await pool.query('update administrators set totp_sealed = $2 where id = $1', [administratorId, sealed])
+  const { rows } = await pool.query('select id from administrator_sessions where administrator_id = $1', [
+    administratorId,
+  ])
+  return { cookie, sessionId: rows[0]?.id }
+}
 
 async function sealAnySecret(userId: string): Promise<void> {
-  const sealed = sealTotpSecret('JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP', userId, [sealingKey])
+  const sealed = sealedFor(userId, secrets.CABINET_SEALING_KEY)
   await pool.query('update users set totp_sealed = $2 where id = $1', [userId, sealed])
 }
 
-async function ask({ method, url, idempotencyKey, ifMatch }: Contract, example: Example, scene: Scene) {
+function sealedFor(id: string, sealingKey: string): string {
+  return sealTotpSecret('JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP', id, [Buffer.from(sealingKey, 'base64')])
+}
+
+async function ask(
+  { operation, method, url, idempotencyKey, ifMatch }: Contract,
+  example: Example,
+  scene: Scene,
+  isAtAdministration = isOfAdministration(operation),
+) {
   const params = example.params?.(scene) ?? {}
   const body = example.body?.(scene)
   const version = ifMatch === undefined ? undefined : await example.ifMatch?.(scene)
-  const response = await app.inject({
+  const response = await (isAtAdministration ? administration.app : app).inject({
     method,
     url: url.replaceAll(/:([a-z_]+)/g, (_, name) => String(params[name])),
     query: { ...example.query?.(scene) },
     headers: {
-      ...(scene.cookie === undefined ? {} : { cookie: scene.cookie, origin: appUrl }),
+      ...(scene.cookie === undefined
+        ? {}
+        : { cookie: scene.cookie, origin: isAtAdministration ? administrationUrl : appUrl }),
       ...(idempotencyKey === undefined ? {} : { 'idempotency-key': randomUUID() }),
       ...(version === undefined ? {} : { 'if-match': version }),
     },
@@ -412,7 +446,20 @@ test('only administrators learn that an administration path does not exist', asy
   } as const
   const owned = await filledOrganization()
   for (const caller of callers) {
-    const { told } = await ask(contract as unknown as Contract, { answer: '' }, await sceneOf(caller, owned))
+    const scene = await sceneOf(caller, owned)
+    const { told } = await ask(contract as unknown as Contract, { answer: '' }, scene, true)
     expect([caller, told]).toEqual([caller, refusalOf(contract.access, caller) ?? '404 not_found'])
   }
+})
+
+test('the customers’ process has no administration path, for any caller', async () => {
+  const owned = await filledOrganization()
+  const ofAdministrators = administration.contracts.filter(({ url }) => url.startsWith('/api/v1/admin/'))
+  expect(ofAdministrators.length).toBeGreaterThan(10)
+  for (const contract of ofAdministrators)
+    for (const caller of ['nobody', 'owner with TOTP', 'administrator'] as const) {
+      const scene = await sceneOf(caller, owned)
+      const { told } = await ask(contract, examples[contract.operation] ?? { answer: '' }, scene, false)
+      expect([contract.operation, caller, told]).toEqual([contract.operation, caller, '404 not_found'])
+    }
 })

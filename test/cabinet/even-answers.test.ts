@@ -10,6 +10,7 @@ import {
 } from '../support/cabinet.ts'
 import { evenTryCount } from '../support/environment.ts'
 import { proofFor } from '../support/proof.ts'
+import { forEachAtOnce } from '../support/several-at-once.ts'
 
 const cabinet = await cabinetOfThisFile()
 const { pool } = cabinet
@@ -57,26 +58,23 @@ test.each(Object.entries(asks))(
   '%s is answered with the same bytes, and in the same time, whether or not an address is known',
   async (name, { path, atOnce, body, isProven }) => {
     const known = await knownAddresses()
-    const waiting = known.flatMap((email) => [
+    const addresses = known.flatMap((email) => [
       { isKnown: true, email },
       { isKnown: false, email: newEmail() },
     ])
     const answers = new Set<string>()
     const times = { known: [] as number[], unknown: [] as number[] }
-    const askAll = async () => {
-      for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
-        const visitor = cabinet.visitor()
-        const asked = body(next.email)
-        // Solving takes the page's time, not the server's.
-        const proof = isProven ? { [proofHeader]: await proofFor(visitor, path, asked) } : {}
-        const from = performance.now()
-        const answer = await visitor.call('POST', path, asked, { ...sameRequestId, ...proof })
-        times[next.isKnown ? 'known' : 'unknown'].push(performance.now() - from)
-        const { date: _, ...headers } = Object.fromEntries(answer.headers)
-        answers.add(JSON.stringify({ status: answer.status, headers, text: answer.text }))
-      }
-    }
-    await Promise.all(Array.from({ length: atOnce }, askAll))
+    await forEachAtOnce(addresses, atOnce, async ({ isKnown, email }) => {
+      const visitor = cabinet.visitor()
+      const asked = body(email)
+      // Solving takes the page's time, not the server's.
+      const proof = isProven ? { [proofHeader]: await proofFor(visitor, path, asked) } : {}
+      const from = performance.now()
+      const answer = await visitor.call('POST', path, asked, { ...sameRequestId, ...proof })
+      times[isKnown ? 'known' : 'unknown'].push(performance.now() - from)
+      const { date: _, ...headers } = Object.fromEntries(answer.headers)
+      answers.add(JSON.stringify({ status: answer.status, headers, text: answer.text }))
+    })
     expect([...answers]).toHaveLength(1)
     expect([...answers][0]).toMatch(/^\{"status":(?:202|401)/)
     const [ofKnown, ofUnknown] = [medianOf(times.known), medianOf(times.unknown)]

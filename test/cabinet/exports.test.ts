@@ -3,12 +3,12 @@ import { afterAll, expect, onTestFinished, test, vi } from 'vitest'
 import { z } from 'zod'
 import { type CsvRows, endpoint } from '#cabinet/api/endpoint'
 import type { Throttles } from '#cabinet/api/throttles'
+import { userSessions } from '#cabinet/web/internal/api/caller'
 import { createRedisThrottles } from '#cabinet/web/internal/api/redis-throttles'
 import { buildApp } from '#cabinet/web/internal/app'
 import { createWebMetrics } from '#cabinet/web/metrics'
 import { listeningPort } from '#core/process/listening-port'
 import { startRedis } from '#standalone/redis'
-import { pepper } from '../support/customer.ts'
 import { unthrottled } from '../support/no-throttles.ts'
 import { databaseOfThisFile } from '../support/postgres.ts'
 import { signedIn } from '../support/signed-in.ts'
@@ -28,11 +28,8 @@ async function* rows(): CsvRows {
 /** A replica of the cabinet with one endpoint. */
 async function startReplica(throttles: Throttles): Promise<string> {
   const app = buildApp({
-    pool,
-    keyPepper: pepper,
+    sessions: userSessions(pool),
     metrics: createWebMetrics(),
-    now: () => 0,
-    routes: [],
     endpoints: [
       endpoint(
         {

@@ -1,13 +1,10 @@
-import { execFile } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
-import { promisify } from 'node:util'
 import OpenAI from 'openai'
-import { generateSync } from 'otplib'
 import { beforeAll, expect, test, vi } from 'vitest'
 import { checkInvariants } from '#core/ledger/invariants'
 import { findRub } from '#core/ledger/money'
-import { aPassword, newEmail, registration, type Visitor, visitorOf } from '../support/cabinet.ts'
-import { inheritedEnvironment } from '../support/environment.ts'
+import { adminCommand, setUpAdministrator, setUpTokenIn } from '../support/administrators.ts'
+import { newEmail, registration, type Visitor, visitorOf } from '../support/cabinet.ts'
 import type { Process } from '../support/processes.ts'
 import { smtpOfThisFile } from '../support/smtp.ts'
 import { post, stackOfThisFile, untilServed } from '../support/stack.ts'
@@ -234,17 +231,9 @@ async function ask(gateway: Process, key: string, model: string): Promise<string
 
 /** One whom `npm run admin` has made, signed in with a code of the second factor. */
 async function administrator(): Promise<Visitor> {
-  const email = newEmail()
-  const { stdout } = await promisify(execFile)('npm', ['run', '--silent', 'admin', '--', email], {
-    env: { ...inheritedEnvironment, DATABASE_URL: stack.database.url, APP_URL: appUrl },
-  })
-  const admin = visitorOf(cabinetUrl)
-  const reset = { token: tokenOf(stdout, 'reset'), password: aPassword }
-  expect((await admin.post('/auth/password/reset', reset)).status).toBe(204)
-  expect((await admin.post('/auth/login', { email, password: aPassword })).body).toEqual({ mfa: null })
-  const { body: enrolment } = await admin.post('/me/totp/enrol', { password: aPassword })
-  const code = () => generateSync({ secret: enrolment.secret, epoch: Math.floor(Date.now() / 1000) })
-  expect((await admin.post('/me/totp/confirm', { code: code() })).status).toBe(200)
+  const { stdout } = await adminCommand(stack.database.url, [newEmail()])
+  const admin = visitorOf(new URL((await stack.startAdministration()).baseUrl).origin)
+  await setUpAdministrator(admin, setUpTokenIn(stdout))
   return admin
 }
 

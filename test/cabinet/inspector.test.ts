@@ -18,7 +18,8 @@ const entries: readonly (readonly [entry: string, ...args: string[]])[] = [
   ['core/db/main.ts'],
   ['worker/invariants/main.ts'],
   ['core/organizations/main.ts', 'acme', '1'],
-  ['cabinet/people/main.ts', 'admin@example.com'],
+  ['cabinet/administration/main.ts'],
+  ['cabinet/administrators/main.ts', 'admin@example.com'],
   ['standalone/main.ts'],
 ]
 
@@ -53,6 +54,8 @@ test.each(entries)('SIGUSR1 opens no inspector of %s', async (...command) => {
     'GATEWAY_ADMIN_PORT',
     'CABINET_PORT',
     'CABINET_ADMIN_PORT',
+    'ADMINISTRATION_PORT',
+    'ADMINISTRATION_ADMIN_PORT',
     'TEST_PAYMENTS_PORT',
     'WORKER_ADMIN_PORT',
     'OPERATOR_PROBES_PORT',
@@ -66,6 +69,7 @@ test.each(entries)('SIGUSR1 opens no inspector of %s', async (...command) => {
       DATABASE_URL: `postgres://u:p@127.0.0.1:${silence.port}/d`,
       REDIS_URL: `redis://127.0.0.1:${silence.port}`,
       APP_URL: 'http://localhost:3000',
+      ADMINISTRATION_URL: 'http://localhost:3003',
       KUBECONFIG: kubeconfig,
       OPERATOR_NAMESPACE: 'n',
       GATEWAY_BASE_URL: 'http://gateway.example/v1',

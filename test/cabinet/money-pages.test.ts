@@ -7,6 +7,7 @@ import { overviewEndpoints } from '#cabinet/billing/overview-endpoints'
 import { requestEndpoints } from '#cabinet/billing/request-endpoints'
 import { usageEndpoints } from '#cabinet/billing/usage-endpoints'
 import { organizationEndpoints } from '#cabinet/organizations/organization-endpoints'
+import { userSessions } from '#cabinet/web/internal/api/caller'
 import { buildApp } from '#cabinet/web/internal/app'
 import { createWebMetrics } from '#cabinet/web/metrics'
 import { readOrganizationSums, waitForBalance } from '#core/admission/organization-sums'
@@ -45,11 +46,8 @@ const asCabinet = createPool({
   applicationName: 'cabinet of the test',
 })
 const app = buildApp({
-  pool: asCabinet,
-  keyPepper: pepper,
+  sessions: userSessions(asCabinet),
   metrics: createWebMetrics(),
-  now: () => 0,
-  routes: [],
   endpoints: [
     ...organizationEndpoints({ pool: asCabinet }),
     ...ledgerEndpoints({ pool: asCabinet, readLiveSums: async (id) => liveSums.get(id) }),

@@ -69,7 +69,7 @@ test.each([0, 5, migrationNames.length - 1])(
 
 test.each([
   { command: 'organization', entry: 'core/organizations/main.ts', args: ['acme'] },
-  { command: 'admin', entry: 'cabinet/people/main.ts', args: ['somebody@example.com'] },
+  { command: 'admin', entry: 'cabinet/administrators/main.ts', args: ['somebody@example.com'] },
   { command: 'invariants', entry: 'worker/invariants/main.ts', args: [] },
   { command: 'revoke', entry: 'core/keys/main.ts', args: [randomUUID()] },
 ])(

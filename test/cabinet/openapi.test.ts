@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { allEndpoints } from '#cabinet/administration/internal/all-endpoints'
 import { createLiveEvents } from '#cabinet/events/live-events'
 import { cabinetEndpoints } from '#cabinet/web/internal/cabinet-endpoints'
 import { createPool } from '#core/db/pool'
@@ -25,24 +26,43 @@ function describedEndpoints() {
   const quiet = () => undefined
   const log = { debug: quiet, info: quiet, warn: quiet, error: quiet }
   const [programmed, liveEvents] = [createProgrammedKeys(pool), createLiveEvents(pool)]
-  return cabinetEndpoints({ pool, redis, throttles, programmed, liveEvents, shop: undefined, log, config })
+  const common = { pool, throttles, programmed, shop: undefined, log }
+  return {
+    web: cabinetEndpoints({ ...common, redis, liveEvents, config }),
+    administration: allEndpoints({
+      ...common,
+      sealingKeys: config.sealingKeys,
+      waitForBalance: async () => true,
+    }),
+  }
 }
 
-const contracts = describedEndpoints().map(({ contract }) => contract)
+const endpoints = describedEndpoints()
+const processes = (['web', 'administration'] as const).map((name) => ({
+  name,
+  contracts: endpoints[name].map(({ contract }) => contract),
+}))
+const allContracts = processes.flatMap(({ contracts }) => contracts)
 
 // `UPDATE_OPENAPI=1` rewrites the file.
-test('cabinet/web/openapi.json describes every endpoint as it is', async () => {
-  const actual = openApiOf(contracts)
-  expect(await readOpenApi(actual)).toEqual(JSON.parse(JSON.stringify(actual)))
-})
+test.each(processes)(
+  'cabinet/$name/openapi.json describes every endpoint as it is',
+  async ({ name, contracts }) => {
+    const actual = openApiOf(contracts, name)
+    expect(await readOpenApi(name, actual)).toEqual(JSON.parse(JSON.stringify(actual)))
+  },
+)
 
-test('every operation has a unique name, and every path is unique', () => {
-  const names = contracts.map(({ operation }) => operation)
-  const addresses = contracts.map(({ method, url }) => `${method} ${url.replaceAll(/:[a-z_]+/g, ':')}`)
-  expect([new Set(names).size, new Set(addresses).size]).toEqual([names.length, addresses.length])
-})
+test.each(processes)(
+  'every operation of $name has a unique name, and every path is unique',
+  ({ contracts }) => {
+    const names = contracts.map(({ operation }) => operation)
+    const addresses = contracts.map(({ method, url }) => `${method} ${url.replaceAll(/:[a-z_]+/g, ':')}`)
+    expect([new Set(names).size, new Set(addresses).size]).toEqual([names.length, addresses.length])
+  },
+)
 
-test.each(contracts.map((contract) => [contract.operation, contract] as const))(
+test.each(allContracts.map((contract) => [contract.operation, contract] as const))(
   '%s names each part of its address, and only those',
   (_, { url, params }) => {
     const parts = [...url.matchAll(/:([a-z_]+)/g)].map(([, name]) => name)
@@ -50,8 +70,8 @@ test.each(contracts.map((contract) => [contract.operation, contract] as const))(
   },
 )
 
-test('every reference leads somewhere', async () => {
-  const document = await readOpenApi(openApiOf(contracts))
+test.each(processes)('every reference of $name leads somewhere', async ({ name, contracts }) => {
+  const document = await readOpenApi(name, openApiOf(contracts, name))
   const references = [...JSON.stringify(document).matchAll(/"\$ref":"#\/([^"]+)"/g)].map(
     ([, path]) => path ?? '',
   )

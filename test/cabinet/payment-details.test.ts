@@ -3,9 +3,10 @@ import { formatRub, nanoRub } from '#core/ledger/money'
 import { startTill } from '#standalone/yookassa/start-till'
 import { listedAddress, startReceiver } from '../support/money-in.ts'
 import { makePayer, type Payer, postAs } from '../support/payer.ts'
+import { signedInAdministrator } from '../support/signed-in.ts'
 import { stackOfThisFile } from '../support/stack.ts'
 import { driveTill, shopSettingsOf, testShop } from '../support/till.ts'
-import { startTestWeb } from '../support/web.ts'
+import { administrationOfThisFile, startTestWeb } from '../support/web.ts'
 import { createCaller } from '../support/webhook-caller.ts'
 
 // A shop that must issue receipts, a worker, and a web process. No notifications are sent.
@@ -16,7 +17,7 @@ const drive = driveTill(till.url)
 await drive.set({ notifications: 'lost' })
 const shopEnv = shopSettingsOf(till)
 await stack.startWorker(shopEnv)
-const web = await startTestWeb(stack.database, {
+const settings = {
   ...shopEnv,
   TRUSTED_PROXY_CIDRS: '127.0.0.0/8',
   RECEIPT_VAT_CODE: '4',
@@ -25,7 +26,9 @@ const web = await startTestWeb(stack.database, {
   RECEIPT_PAYMENT_MODE: 'full_payment',
   RECEIPT_INTERNET: 'false',
   RECEIPT_TIMEZONE: '2',
-})
+}
+const web = await startTestWeb(stack.database, settings)
+const administration = await administrationOfThisFile(stack.database, settings)
 afterAll(async () => {
   await web[Symbol.asyncDispose]()
   await till.stop()
@@ -53,8 +56,10 @@ async function topUp(payer: Payer, amount: string): Promise<string> {
 }
 
 async function giveBack(payment: string, fields: object = {}) {
-  const administrator = await makePayer(pool, { role: 'admin', hasTotp: true, mfaAt: new Date() })
-  return postAs(web, administrator, `/admin/payments/${payment}/refunds`, { reason, ...fields })
+  return postAs(administration, await signedInAdministrator(pool), `/admin/payments/${payment}/refunds`, {
+    reason,
+    ...fields,
+  })
 }
 
 async function rowOf(table: 'payments' | 'refunds', id: string) {

@@ -12,9 +12,9 @@ import { startTill } from '#standalone/yookassa/start-till'
 import { databaseOfThisFile, poolAs, urlAs } from '../support/postgres.ts'
 import { startProcess } from '../support/processes.ts'
 import { runJob } from '../support/run-job.ts'
-import { signedIn } from '../support/signed-in.ts'
+import { signedIn, signedInAdministrator } from '../support/signed-in.ts'
 import { callApi, driveTill, shopSettingsOf, testShop } from '../support/till.ts'
-import { webOfThisFile } from '../support/web.ts'
+import { administrationOfThisFile, webOfThisFile } from '../support/web.ts'
 
 // A test payment provider that notifies a real receiver, with a proxy in between that can alter payments in its
 // responses.
@@ -42,6 +42,7 @@ const liar = await startLiar()
 const web = await webOfThisFile(database, {
   ...shopSettingsOf({ apiUrl: liar.url }),
 })
+const administration = await administrationOfThisFile(database)
 const shop = shopOf(true)
 const liveShop = shopOf(false)
 afterAll(async () => {
@@ -151,8 +152,7 @@ async function ledgerOf(organizationId: string): Promise<string[]> {
   return rows.map(({ kind, amount }) => `${kind} ${formatRub(nanoRub(amount))}`)
 }
 
-const administrator = () => signedIn(pool, { role: 'admin', hasTotp: true, mfaAt: new Date() })
-const { cookie: adminCookie, userId: adminId } = await administrator()
+const { cookie: adminCookie, administratorId: adminId } = await signedInAdministrator(pool)
 
 // biome-ignore lint/suspicious/noExplicitAny: tests say what they expect of it
 async function list(path: string): Promise<any[]> {
@@ -160,7 +160,7 @@ async function list(path: string): Promise<any[]> {
   let cursor: string | null = null
   do {
     const asked: string = cursor === null ? path : `${path}&cursor=${cursor}`
-    const { status, body } = await web.call('GET', asked, { cookie: adminCookie })
+    const { status, body } = await administration.call('GET', asked, { cookie: adminCookie })
     expect(status).toBe(200)
     found.push(...body.data)
     cursor = body.next_cursor
@@ -174,7 +174,10 @@ const differencesOf = async (providerId: string, state = 'all') =>
   )
 
 const resolve = (id: string, reason = 'looked at with the provider') =>
-  web.call('POST', `/admin/payment-differences/${id}/resolve`, { cookie: adminCookie, body: { reason } })
+  administration.call('POST', `/admin/payment-differences/${id}/resolve`, {
+    cookie: adminCookie,
+    body: { reason },
+  })
 
 const stranger = randomUUID()
 const withAmount =

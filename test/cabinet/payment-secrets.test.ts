@@ -5,6 +5,7 @@ import { visitorOf } from '../support/cabinet.ts'
 import { listedAddress, moneyInOfThisFile, readPaymentStates, webhookSecret } from '../support/money-in.ts'
 import { rowsOfOrganization } from '../support/organization-rows.ts'
 import { makePayer, type Payer } from '../support/payer.ts'
+import { signedInAdministrator } from '../support/signed-in.ts'
 import { testShop } from '../support/till.ts'
 
 // Web, receivers and workers, each in a separate process that logs everything.
@@ -14,6 +15,10 @@ const { stack, drive, webhooks, receivers, workers, shopEnv, lines, hear } = awa
 const { pool } = stack.database
 const web = await stack.startWeb({ ...shopEnv, LOG_LEVEL: 'trace', TRUSTED_PROXY_CIDRS: '127.0.0.0/8' }, hear)
 const origin = new URL(web.baseUrl).origin
+const administration = await stack.startAdministration(
+  { ...shopEnv, LOG_LEVEL: 'trace', TRUSTED_PROXY_CIDRS: '127.0.0.0/8' },
+  hear,
+)
 
 /** All responses, with their headers. */
 const answers: string[] = []
@@ -31,8 +36,9 @@ async function notify(body: unknown, to: string = webhooks[0], from = listedAddr
   }
 }
 
-async function post(payer: Payer, path: string, body: object = {}) {
-  const visitor = visitorOf(origin)
+async function post(payer: Pick<Payer, 'cookie'>, path: string, body: object = {}) {
+  const { baseUrl } = path.startsWith('/admin/') ? administration : web
+  const visitor = visitorOf(new URL(baseUrl).origin)
   visitor.cookie = payer.cookie
   const answer = await visitor.call('POST', path, body, { 'idempotency-key': randomUUID() })
   answers.push(JSON.stringify([...answer.headers]), answer.text)
@@ -82,11 +88,7 @@ test('a forged notification with the right secret from the listed address moves 
 /** All that can go well and wrong with a notification and a payment. */
 async function useEverything(): Promise<string> {
   const payer = await makePayer(stack.database.pool)
-  const administrator = await makePayer(stack.database.pool, {
-    role: 'admin',
-    hasTotp: true,
-    mfaAt: new Date(),
-  })
+  const administrator = await signedInAdministrator(stack.database.pool)
   const { id, providerId } = await begin(payer, '1000')
   await drive.pay(providerId)
   for (const { id: told, objectId } of (await drive.journal()).notifications)
@@ -160,13 +162,13 @@ async function everyRow(): Promise<readonly string[]> {
 test('neither the secret nor the key of the shop is in a line, a metric, an answer or a row', async () => {
   const providerId = await useEverything()
   const pages = await Promise.all(
-    [web, ...workers, ...receivers].flatMap(({ adminUrl }) =>
+    [web, administration, ...workers, ...receivers].flatMap(({ adminUrl }) =>
       ['metrics', 'livez', 'readyz'].map(async (page) => (await fetch(`${adminUrl}/${page}`)).text()),
     ),
   )
   const rows = await everyRow()
   // The search has something to find: each process has logged, and each table was read.
-  for (const name of ['cabinet', 'worker', 'webhook'])
+  for (const name of ['cabinet', 'administration', 'worker', 'webhook'])
     expect(lines.some((line) => line.includes(`"name":"model-gateway-${name}"`))).toBe(true)
   expect(pages.join()).toContain('model_gateway_webhook_calls_total')
   expect(rows.filter((row) => row.includes(providerId)).length).toBeGreaterThan(1)

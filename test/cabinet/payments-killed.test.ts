@@ -10,9 +10,10 @@ import { makePayer, type Payer } from '../support/payer.ts'
 import { createDatabase, urlAs } from '../support/postgres.ts'
 import { type Process, secrets, startProcess, untilReady } from '../support/processes.ts'
 import { redisLogins, redisUrlOf } from '../support/redis-logins.ts'
+import { signedInAdministrator } from '../support/signed-in.ts'
 import { isUsualKill, openStepGate } from '../support/step-gate.ts'
 import { driveTill, shopSettingsOf, testShop } from '../support/till.ts'
-import { appUrl, webSettings } from '../support/web-settings.ts'
+import { administrationSettings, administrationUrl, appUrl, webSettings } from '../support/web-settings.ts'
 
 /**
  * Kills (SIGKILL) each process that creates, receives, posts and refunds a payment: after its first statement or
@@ -30,11 +31,12 @@ const reason = 'asked for by the customer'
 /** More steps than anything here takes. */
 const stepCountMax = 80
 
-type Role = 'web' | 'worker' | 'receiver'
+type Role = 'web' | 'administration' | 'worker' | 'receiver'
 type World = Awaited<ReturnType<typeof startWorld>>
 
 const entries = {
   web: 'cabinet/web/main.ts',
+  administration: 'cabinet/administration/main.ts',
   worker: 'worker/main.ts',
   receiver: 'cabinet/webhook/main.ts',
 }
@@ -53,6 +55,15 @@ function environmentOf(
         ...shop,
         REDIS_URL: redisUrlOf.cabinet(redisUrl),
         DATABASE_URL: urlAs('model_gateway_cabinet', databaseUrl),
+        TRUSTED_PROXY_CIDRS: '127.0.0.0/8',
+      }
+    case 'administration':
+      return {
+        ...common,
+        ...administrationSettings,
+        ...shop,
+        REDIS_URL: redisUrlOf.cabinet(redisUrl),
+        DATABASE_URL: urlAs('model_gateway_administration', databaseUrl),
         TRUSTED_PROXY_CIDRS: '127.0.0.0/8',
       }
     case 'worker':
@@ -113,16 +124,17 @@ async function startWorld(victim: Role, others: readonly Role[]) {
   await drive.set({ notifications: 'held' })
   await Promise.all([victim, ...others].map(start))
 
-  async function post({ cookie }: Payer, path: string, body: object, key: string) {
-    const web = running.get('web')
-    if (web === undefined) throw new Error('nobody runs')
-    const response = await fetch(`${web.baseUrl.replace(/\/v1$/, '/api/v1')}${path}`, {
+  async function post({ cookie }: Pick<Payer, 'cookie'>, path: string, body: object, key: string) {
+    const isForAdministrators = path.startsWith('/admin/')
+    const asked = running.get(isForAdministrators ? 'administration' : 'web')
+    if (asked === undefined) throw new Error('nobody runs')
+    const response = await fetch(`${asked.baseUrl.replace(/\/v1$/, '/api/v1')}${path}`, {
       method: 'POST',
       headers: {
         'content-type': 'application/json',
         'idempotency-key': key,
         cookie,
-        origin: appUrl,
+        origin: isForAdministrators ? administrationUrl : appUrl,
         // From its own address, and so with its own throttles.
         'x-forwarded-for': newClientAddress(),
       },
@@ -140,11 +152,14 @@ async function startWorld(victim: Role, others: readonly Role[]) {
     async killVictim(): Promise<void> {
       await running.get(victim)?.kill()
       gate.open()
-      await untilRolledBack(pool, { web: 'cabinet', worker: 'worker', receiver: 'webhook' }[victim])
+      await untilRolledBack(pool, names[victim])
     },
     restartVictim: () => start(victim),
   }
 }
+
+/** Of their connections. */
+const names = { web: 'cabinet', administration: 'administration', worker: 'worker', receiver: 'webhook' }
 
 const waiting = { timeout: 20_000, interval: 20 }
 
@@ -159,8 +174,7 @@ async function untilRolledBack(pool: Pool, name: string): Promise<void> {
   }, waiting)
 }
 
-const makeAdministrator = ({ pool }: World) =>
-  makePayer(pool, { role: 'admin', hasTotp: true, mfaAt: new Date() })
+const makeAdministrator = ({ pool }: World) => signedInAdministrator(pool)
 
 type Paying = { readonly payer: Payer; readonly id: string; readonly providerId: string }
 
@@ -273,7 +287,7 @@ type Flow<Subject extends { readonly payer: Payer }> = {
 
 type Asking = {
   readonly payer: Payer
-  readonly asker: Payer
+  readonly asker: Pick<Payer, 'cookie'>
   readonly path: string
   readonly body: object
   readonly key: string
@@ -305,6 +319,8 @@ const creating: Flow<Asking> = {
 
 const refunding: Flow<Asking> = {
   ...asking,
+  victim: 'administration',
+  others: ['web', 'worker'],
   async prepare(world) {
     const [{ payer, id }, asker] = [await pay(world), await makeAdministrator(world)]
     return { payer, asker, path: `/admin/payments/${id}/refunds`, body: { reason }, key: randomUUID() }
@@ -393,6 +409,7 @@ const repeatingCreation: Flow<Repeated> = {
 
 const repeatingRefund: Flow<Repeated> = {
   ...repeatingByWorker,
+  others: ['web', 'administration'],
   async prepare(world) {
     const [{ payer, id, providerId }, administrator] = [await pay(world), await makeAdministrator(world)]
     await world.drive.misbehave({ on: 'create_refund', answer: 'internal_error', work: 'done' })
@@ -448,7 +465,7 @@ const refunded = ['top_up', 'welcome', 'refund', 'bonus_reversal']
 
 // The longest first: five run at a time.
 test.concurrent.each([
-  ['the web process gives a payment back', () => killEverywhere(refunding), { calls: 6, kinds: refunded }],
+  ['administration gives a payment back', () => killEverywhere(refunding), { calls: 6, kinds: refunded }],
   [
     'the worker books a refund and takes the bonus back',
     () => killEverywhere(reversing),

@@ -3,7 +3,8 @@ import { beforeEach, expect, onTestFinished, test, vi } from 'vitest'
 import { moneyInOfThisFile, readPaymentStates, wakeWorkers } from '../support/money-in.ts'
 import { makePayer, type Payer } from '../support/payer.ts'
 import { readMetric } from '../support/read-metric.ts'
-import { startTestWeb } from '../support/web.ts'
+import { signedInAdministrator } from '../support/signed-in.ts'
+import { administrationOfThisFile, startTestWeb } from '../support/web.ts'
 
 const { stack, drive, shopEnv, lines, workers } = await moneyInOfThisFile()
 const { pool } = stack.database
@@ -15,20 +16,21 @@ for (const worker of workers)
 
 beforeEach(() => drive.behave())
 
+const administration = await administrationOfThisFile(stack.database, shopEnv)
 const reason = 'asked for by the customer'
 
-/** A user who pays, an administrator, and a web process for both. */
+/** A user who pays, an administrator, and the processes of both. */
 async function makePeople() {
   const web = await startTestWeb(stack.database, shopEnv)
   onTestFinished(() => web[Symbol.asyncDispose]())
   const payer = await makePayer(stack.database.pool)
-  const administrator = await makePayer(stack.database.pool, {
-    role: 'admin',
-    hasTotp: true,
-    mfaAt: new Date(),
-  })
-  const post = (person: Payer, path: string, body: object = {}) =>
-    web.call('POST', path, { cookie: person.cookie, body, headers: { 'idempotency-key': randomUUID() } })
+  const administrator = await signedInAdministrator(stack.database.pool)
+  const post = (person: Pick<Payer, 'cookie'>, path: string, body: object = {}) =>
+    (path.startsWith('/admin/') ? administration : web).call('POST', path, {
+      cookie: person.cookie,
+      body,
+      headers: { 'idempotency-key': randomUUID() },
+    })
   const begin = async (amount: string): Promise<string> => {
     const { status, body } = await post(payer, '/payments', { amount_rub: amount })
     expect({ status, body }).toMatchObject({ status: 201, body: { status: 'pending' } })

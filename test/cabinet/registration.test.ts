@@ -95,7 +95,6 @@ describe('registration', () => {
     const fields = {
       email: `  ${email} `,
       locale: 'ru',
-      role: 'admin',
       organization: 'acme',
       balance: '1000',
     }

@@ -19,6 +19,7 @@ import { inTestScope } from '../support/scope.ts'
 
 // That each role is enough for its job is proven by every other test: their processes have these roles (stack.ts).
 const database = await databaseOfThisFile()
+const customers = poolAs('model_gateway_cabinet', database)
 
 const refusedToAll = [
   'insert into balance_ledger default values',
@@ -74,10 +75,42 @@ const refusedToAll = [
   'insert into promised_trials default values',
   'update email_outbox set due_at = now()',
   'insert into email_outbox (mailbox) values (null)',
+  'insert into administrators default values',
+  "update administrators set email = 'x@example.com'",
+  'delete from administrators',
+  'insert into administrator_setups default values',
+  "update users set role = 'admin'",
+  'insert into audit_log (at) values (now())',
+]
+
+/** What only the administration process may do. */
+const ofAdministrators = [
+  'select from administrators',
+  "update administrators set password_hash = 'x', totp_sealed = 'x'",
+  'select from administrator_sessions',
+  'insert into administrator_sessions default values',
+  'update administrator_sessions set mfa_at = now()',
+  'delete from administrator_sessions',
+  'select from administrator_setups',
+  'update administrator_setups set used_at = null',
+  'select from administrator_recovery_codes',
+  'insert into administrator_recovery_codes default values',
+  'update administrator_recovery_codes set used_at = null',
+  'select from administrator_idempotency_keys',
+  'insert into administrator_idempotency_keys default values',
+  'delete from administrator_idempotency_keys',
+  'select post_adjustment(gen_random_uuid(), gen_random_uuid(), 1, now())',
+  'update users set blocked_at = null',
+  'update api_keys set admin_blocked_at = null',
+  'update payment_differences set resolved_at = now()',
+  'insert into refunds (made_by) values (null)',
+  'insert into refunds (next_call_at) values (now())',
 ]
 
 const refused = {
   model_gateway_worker: [
+    // It calls refunds again, and posts what came of them.
+    ...ofAdministrators.filter((sql) => !sql.includes('refunds')),
     'update organizations set low_balance_threshold_nano = 0',
     'update api_keys set owner_blocked_at = null',
     'update api_keys set admin_blocked_at = null',
@@ -108,7 +141,38 @@ const refused = {
     'select from namespace_observations',
     "select observe_namespace('c', 1, 'n', gen_random_uuid())",
   ],
+  model_gateway_administration: [
+    'select password_hash from users',
+    'update users set password_hash = null',
+    'insert into users default values',
+    'select token_hash from sessions',
+    'insert into sessions default values',
+    'select from recovery_codes',
+    'select from email_tokens',
+    'insert into organizations default values',
+    'insert into memberships default values',
+    'insert into api_keys default values',
+    'update api_keys set owner_blocked_at = null',
+    'update api_keys set rpm = 1',
+    'update api_keys set revoked_at = null',
+    'insert into api_key_credentials default values',
+    'insert into payments default values',
+    'insert into bonuses default values',
+    'select from stored_responses',
+    'select from key_pepper',
+    'select from email_outbox',
+    'select from model_providers',
+    'insert into idempotency_keys default values',
+    'insert into webhook_inbox default values',
+    "select grant_trial(gen_random_uuid(), gen_random_uuid(), '', null, null)",
+    "select promise_trial(gen_random_uuid(), '', null, 1)",
+    "select post_batch('[]')",
+    "select reject_charge(0::smallint, '', '', '', '')",
+    'select ensure_partitions(1)',
+    'select lift_catalogue_revision(9)',
+  ],
   model_gateway_webhook: [
+    ...ofAdministrators,
     'select from webhook_inbox',
     'select from payment_evidence',
     'insert into payment_evidence (payment_id) values (null)',
@@ -127,6 +191,7 @@ const refused = {
     "select write_letter('x', 'a@b', 'a@b', 'ru', '{}', null)",
   ],
   model_gateway_operator: [
+    ...ofAdministrators,
     "select grant_trial(gen_random_uuid(), gen_random_uuid(), '', null, null)",
     'select grant_promised_trial(gen_random_uuid(), gen_random_uuid())',
     'select trials_of_today()',
@@ -165,6 +230,10 @@ const refused = {
     'select restamp_changes(1)',
   ],
   model_gateway_cabinet: [
+    ...ofAdministrators,
+    'select from webhook_inbox',
+    'select from payment_differences',
+    'select from audit_log',
     'insert into webhook_inbox default values',
     'select remove_old_webhooks(1)',
     'update webhook_inbox set processed_at = now()',
@@ -175,12 +244,10 @@ const refused = {
     'update organizations set low_balance_noted_at = null',
     'select from model_providers',
     'select uid from cluster_resources',
-    'insert into audit_log (at) values (now())',
     'select from key_pepper',
     'update api_keys set kubernetes_blocked_at = null',
     'update api_keys set managed_by = managed_by',
     "update organizations set name = 'x'",
-    "update users set role = 'admin'",
     "update users set email = 'x@example.com'",
     'delete from users',
     "update consents set version = '0'",
@@ -216,7 +283,6 @@ describe('row-level security: the cabinet sees, of', () => {
     'requests',
     'memberships',
     'bonuses',
-    'audit_log',
     'api_key_credentials',
     'key_daily_spend',
     'payments',
@@ -270,6 +336,25 @@ describe.each(Object.entries(refused))('%s may not', (role, ofItsOwn) => {
   test.each([...refusedToAll, ...ofItsOwn])('%s', async (sql) => {
     await expect(pool.query(sql)).rejects.toMatchObject({ code: '42501' })
   })
+})
+
+test('the customers’ process writes rows of the audit log only as a user or a job, never as an administrator', async () => {
+  const scope = { organizationId: null, reason: 'a test' } as const
+  const noteAs = (actor: Parameters<typeof inScope>[1]['actor']) =>
+    inScope(customers, { ...scope, actor }, (client) =>
+      client.change('select', [], () => ({
+        action: 'user.test',
+        subject: { kind: 'User', id: randomUUID() },
+        organizationId: null,
+        before: null,
+        after: null,
+      })),
+    )
+  await noteAs({ kind: 'person', id: randomUUID() })
+  for (const kind of ['administrator', 'command'] as const)
+    await expect(noteAs({ kind, id: randomUUID(), name: 'npm run admin' })).rejects.toMatchObject({
+      code: '42501',
+    })
 })
 
 describe.each(['model_gateway_cabinet', 'model_gateway_worker'])('%s, which settles payments,', (role) => {

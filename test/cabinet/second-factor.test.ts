@@ -221,16 +221,6 @@ describe('a second factor that is on', () => {
     })
   })
 
-  test('of an administrator stays on', async () => {
-    const { visitor, secret, userId } = await signUpWithFactor()
-    await pool.query(`update users set role = 'admin' where id = $1`, [userId])
-    const { status, body } = await visitor.call('DELETE', '/me/totp', {
-      password: aPassword,
-      code: codeOf(secret),
-    })
-    expect([status, body.code]).toEqual([403, 'forbidden'])
-  })
-
   test('does not open for another account, though its row were copied there', async () => {
     const [one, other] = [await signUpWithFactor(), await signUpWithFactor()]
     await pool.query(

@@ -204,3 +204,23 @@ test('two workers settle at the same time, and each charge is posted by one of t
   await expectEachOnce(customer, costs)
   expect((await posted()) - before).toBe(80)
 })
+
+test('an idle worker asks with one command for the charges of all shards', async () => {
+  const callsOf = async (command: string) => {
+    const stats = await view.ask((client) => client.info('commandstats'))
+    return Number(new RegExp(`cmdstat_${command}:calls=(\\d+)`).exec(stats)?.[1] ?? 0)
+  }
+  const customer = await createDirectCustomer()
+  await expectEachOnce(customer, await chargeMany(customer, 1))
+  const before = { xread: await callsOf('xread'), xrange: await callsOf('xrange') }
+  const passes = await vi.waitFor(
+    async () => {
+      const asked = (await callsOf('xread')) - before.xread
+      expect(asked).toBeGreaterThan(20)
+      return asked
+    },
+    { timeout: 20_000 },
+  )
+  // The age of the oldest charge is now and then asked of each shard, for the metrics.
+  expect((await callsOf('xrange')) - before.xrange).toBeLessThan(10 * passes)
+})

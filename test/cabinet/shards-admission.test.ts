@@ -257,6 +257,32 @@ test('a burst of a whole limit blocks until its second has left the window, at 6
   expect(reasonOf(await shard.admit())).toBe('admitted')
 })
 
+test('a key has ten counts of tokens for each request per minute, which use nothing of its other limits', async () => {
+  const shard = await open({ key: { rpm: 2 } })
+  const take = () => shard.admission.takeTokenCount(shard.shard, shard.secretHash)
+  shard.clock.offsetMs = 2_000
+  const before = await shard.state()
+  for (let n = 0; n < 20; n++) expect(await take()).toMatchObject({ outcome: 'usable', key: before })
+  const excess = {
+    outcome: 'refused',
+    reason: 'token_counts',
+    limit: 20,
+    used: 20,
+    key: { limits: before.limits },
+  }
+  shard.clock.offsetMs = 1_000
+  expect(await take()).toMatchObject(excess)
+  shard.clock.offsetMs = 40_000
+  const { retryAfterMs } = (await take()) as { readonly retryAfterMs: number }
+  expect(retryAfterMs).toBeGreaterThan(15_000)
+  shard.clock.offsetMs += retryAfterMs
+  expect(await take()).toMatchObject({ outcome: 'usable', key: before })
+  await shard.set({ key: { rpm: 0 } })
+  expect(await take()).toMatchObject({ reason: 'token_counts', limit: 0 })
+  await shard.set({ key: { state: 'blocked', blockedBy: 'owner' } })
+  expect(await take()).toMatchObject({ reason: 'blocked_key' })
+})
+
 test.for([1_000, 59_000])('a clock that steps back by %i ms gives a key no room', async (stepMs) => {
   const shard = await open({ key: { rpm: 3 } })
   startSecond(shard)

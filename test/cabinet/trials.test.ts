@@ -20,6 +20,7 @@ import { isSlowRun } from '../support/environment.ts'
 import { databaseOfThisFile, poolAs, type TestDatabase } from '../support/postgres.ts'
 import { runJob } from '../support/run-job.ts'
 import { inTestScope } from '../support/scope.ts'
+import { forEachAtOnce } from '../support/several-at-once.ts'
 
 const cabinet = await cabinetOfThisFile()
 const frugal = await cabinetOfThisFile({ TRIAL_DAILY_RUB: '65' })
@@ -167,15 +168,10 @@ test(`${scriptedCount} scripted registrations cost at most the daily total, from
     [organizations, organizations.map(shardOf)],
   )
   const rules = { keyPepper: pepper, trials: { grant: 'email', dailyMax: rub(3_000) } } as const
-  const waiting = [...organizations.entries()]
-  const register = async () => {
-    for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
-      const [n, organizationId] = next
-      const email = n % 3 === 0 ? `p${n}@mail.ru` : `anna@p-${n}.example`
-      await inTestScope(asCabinet, (client) => giveTrial(client, { organizationId, email }, rules))
-    }
-  }
-  await Promise.all(Array.from({ length: 16 }, register))
+  await forEachAtOnce([...organizations.entries()], 16, ([n, organizationId]) => {
+    const email = n % 3 === 0 ? `p${n}@mail.ru` : `anna@p-${n}.example`
+    return inTestScope(asCabinet, (client) => giveTrial(client, { organizationId, email }, rules))
+  })
   const { rows } = await pool.query(
     'select count(*)::int as count, sum(amount)::bigint as sum from balance_ledger',
   )

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { buildPagesIfOlder, pagesFolder } from '#cabinet/pages/build-pages'
 import { pageRoutes } from '#cabinet/pages/page-routes'
+import { userSessions } from '#cabinet/web/internal/api/caller'
 import { buildApp } from '#cabinet/web/internal/app'
 import { createWebMetrics } from '#cabinet/web/metrics'
 import { unthrottled } from '../support/no-throttles.ts'
@@ -111,9 +112,7 @@ describe('a file of the pages', () => {
 
 test('without built pages the API answers all the same, and a page names the command to run', async () => {
   const app = buildApp({
-    pool: database.pool,
-    keyPepper: 'p',
-    routes: [],
+    sessions: userSessions(database.pool),
     endpoints: [],
     ...unthrottled,
     appOrigin: 'http://localhost:3000',
@@ -121,7 +120,6 @@ test('without built pages the API answers all the same, and a page names the com
     metrics: createWebMetrics(),
     site: { pages: undefined, gatewayOrigin: 'http://localhost:8080' },
     log: { debug: () => undefined, info: () => undefined } as never,
-    now: () => 0,
   })
   const page = await app.inject('/login')
   expect([page.statusCode, page.body]).toEqual([503, expect.stringContaining('npm run pages')])

@@ -9,6 +9,7 @@ import { receiptRoute } from '#cabinet/billing/receipt-route'
 import { register } from '#cabinet/people/auth-contracts'
 import { readConfig } from '#cabinet/web/config'
 import type { WebRoute } from '#cabinet/web/internal/add-route'
+import { userSessions } from '#cabinet/web/internal/api/caller'
 import { buildApp } from '#cabinet/web/internal/app'
 import { createWebMetrics } from '#cabinet/web/metrics'
 import { startWeb, type Web } from '#cabinet/web/start-web'
@@ -213,15 +214,18 @@ test('a second route has its own refusals, limit and messages, and none of the f
     handle: async (request) => handled[request.params.id ?? '']?.(request) ?? { body: {} },
   }
   const app = buildApp({
-    pool,
-    keyPepper: pepper,
+    sessions: userSessions(pool),
     metrics: createWebMetrics(),
-    now: () => 0,
     endpoints: [],
     trustedProxies: [],
     appOrigin: 'http://localhost',
     ...unthrottled,
-    routes: [receiptRoute(pool, { perMinute: 1 }), invoices],
+    byKey: {
+      pool,
+      keyPepper: pepper,
+      now: () => 0,
+      routes: [receiptRoute(pool, { perMinute: 1 }), invoices],
+    },
     log: { ...quiet, error: () => undefined },
   })
   onTestFinished(() => app.close())
@@ -249,12 +253,9 @@ test('who registers more than 300 people in a day from one address proves more w
     return perS === 86_400 ? 602 : 1
   }
   const app = buildApp({
-    pool,
-    keyPepper: pepper,
+    sessions: userSessions(pool),
     metrics: createWebMetrics(),
-    now: () => 0,
     log: quiet,
-    routes: [],
     trustedProxies: [],
     appOrigin: 'http://localhost',
     ...unthrottled,
@@ -275,12 +276,9 @@ test('who registers more than 300 people in a day from one address proves more w
 
 test('a connection idle for a minute is closed, so that unread exports do not stay open', async () => {
   const app = buildApp({
-    pool,
-    keyPepper: pepper,
+    sessions: userSessions(pool),
     metrics: createWebMetrics(),
-    now: () => 0,
     log: quiet,
-    routes: [],
     endpoints: [],
     trustedProxies: [],
     appOrigin: 'http://localhost',
@@ -298,12 +296,9 @@ test('a change is answered whole, whatever version of it the caller has; a readi
     endpoint({ ...facts, operation: `${method}Thing`, summary: 'A thing', method }, handle),
   )
   const app = buildApp({
-    pool,
-    keyPepper: pepper,
+    sessions: userSessions(pool),
     metrics: createWebMetrics(),
-    now: () => 0,
     log: quiet,
-    routes: [],
     endpoints,
     trustedProxies: [],
     appOrigin: 'http://localhost',

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { makePayer } from '../support/payer.ts'
+import { signedInAdministrator } from '../support/signed-in.ts'
 import { type Cluster, type Slot, startCluster } from './cluster.ts'
 import { conclude } from './conclude.ts'
 import { type Changes, createCustomers, startChanges } from './customers.ts'
@@ -33,9 +33,16 @@ export async function runChaos(options: ChaosOptions): Promise<Report> {
     const changes = startChanges(cluster.pool, customers, options.seed)
     // A code that he gave in a day's time: no run outlasts the five minutes for which one counts.
     const mfaAt = new Date(Date.now() + 86_400_000)
-    const administrator = await makePayer(cluster.pool, { role: 'admin', hasTotp: true, mfaAt })
-    const { web, till } = cluster
-    const payments = startPayments({ web, till, customers, administrator, seed: options.seed })
+    const administrator = await signedInAdministrator(cluster.pool, { mfaAt })
+    const { web, administration, till } = cluster
+    const payments = startPayments({
+      web,
+      administration,
+      till,
+      customers,
+      administrator,
+      seed: options.seed,
+    })
     const faults = createFaults(cluster, createLossGates(cluster))
     await rage(options, { cluster, faults, load, storm })
     const calmAtMs = performance.now()
@@ -104,7 +111,13 @@ function watchCrashes(cluster: Cluster, storm: Storm): () => void {
     slot.busy = false
   }
   const timer = setInterval(() => {
-    for (const slot of [...cluster.gateways, ...cluster.workers, cluster.web, cluster.receiver])
+    for (const slot of [
+      ...cluster.gateways,
+      ...cluster.workers,
+      cluster.web,
+      cluster.administration,
+      cluster.receiver,
+    ])
       if (!slot.busy && slot.process?.hasEnded() === true)
         restart(slot).catch((error) => storm.crashes.push(`${slot.name} did not start: ${error}`))
   }, crashEveryMs)

@@ -14,7 +14,7 @@ import { urlAs } from '../support/postgres.ts'
 import { type Process, secrets, startProcess } from '../support/processes.ts'
 import { redisLogins, redisUrlOf } from '../support/redis-logins.ts'
 import { shopSettingsOf } from '../support/till.ts'
-import { webSettings } from '../support/web-settings.ts'
+import { administrationSettings, webSettings } from '../support/web-settings.ts'
 import { type JournalingProvider, startJournalingProvider } from './journal.ts'
 import { contextLength, model, outputTokensMax, price, tagParameters } from './request-plan.ts'
 import { type ChaosTill, notifyFrom, startChaosTill } from './till.ts'
@@ -42,8 +42,9 @@ export type Cluster = {
   readonly till: ChaosTill & Server
   readonly gateways: readonly Slot[]
   readonly workers: readonly Slot[]
-  /** The cabinet's web process, and the receiver of notifications. */
+  /** The cabinet's web process, administration, and the receiver of notifications. */
   readonly web: Slot
+  readonly administration: Slot
   readonly receiver: Slot
   /** The log lines of the processes about these requests. */
   findLogLines(requestIds: readonly string[]): Promise<readonly string[]>
@@ -97,8 +98,8 @@ export async function startCluster(options: {
       ...(onStarted === undefined ? {} : { onStarted }),
     })
   const { workers, gateways } = createDataPlaneSlots(slotOf, { redis, postgres, shop })
-  const { web, receiver } = createCabinetSlots(slotOf, { redis, postgres, till, shop })
-  const slots = [...workers, ...gateways, web, receiver]
+  const { web, administration, receiver } = createCabinetSlots(slotOf, { redis, postgres, till, shop })
+  const slots = [...workers, ...gateways, web, administration, receiver]
   await Promise.all(slots.map((slot) => slot.start()))
   return {
     redis: { ...redis, busy: false },
@@ -110,6 +111,7 @@ export async function startCluster(options: {
     gateways,
     workers,
     web,
+    administration,
     receiver,
     findLogLines: (ids) => grep(logFile, (line) => ids.some((id) => line.includes(id))),
     readLogTail: (slot) => grep(logFile, (line) => line.startsWith(`${slot} `)),
@@ -200,12 +202,19 @@ function createCabinetSlots(
     readonly till: ChaosTill
     readonly shop: Environment
   },
-): { readonly web: Slot; readonly receiver: Slot } {
+): Pick<Cluster, 'web' | 'administration' | 'receiver'> {
   const web = slotOf('web', 'cabinet/web/main.ts', {
     ...webSettings,
     ...shop,
     REDIS_URL: redisUrlOf.cabinet(redis.url),
     DATABASE_URL: urlAs('model_gateway_cabinet', postgres.url),
+    TRUSTED_PROXY_CIDRS: '127.0.0.0/8',
+  })
+  const administration = slotOf('administration', 'cabinet/administration/main.ts', {
+    ...administrationSettings,
+    ...shop,
+    REDIS_URL: redisUrlOf.cabinet(redis.url),
+    DATABASE_URL: urlAs('model_gateway_administration', postgres.url),
     TRUSTED_PROXY_CIDRS: '127.0.0.0/8',
   })
   const receiver = slotOf(
@@ -222,7 +231,7 @@ function createCabinetSlots(
     ({ baseUrl }) =>
       till.notify(`${new URL(baseUrl).origin}/webhooks/yookassa?secret=${encodeURIComponent(webhookSecret)}`),
   )
-  return { web, receiver }
+  return { web, administration, receiver }
 }
 
 /** The last lines that are like that; of a file of any length. */

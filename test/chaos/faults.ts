@@ -47,7 +47,7 @@ export function createFaults(cluster: Cluster, gates: LossGates): Faults {
         case 'restart_workers':
           return restartWorkers(workers)
         case 'kill_web':
-          return troubleProcess([cluster.web], fault)
+          return troubleProcess([cluster.web, cluster.administration], fault)
         case 'kill_receiver':
         case 'freeze_receiver':
           return troubleProcess([cluster.receiver], fault)

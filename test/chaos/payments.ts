@@ -1,13 +1,15 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Pool } from 'pg'
-import type { Payer as Person } from '../support/payer.ts'
-import { appUrl } from '../support/web-settings.ts'
+import type { Payer } from '../support/payer.ts'
+import { administrationUrl, appUrl } from '../support/web-settings.ts'
 import type { Slot } from './cluster.ts'
 import type { ChaosCustomer } from './customers.ts'
 import { createRandom, drawWhole } from './seeded-random.ts'
 import type { ChaosTill } from './till.ts'
 import { until } from './until.ts'
+
+type Person = Pick<Payer, 'cookie'>
 
 /**
  * What a customer wanted to pay, did at the test payment provider, and wanted refunded: the expected ledger
@@ -34,6 +36,7 @@ export type Payments = {
 
 type Deps = {
   readonly web: Slot
+  readonly administration: Slot
   readonly till: ChaosTill
   readonly customers: readonly ChaosCustomer[]
   readonly administrator: Person
@@ -122,10 +125,15 @@ async function pay(deps: Deps, payer: Person, intent: Intent, draws: Draws): Pro
   }
 }
 
-async function refund({ web, administrator }: Deps, intent: Intent, parts: readonly number[]): Promise<void> {
+async function refund(
+  { administration, administrator }: Deps,
+  intent: Intent,
+  parts: readonly number[],
+): Promise<void> {
   for (const amountRub of parts) {
     const body = { amount_rub: String(amountRub), reason: 'asked for by the customer' }
-    const made = await insist(web, administrator, `/admin/payments/${intent.paymentId}/refunds`, body, isMade)
+    const path = `/admin/payments/${intent.paymentId}/refunds`
+    const made = await insist(administration, administrator, path, body, isMade)
     intent.refunds.push({ id: made.id, amountRub })
   }
 }
@@ -193,7 +201,7 @@ async function call(web: Slot, { cookie }: Person, path: string, body: object, k
       'content-type': 'application/json',
       'idempotency-key': key,
       cookie,
-      origin: appUrl,
+      origin: path.startsWith('/admin/') ? administrationUrl : appUrl,
       // Each customer has a separate address, and so separate throttles.
       'x-forwarded-for': addressOf(key),
     },

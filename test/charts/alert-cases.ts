@@ -452,28 +452,58 @@ export const alertCases: readonly AlertCase[] = [
   {
     alert: 'ModelGatewayReconcileErrors',
     at: '40m',
-    breaks: { 'controller_runtime_reconcile_errors_total{namespace="mg",controller="apikeys"}': '0+1x60' },
-    sound: { 'controller_runtime_reconcile_errors_total{namespace="mg",controller="apikeys"}': '4x60' },
+    breaks: {
+      'controller_runtime_reconcile_errors_total{namespace="mg",controller="apikeys",component="operator"}':
+        '0+1x60',
+    },
+    sound: {
+      'controller_runtime_reconcile_errors_total{namespace="mg",controller="apikeys",component="operator"}':
+        '4x60',
+    },
   },
   {
     alert: 'ModelGatewayQueueLong',
     at: '20m',
-    breaks: { 'workqueue_depth{namespace="mg",name="apikeys"}': '200x40' },
-    sound: { 'workqueue_depth{namespace="mg",name="apikeys"}': '5x40' },
+    breaks: { 'workqueue_depth{namespace="mg",name="apikeys",component="operator"}': '200x40' },
+    sound: { 'workqueue_depth{namespace="mg",name="apikeys",component="operator"}': '5x40' },
   },
   {
     alert: 'ModelGatewayReconcileStuck',
     at: '20m',
-    breaks: { 'workqueue_longest_running_processor_seconds{namespace="mg",name="apikeys"}': '400x40' },
-    sound: { 'workqueue_longest_running_processor_seconds{namespace="mg",name="apikeys"}': '1x40' },
+    breaks: {
+      'workqueue_longest_running_processor_seconds{namespace="mg",name="apikeys",component="operator"}':
+        '400x40',
+    },
+    sound: {
+      'workqueue_longest_running_processor_seconds{namespace="mg",name="apikeys",component="operator"}':
+        '1x40',
+    },
   },
   {
     alert: 'ModelGatewayOperatorNotLeading',
     at: '20m',
-    breaks: { 'leader_election_master_status{namespace="mg",pod="a"}': '0x40' },
+    breaks: { 'leader_election_master_status{namespace="mg",pod="a",component="operator"}': '0x40' },
     sound: {
-      'leader_election_master_status{namespace="mg",pod="a"}': '0x40',
-      'leader_election_master_status{namespace="mg",pod="b"}': '1x40',
+      'leader_election_master_status{namespace="mg",pod="a",component="operator"}': '0x40',
+      'leader_election_master_status{namespace="mg",pod="b",component="operator"}': '1x40',
     },
+  },
+  {
+    alert: 'ModelGatewayOperatorMissing',
+    at: '20m',
+    breaks: { 'leader_election_master_status{namespace="another",component="operator"}': '0x40' },
+    sound: { 'leader_election_master_status{namespace="mg",component="operator"}': '0x40' },
+  },
+  {
+    alert: 'ModelGatewayWorkerMissing',
+    at: '20m',
+    breaks: { 'model_gateway_shards_unavailable{namespace="another"}': '0x40' },
+    sound: { 'model_gateway_shards_unavailable{namespace="mg"}': '0x40' },
+  },
+  {
+    alert: 'ModelGatewayReceiverMissing',
+    at: '20m',
+    breaks: { 'model_gateway_webhook_duration_seconds_count{namespace="another"}': '0x40' },
+    sound: { 'model_gateway_webhook_duration_seconds_count{namespace="mg"}': '0x40' },
   },
 ]

@@ -1,6 +1,7 @@
 import { describe, expect, test, vi } from 'vitest'
 import { apiVersion } from '#crds/resource'
 import { ownClusterOfThisFile } from '../support/cluster.ts'
+import { isSlowRun } from '../support/environment.ts'
 import { chartFolder, findHelm, helm, helmMajor, helmOk } from '../support/helm.ts'
 import { releaseFinalizers } from '../support/release-command.ts'
 
@@ -26,9 +27,16 @@ describe(`Helm ${helmMajor}`, { timeout }, () => {
     const here = inNamespace(namespace)
     await helmOk(program, ['install', 'mg', chartFolder, ...here, ...demo], as)
     expect(await names('deployments', namespace)).toEqual(
-      ['cabinet', 'gateway', 'operator', 'receiver', 'trial-demo', 'worker'].map(
-        (component) => `deployment.apps/mg-model-gateway-${component}`,
-      ),
+      [
+        'administration',
+        'cabinet',
+        'gateway',
+        'operator',
+        'receiver',
+        'trial-demo',
+        'trial-services',
+        'worker',
+      ].map((component) => `deployment.apps/mg-model-gateway-${component}`),
     )
     const jobsBefore = await names('jobs', namespace)
     expect(jobsBefore.length).toBe(4)
@@ -56,12 +64,86 @@ describe(`Helm ${helmMajor}`, { timeout }, () => {
     )
   })
 
+  test.runIf(isSlowRun)(
+    'a change to an autoscaler, and whatever it does, keeps the number of gateways',
+    async () => {
+      const namespace = await cluster.createNamespace()
+      const here = inNamespace(namespace)
+      const gateway = 'deployment/mg-model-gateway-gateway'
+      const scale = (to: number) => cluster.kubectlOk([...here, 'scale', gateway, `--replicas=${to}`])
+      const replicas = () => cluster.kubectlOk([...here, 'get', gateway, '-o', 'jsonpath={.spec.replicas}'])
+      const put = (...args: readonly string[]) =>
+        helmOk(program, ['upgrade', '--install', 'mg', chartFolder, ...here, ...demo, ...args], as)
+      const autoscaled = [
+        '--set',
+        'crds.install=false,operator.enabled=false,gateway.autoscaling.enabled=true',
+      ]
+      const byHand = ['--set', 'crds.install=false,operator.enabled=false']
+
+      await put(...byHand)
+      await scale(5)
+      await put(...autoscaled)
+      expect(await replicas()).toBe('5')
+      await scale(7)
+      await put(...autoscaled, '--set', 'image.tag=next')
+      expect(await replicas()).toBe('7')
+      await helmOk(program, ['uninstall', 'mg', ...here, '--no-hooks'], as)
+
+      // A release that always had an autoscaler has no number that a rollback could bring back.
+      await put(...autoscaled)
+      await scale(4)
+      await put(...autoscaled, '--set', 'image.tag=next')
+      await helmOk(program, ['rollback', 'mg', '1', ...here], as)
+      expect(await replicas()).toBe('4')
+      await helmOk(program, ['uninstall', 'mg', ...here, '--no-hooks'], as)
+    },
+  )
+
+  test.runIf(isSlowRun)(
+    'an upgrade without the secrets that a Job made is rejected with what to do',
+    async () => {
+      const namespace = await cluster.createNamespace()
+      const here = inNamespace(namespace)
+      const args = [chartFolder, ...here, ...demo, '--set', 'crds.install=false,operator.enabled=false']
+      await helmOk(program, ['install', 'mg', ...args], as)
+      // The first attempt may have failed before any were made.
+      await helmOk(program, ['upgrade', 'mg', ...args], as)
+
+      const [job = ''] = (await names('jobs', namespace)).filter((name) => name.includes('make-secrets'))
+      const now = new Date().toISOString()
+      const condition = (type: string) => ({
+        type,
+        status: 'True',
+        lastTransitionTime: now,
+        lastProbeTime: now,
+      })
+      const conditions = [condition('SuccessCriteriaMet'), condition('Complete')]
+      const status = {
+        succeeded: 1,
+        startTime: now,
+        completionTime: now,
+        conditions,
+        uncountedTerminatedPods: {},
+      }
+      const patch = ['--subresource=status', '--type=merge', '-p', JSON.stringify({ status })]
+      await cluster.kubectlOk([...here, 'patch', job, ...patch])
+      const refused = await helm(program, ['upgrade', 'mg', ...args], as)
+      expect(refused.code).not.toBe(0)
+      expect(refused.stderr).toContain(
+        `Secret ${namespace}/mg-model-gateway-secrets is lost: Job ${job.split('/')[1]} made it, and it is not there. Restore it from your copy (kubectl apply -f model-gateway-secrets.yaml)`,
+      )
+      await cluster.kubectlOk([...here, 'create', 'secret', 'generic', 'mg-model-gateway-secrets'])
+      await helmOk(program, ['upgrade', 'mg', ...args], as)
+      await helmOk(program, ['uninstall', 'mg', ...here, '--no-hooks'], as)
+    },
+  )
+
   test('a second release shares nothing with the first, and deleting one leaves the other whole', async () => {
     const [one, two] = [await releaseOf('one'), await releaseOf('two')]
     await helmOk(program, [...one.install, '--take-ownership'], as)
     const before = await wholeOf(one)
     const refused = await helm(program, two.install, as)
-    expect(refused.stderr).toMatch(/apikeys\.modelgateway\.dev.*(?:invalid ownership|cannot be imported)/s)
+    expect(refused.stderr).toMatch(/\w+\.modelgateway\.dev.*(?:invalid ownership|cannot be imported)/s)
     await helmOk(program, [...two.install, '--set', 'crds.install=false'], as)
 
     for (const release of [one, two]) {

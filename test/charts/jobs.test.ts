@@ -100,6 +100,7 @@ test('an empty database is migrated, and each process gets a user who may do wha
   const passwords = {
     DATABASE_PASSWORD_WORKER: passwordOf('worker'),
     DATABASE_PASSWORD_CABINET: passwordOf('cabinet'),
+    DATABASE_PASSWORD_ADMINISTRATION: passwordOf('administration'),
     DATABASE_PASSWORD_WEBHOOK: passwordOf('webhook'),
     DATABASE_PASSWORD_OPERATOR: passwordOf('operator'),
   }
@@ -146,7 +147,7 @@ test('an empty database is migrated, and each process gets a user who may do wha
     stdout: expect.stringMatching(/^The schema is newer .*\nUser .*_worker has the permissions/),
   })
   await (await connect(urlOf('worker', 'another one'))).end()
-  for (const process of ['worker', 'cabinet', 'webhook', 'operator']) {
+  for (const process of ['worker', 'cabinet', 'administration', 'webhook', 'operator']) {
     await database.pool.query(`drop owned by ${prefix}_${process}`)
     await database.pool.query(`drop role ${prefix}_${process}`)
   }

@@ -47,9 +47,54 @@ test.each([
     /webhook[./]allowedCidrs.*does not match pattern/is,
   ],
   [
+    'an address that is none',
+    [...demo, '--set', 'gateway.upstreamAllowedCidrs={999.1.1.1/99}'],
+    /gateway[./]upstreamAllowedCidrs.*does not match pattern/is,
+  ],
+  [
+    'a network of more bits than an address has',
+    [...demo, '--set', 'trustedProxyCidrs={10.0.0.0/33}'],
+    /trustedProxyCidrs.*does not match pattern/is,
+  ],
+  [
+    'a limit of no requests',
+    [...demo, '--set', 'worker.defaultLimits.requestsPerMinute=0'],
+    /worker[./]defaultLimits[./]requestsPerMinute.*(?:minimum|greater than or equal to 1)/is,
+  ],
+  [
+    'an autoscaler that wants no load',
+    [...demo, '--set', 'gateway.autoscaling.targetCPUUtilizationPercentage=0'],
+    /targetCPUUtilizationPercentage.*(?:minimum|greater than or equal to 1)/is,
+  ],
+  [
+    'memory in words',
+    [...demo, '--set', 'worker.resources.limits.memory=lots'],
+    /worker[./]resources[./]limits[./]memory.*does not match pattern/is,
+  ],
+  [
+    'a setting that no process can have',
+    [...demo, '--set', 'worker.env.a-b=1'],
+    /worker[./]env.*additional propert.*a-b/is,
+  ],
+  [
+    'a heap above the memory limit',
+    [...demo, '--set', 'gateway.heapMb=1024'],
+    /gateway\.heapMb is 1024, but gateway\.resources\.limits\.memory is 1Gi\. Set heapMb to/,
+  ],
+  [
     'replicas beside an autoscaler',
     [...demo, '--set', 'gateway.autoscaling.enabled=true,gateway.replicas=5'],
     /Set gateway\.autoscaling\.minReplicas instead of gateway\.replicas/,
+  ],
+  [
+    'a proxy whose password would be in the values',
+    [...demo, '--set', 'gateway.egressProxy.url=http://user:password@proxy:3128'],
+    /gateway[./]egressProxy[./]url.*does not match pattern/is,
+  ],
+  [
+    'two addresses of a proxy',
+    [...demo, '--set', 'gateway.egressProxy.url=http://proxy:3128,gateway.egressProxy.existingSecret=p'],
+    /gateway\.egressProxy\.url and gateway\.egressProxy\.existingSecret are both set\. Set one/,
   ],
   [
     'a shop without its key',

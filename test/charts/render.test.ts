@@ -1,41 +1,29 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { parse, parseAllDocuments } from 'yaml'
+import { parse } from 'yaml'
 import { z } from 'zod'
 import { readConfig as readWebhookConfig } from '#cabinet/webhook/config'
+import { objectsOf, podOf, type Rendered } from '../support/chart-objects.ts'
 import { ownClusterOfThisFile } from '../support/cluster.ts'
 import { isSlowRun } from '../support/environment.ts'
 import { findForeignCrds } from '../support/foreign-crds.ts'
 import { chartFolder, findHelm, helm, helmOk } from '../support/helm.ts'
 
-type Rendered = {
-  readonly kind: string
-  readonly metadata: {
-    readonly name: string
-    readonly namespace?: string
-    readonly annotations?: Record<string, string>
-  }
-  readonly spec?: unknown
-}
-
 const cluster = await ownClusterOfThisFile({ deploy: 'bare' })
 const program = await findHelm()
 const namespace = 'mg'
+/** Of `operator.namespaces` and `operator.routes.namespaces` in some of the values. */
+const managed = ['team-a', 'team-b', 'team-c', 'models']
 const scenarios = readdirSync(join(chartFolder, 'ci'))
 const kube = ['--kube-version', '1.36.0']
 const template = (name: string, ...args: readonly string[]) =>
   helmOk(program, ['template', name, chartFolder, ...kube, '--namespace', namespace, ...args])
 const valuesOf = (file: string) => ['--values', join(chartFolder, 'ci', file)]
-const objectsOf = (text: string) =>
-  parseAllDocuments(text)
-    .map((document) => document.toJS() as Rendered | null)
-    .filter((object) => object !== null)
-
 beforeAll(async () => {
   for (const path of [...(await findForeignCrds()), 'crds'])
     await cluster.kubectlOk(['apply', '--server-side', '-f', path])
-  await cluster.kubectlOk(['create', 'namespace', namespace])
+  for (const name of [namespace, ...managed]) await cluster.kubectlOk(['create', 'namespace', name])
   await cluster.kubectlOk([
     'label',
     'namespace',
@@ -81,14 +69,46 @@ describe.each(scenarios)('with the values of %s', (file) => {
     }
   })
 
-  test('every object belongs to the release’s namespace, or to none and carries its name', async () => {
+  test('every object but the operator’s Roles belongs to the release’s namespace, or to none and carries its name', async () => {
     const objects = objectsOf(await template('other', ...valuesOf(file), '--skip-tests'))
-    const kinds = /^(?:Namespace|ClusterRole|ClusterRoleBinding|ValidatingAdmissionPolicy(?:Binding)?)$/
+    const kinds =
+      /^(?:Namespace|ClusterRole|ClusterRoleBinding|(?:Validating|Mutating)AdmissionPolicy(?:Binding)?)$/
     for (const { kind, metadata } of objects) {
       if (kind === 'CustomResourceDefinition') continue
-      if (kinds.test(kind)) expect(metadata.name).toMatch(/^mg-other-model-gateway-/)
+      if (metadata.name === 'mg-other-model-gateway-operator-objects' && metadata.namespace !== undefined)
+        expect([namespace, ...managed]).toContain(metadata.namespace)
+      else if (kinds.test(kind)) expect(metadata.name).toMatch(/^mg-other-model-gateway-/)
       else expect([namespace, `${namespace}-other-model-gateway-test`]).toContain(metadata.namespace)
     }
+  })
+})
+
+test('all pods of a demo are admitted at once to a namespace with a quota of 600m and 1 GiB', async () => {
+  const quota = { 'requests.cpu': '600m', 'requests.memory': '1Gi' }
+  const here = ['-n', await cluster.createNamespace()]
+  const hard = Object.entries(quota).map(([resource, most]) => `${resource}=${most}`)
+  await cluster.kubectlOk([...here, 'create', 'quota', 'small', `--hard=${hard.join(',')}`])
+  // What the quota's controller does in a cluster.
+  const status = JSON.stringify({
+    status: { hard: quota, used: { 'requests.cpu': '0', 'requests.memory': '0' } },
+  })
+  const patch = ['--subresource=status', '--type=merge', '-p', status]
+  await cluster.kubectlOk([...here, 'patch', 'quota', 'small', ...patch])
+  const pods = objectsOf(await template('mg', ...valuesOf('demo-values.yaml'))).flatMap(podOf)
+  const create = (name: string, spec: unknown) =>
+    cluster.kubectl(
+      [...here, 'create', '-f', '-'],
+      JSON.stringify({ apiVersion: 'v1', kind: 'Pod', metadata: { name }, spec }),
+    )
+  for (const { name, spec, replicas } of pods)
+    for (let n = 0; n < replicas; n++) {
+      const tried = await create(`${name}-${n}`.replace(/^.*?gateway-/, ''), spec)
+      expect([name, tried]).toMatchObject([name, { code: 0, stderr: '' }])
+    }
+  const [{ spec: ofGateway } = { spec: {} }] = pods.filter(({ name }) => name.endsWith('-gateway'))
+  await create('one-more', ofGateway) // room for one more while gateways are replaced
+  expect(await create('two-more', ofGateway)).toMatchObject({
+    stderr: expect.stringContaining('exceeded quota'),
   })
 })
 
@@ -118,8 +138,10 @@ test('of a release model-gateway in a namespace of that name the rights and poli
     'templates/operator/rbac.yaml',
     '--show-only',
     'templates/operator/admission.yaml',
+    '--show-only',
+    'templates/operator/operator-limits.yaml',
   ])
-  const written = ['rbac.yaml', 'admission.yaml'].flatMap((name) =>
+  const written = ['rbac.yaml', 'admission.yaml', 'operator-limits.yaml'].flatMap((name) =>
     objectsOf(readFileSync(join('operator/deploy', name), 'utf8')),
   )
   const byName = (a: Rendered, b: Rendered) =>
@@ -162,7 +184,7 @@ test('no release has names of another one, whatever both are called', async () =
     ])
     const [, prefix = ''] = /name: DATABASE_USER_PREFIX, value: (\w+)/.exec(text) ?? []
     expect(prefix.length).toBeLessThanOrEqual(40)
-    for (const process of ['worker', 'cabinet', 'webhook', 'operator'])
+    for (const process of ['worker', 'cabinet', 'administration', 'webhook', 'operator'])
       expect(text).toContain(`postgres://${prefix}_${process}:`)
     const bindings = objectsOf(text).filter(({ kind }) => kind === 'ValidatingAdmissionPolicyBinding')
     return [prefix, ...bindings.map(({ metadata }) => metadata.name)]
@@ -197,7 +219,7 @@ test('another revision of the secrets makes other Jobs, and other pods of every 
   const after = await made('--set-string', 'secrets.revision=2')
   expect(before.of).toEqual([])
   expect(after.of.filter((name) => !name?.startsWith('Job'))).toEqual([
-    ...['cabinet', 'gateway', 'operator', 'receiver', 'worker'].map(
+    ...['administration', 'cabinet', 'gateway', 'operator', 'receiver', 'worker'].map(
       (of) => `Deployment mg-model-gateway-${of}`,
     ),
   ])
@@ -253,7 +275,12 @@ describe("the chart's annotations for Artifact Hub", () => {
 
   test.skipIf(isSlowRun)('has an example of each kind that the API server takes', async () => {
     const examples = z.array(exampleSchema).parse(told('crdsExamples'))
-    expect(examples.map(({ kind }) => kind).toSorted()).toEqual(['ApiKey', 'ModelProvider', 'ModelRoute'])
+    expect(examples.map(({ kind }) => kind).toSorted()).toEqual([
+      'ApiKey',
+      'ApiKeyQuota',
+      'ModelProvider',
+      'ModelRoute',
+    ])
     for (const example of examples) {
       const here = { ...example, metadata: { ...example.metadata, namespace } }
       const tried = await cluster.kubectl(['create', '--dry-run=server', '-f', '-'], JSON.stringify(here))
@@ -275,18 +302,3 @@ const definitionSchema = z.object({
   versions: z.tuple([z.object({ name: z.string() })]),
 })
 const exampleSchema = z.looseObject({ kind: z.string(), metadata: z.looseObject({ name: z.string() }) })
-
-/** The pods that an object makes. */
-function podOf({ kind, metadata, spec }: Rendered): { name: string; spec: unknown }[] {
-  if (!['Deployment', 'StatefulSet', 'Job'].includes(kind)) return []
-  const { template: pod } = spec as { template: { spec: Record<string, unknown> & { volumes?: object[] } } }
-  // A claim of a StatefulSet is a volume that its pods get later.
-  const claims =
-    (spec as { volumeClaimTemplates?: { metadata: { name: string } }[] }).volumeClaimTemplates ?? []
-  const volumes = [
-    ...(pod.spec.volumes ?? []),
-    ...claims.map(({ metadata: { name } }) => ({ name, persistentVolumeClaim: { claimName: name } })),
-  ]
-  const { topologySpreadConstraints: _, ...rest } = pod.spec
-  return [{ name: metadata.name, spec: { ...rest, volumes } }]
-}

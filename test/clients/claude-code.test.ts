@@ -1,61 +1,66 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { speeches } from '../conformance/fault-apis.ts'
 import type { SpokenTurn } from '../support/spoken-turns.ts'
 import { everyBackendKind } from '../support/spoken-turns.ts'
-import { refusal, streamed } from '../support/upstream.ts'
 import { createClaudeCode } from './claude-code.ts'
 import { clientsOfThisFile } from './clients.ts'
 
-const { stack, serve } = await clientsOfThisFile()
+const { serve } = await clientsOfThisFile()
 
 const call = (id: string, name: string, given: object): SpokenTurn => ({
   thought: `I use ${name}.`,
   calls: [{ id, name, arguments: given }],
 })
 
-const everywhere = [
-  ['OpenAI', 'ANTHROPIC_AUTH_TOKEN'],
-  ['Anthropic', 'ANTHROPIC_API_KEY'],
-  ['Gemini', 'ANTHROPIC_AUTH_TOKEN'],
-  ['Responses', 'ANTHROPIC_API_KEY'],
-] as const
-
-describe.each(everywhere)('Claude Code, with a backend of %s and %s', (kind, credential) => {
-  test('reads a file, edits it, runs a command, finds an MCP tool and continues', async () => {
-    const served = await serve(kind, [
-      call('toolu_read', 'Read', { file_path: 'notes.txt' }),
-      call('toolu_edit', 'Edit', { file_path: 'notes.txt', old_string: 'old', new_string: 'new' }),
-      call('toolu_run', 'Bash', { command: 'cat notes.txt | tr a-z A-Z', description: 'Show' }),
-      call('toolu_find', 'ToolSearch', { query: 'select:mcp__weather__get_weather', max_results: 1 }),
-      call('toolu_weather', 'mcp__weather__get_weather', { city: 'Kazan' }),
-      { text: 'Done.' },
-      { text: 'You are welcome.' },
-    ])
-    const claude = await createClaudeCode(served, credential)
-    const notes = join(claude.folder, 'notes.txt')
-    await writeFile(notes, 'old\n')
-    const first = await claude.ask('Change the notes')
-    expect([first.exitCode, first.result.result]).toEqual([0, 'Done.'])
-    expect(await readFile(notes, 'utf8')).toBe('new\n')
-    const second = await claude.ask('Thank you', '--continue')
-    expect([second.exitCode, second.result.result]).toEqual([0, 'You are welcome.'])
-    const sent = served.sent()
-    expect(sent).toHaveLength(7)
-    const last = JSON.stringify(sent.at(-1))
-    const texts = ['NEW', 'Kazan is sunny', 'Done.', 'Thank you']
-    expect(texts.filter((text) => !last.includes(text))).toEqual([])
-    expect([...first.strangers, ...second.strangers]).toEqual([])
-  })
-})
-
 /** Its own names have no slash. */
-const ownName = {
-  OpenAI: 'claude-sonnet-5',
-  Anthropic: 'claude-opus-5-5',
-  Gemini: 'claude-haiku-4-5',
-  Responses: 'claude-haiku-5',
+const ownNames = {
+  OpenAI: ['claude-opus-5', 'claude-sonnet-5'],
+  Anthropic: ['claude-sonnet-4-6', 'claude-opus-5-5'],
+  Gemini: ['claude-opus-4-6', 'claude-haiku-4-5'],
+  Responses: ['claude-sonnet-4-5', 'claude-haiku-5'],
 } as const
+
+const everywhere = everyBackendKind.flatMap((kind) => [
+  [kind, 'ANTHROPIC_AUTH_TOKEN', `openai/gpt-5.5-${kind.toLowerCase()}`] as const,
+  [kind, 'ANTHROPIC_API_KEY', ownNames[kind][0]] as const,
+])
+
+describe.each(everywhere)(
+  'Claude Code, with a backend of %s, %s and --model %s',
+  (kind, credential, name) => {
+    test('reads a file, edits it, runs a command, finds an MCP tool and continues', async () => {
+      const served = await serve(
+        kind,
+        [
+          call('toolu_read', 'Read', { file_path: 'notes.txt' }),
+          call('toolu_edit', 'Edit', { file_path: 'notes.txt', old_string: 'old', new_string: 'new' }),
+          call('toolu_run', 'Bash', { command: 'cat notes.txt | tr a-z A-Z', description: 'Show' }),
+          call('toolu_find', 'ToolSearch', { query: 'select:mcp__weather__get_weather', max_results: 1 }),
+          call('toolu_weather', 'mcp__weather__get_weather', { city: 'Kazan' }),
+          { text: 'Done.' },
+          { text: 'You are welcome.' },
+        ],
+        { name: name.includes('/') ? name : `anthropic/${name}` },
+      )
+      const claude = await createClaudeCode({ ...served, model: name }, credential)
+      const notes = join(claude.folder, 'notes.txt')
+      await writeFile(notes, 'old\n')
+      const first = await claude.ask('Change the notes')
+      expect([first.exitCode, first.result.result]).toEqual([0, 'Done.'])
+      expect(await readFile(notes, 'utf8')).toBe('new\n')
+      const second = await claude.ask('Thank you', '--continue')
+      expect([second.exitCode, second.result.result]).toEqual([0, 'You are welcome.'])
+      const sent = served.sent()
+      expect(sent).toHaveLength(7)
+      const last = JSON.stringify(sent.at(-1))
+      const texts = ['NEW', 'Kazan is sunny', 'Done.', 'Thank you']
+      expect(texts.filter((text) => !last.includes(text))).toEqual([])
+      expect([...first.strangers, ...second.strangers]).toEqual([])
+    })
+  },
+)
 
 test.each(everyBackendKind)(
   'Claude Code keeps thoughts over three turns by its own names, with a backend of %s',
@@ -68,9 +73,9 @@ test.each(everyBackendKind)(
         call('toolu_3', 'Bash', { command: 'echo three', description: 'Three' }),
         { text: 'Done.' },
       ],
-      { name: `anthropic/${ownName[kind]}` },
+      { name: `anthropic/${ownNames[kind][1]}` },
     )
-    const claude = await createClaudeCode({ ...served, model: ownName[kind] })
+    const claude = await createClaudeCode({ ...served, model: ownNames[kind][1] })
     const { exitCode, result } = await claude.ask('Count')
     expect([exitCode, result.result]).toEqual([0, 'Done.'])
     const sent = served.sent()
@@ -124,29 +129,37 @@ test.each(everyBackendKind)('Claude Code runs a subagent, with a backend of %s',
   expect(JSON.stringify(served.sent().at(-1))).toContain('One, two, three.')
 })
 
-test('Claude Code shortens a conversation that is too long, and goes on', async () => {
-  const served = await serve('OpenAI', [])
-  stack.upstream.answer(
-    served.backendModel,
-    streamed(['First words.']),
-    refusal(400, 'too long', { code: 'context_length_exceeded' }),
-    streamed(['<summary>A greeting was exchanged.</summary>']),
-    streamed(['Done.']),
-  )
-  const claude = await createClaudeCode(served)
-  expect((await claude.ask('Hello')).result.result).toBe('First words.')
-  const { exitCode, result } = await claude.ask('Go on', '--continue')
-  expect([exitCode, result.result]).toEqual([0, 'Done.'])
-  const sent = served.requests.filter(({ method }) => method === 'POST')
-  expect(sent.map(({ status }) => status)).toEqual([200, 400, 200, 200])
-  const last = stack.upstream.requestsFor(served.backendModel).at(-1)
-  expect(JSON.stringify(last?.body)).toContain('A greeting was exchanged.')
-})
+const tooLong = {
+  OpenAI: 'maximum context length is 1000 tokens',
+  Anthropic: 'prompt is too long: 1100 tokens > 1000 maximum',
+  Gemini: 'The input token count (1100) exceeds the maximum number of tokens allowed (1000).',
+  Responses: 'Your input exceeds the context window of this model.',
+} as const
+
+test.each(everyBackendKind)(
+  'Claude Code shortens a conversation that is too long, and goes on, with a backend of %s',
+  async (kind) => {
+    const code = 'context_length_exceeded'
+    const served = await serve(kind, [
+      { text: 'First words.' },
+      { status: 400, body: speeches[kind].errorBody({ message: tooLong[kind], code }, 400) },
+      { text: '<summary>A greeting was exchanged.</summary>' },
+      { text: 'Done.' },
+    ])
+    const claude = await createClaudeCode(served)
+    expect((await claude.ask('Hello')).result.result).toBe('First words.')
+    const { exitCode, result } = await claude.ask('Go on', '--continue')
+    expect([exitCode, result.result]).toEqual([0, 'Done.'])
+    const sent = served.requests.filter(({ method }) => method === 'POST')
+    expect(sent.map(({ status }) => status)).toEqual([200, 400, 200, 200])
+    expect(JSON.stringify(served.sent().at(-1))).toContain('A greeting was exchanged.')
+  },
+)
 
 test('Claude Code finds the models of the gateway', async () => {
   const served = await serve('OpenAI', [{ text: 'Done.' }])
   const claude = await createClaudeCode(served, 'ANTHROPIC_AUTH_TOKEN', {
-    CLAUDE_CODE_ENABLE_GATEWAY_MODEL_DISCOVERY: '1',
+    env: { CLAUDE_CODE_ENABLE_GATEWAY_MODEL_DISCOVERY: '1' },
   })
   expect((await claude.ask('Hello')).result.result).toBe('Done.')
   const listed = served.requests.filter(({ path }) => path.startsWith('/v1/models'))

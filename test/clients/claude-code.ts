@@ -1,15 +1,15 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { clientsModules, folderOfThisTest, linkMcpServer, type Served } from './clients.ts'
-import { runClient } from './run-client.ts'
+import { type Running, runClient } from './run-client.ts'
 
 export type Credential = 'ANTHROPIC_AUTH_TOKEN' | 'ANTHROPIC_API_KEY'
 
 /** Claude Code with an empty home and working folder, and an MCP server `weather` with one tool. */
 export async function createClaudeCode(
-  { model, key, baseUrl }: Served,
+  { model, key, baseUrl }: Pick<Served, 'model' | 'key' | 'baseUrl'>,
   credential: Credential = 'ANTHROPIC_AUTH_TOKEN',
-  env: Readonly<Record<string, string>> = {},
+  { env = {}, timeoutMs }: Pick<Running, 'env' | 'timeoutMs'> = {},
 ) {
   const folder = await folderOfThisTest()
   const config = { mcpServers: { weather: await linkMcpServer(folder) } }
@@ -40,6 +40,7 @@ export async function createClaudeCode(
           CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
           ...env,
         },
+        ...(timeoutMs === undefined ? {} : { timeoutMs }),
       })
       return {
         ...run,

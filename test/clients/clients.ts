@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { beforeAll, expect, inject, onTestFinished } from 'vitest'
 import type { ModelFields } from '../support/catalog.ts'
+import { patient } from '../support/patient-gateway.ts'
 import type { Process } from '../support/processes.ts'
 import { type SpokenModel, spokenModelsOfThisFile } from '../support/spoken-models.ts'
 import type { BackendKind, SpokenTurn } from '../support/spoken-turns.ts'
@@ -39,7 +40,7 @@ export async function clientsOfThisFile() {
   beforeAll(async () => {
     await stack.startWorker()
     const web = await stack.startWeb()
-    ownGateway = await stack.startGateway({ CABINET_URL: new URL(web.baseUrl).origin })
+    ownGateway = await stack.startGateway({ ...patient, CABINET_URL: new URL(web.baseUrl).origin })
   })
   return {
     stack,

@@ -65,28 +65,48 @@ const lastWords = ({ events }: CodexRun) =>
     .map(({ item }) => item as { type?: string; text?: string } | undefined)
     .findLast((item) => item?.type === 'agent_message')?.text
 
-const everywhere = everyBackendKind.flatMap((kind) => models.map((model) => [kind, ...model] as const))
+/** Its own provider, and the built-in one with another URL. */
+const providers = ['own', 'openai'] as const
+const everywhere = everyBackendKind.flatMap((kind) =>
+  models.flatMap((model) => providers.map((provider) => [kind, provider, ...model] as const)),
+)
 
-describe.each(everywhere)('Codex, with a backend of %s and %s', (kind, name, _, turns) => {
-  test('reads a file, edits it, calls an MCP tool and resumes', async () => {
-    const served = await serve(kind, [...turns, { text: 'Done.' }, { text: 'You are welcome.' }], { name })
-    const codex = await createCodex(served)
-    await writeFile(join(codex.folder, 'notes.txt'), 'old\n')
-    const first = await codex.exec('Change the notes')
-    expectSuccess(first)
-    expect(lastWords(first)).toBe('Done.')
-    expect(await readFile(join(codex.folder, 'notes.txt'), 'utf8')).toBe('new\n')
-    const second = await codex.exec('Thank you', { resume: 'last' })
-    expectSuccess(second)
-    expect(lastWords(second)).toBe('You are welcome.')
-    const sent = served.sent()
-    expect(sent).toHaveLength(turns.length + 2)
-    const last = JSON.stringify(sent.at(-1))
-    const said = ['old', 'Kazan is sunny', 'Done.', 'Thank you', ...(name === 'gpt-6-sol' ? ['I read.'] : [])]
-    expect(said.filter((text) => !last.includes(text))).toEqual([])
-    expect(served.requests).toEqual(sent.map(() => ({ method: 'POST', path: '/v1/responses', status: 200 })))
-  })
-})
+describe.each(everywhere)(
+  'Codex, with a backend of %s, provider %s and %s',
+  (kind, provider, name, _, turns) => {
+    test('reads a file, edits it, calls an MCP tool and resumes', async () => {
+      const served = await serve(kind, [...turns, { text: 'Done.' }, { text: 'You are welcome.' }], { name })
+      const codex = await createCodex(served, { provider })
+      await writeFile(join(codex.folder, 'notes.txt'), 'old\n')
+      const first = await codex.exec('Change the notes')
+      expectSuccess(first)
+      expect(lastWords(first)).toBe('Done.')
+      expect(await readFile(join(codex.folder, 'notes.txt'), 'utf8')).toBe('new\n')
+      const second = await codex.exec('Thank you', { resume: 'last' })
+      expectSuccess(second)
+      expect(lastWords(second)).toBe('You are welcome.')
+      const sent = served.sent()
+      expect(sent).toHaveLength(turns.length + 2)
+      const last = JSON.stringify(sent.at(-1))
+      const said = [
+        'old',
+        'Kazan is sunny',
+        'Done.',
+        'Thank you',
+        ...(name === 'gpt-6-sol' ? ['I read.'] : []),
+      ]
+      expect(said.filter((text) => !last.includes(text))).toEqual([])
+      const asked = served.requests.filter(({ path }) => path === '/v1/responses')
+      const posts = sent.map(() => ({ method: 'POST', path: '/v1/responses', status: 200 }))
+      // The built-in provider tries one WebSocket in each conversation.
+      const socket = { method: 'GET', path: '/v1/responses', status: 426 }
+      const lastAt = posts.length - 1
+      expect(asked).toEqual(
+        provider === 'own' ? posts : [socket, ...posts.slice(0, lastAt), socket, ...posts.slice(lastAt)],
+      )
+    })
+  },
+)
 
 test.each(everyBackendKind)(
   'Codex compacts a long conversation itself, with a backend of %s',
@@ -108,18 +128,18 @@ test.each(everyBackendKind)(
   },
 )
 
-test.each(everyBackendKind)(
-  'Codex with another URL for OpenAI tries one WebSocket, with a backend of %s',
-  async (kind) => {
-    const served = await serve(kind, [read, { text: 'Done.' }], { name: 'gpt-5.5' })
-    const codex = await createCodex(served, { provider: 'openai' })
-    const run = await codex.exec('Read the notes')
-    expect(lastWords(run)).toBe('Done.')
-    expectSuccess(run)
-    expect(served.requests.filter(({ path }) => path === '/v1/responses')).toEqual([
-      { method: 'GET', path: '/v1/responses', status: 426 },
-      { method: 'POST', path: '/v1/responses', status: 200 },
-      { method: 'POST', path: '/v1/responses', status: 200 },
-    ])
-  },
-)
+test('Codex with another URL for OpenAI has its conversation compacted by a backend of OpenAI', async () => {
+  const turns = [{ ...read, inputTokens: 30_000 }, {}, { text: 'Done.' }]
+  const served = await serve('Responses', turns, { name: 'gpt-5.5' })
+  const codex = await createCodex(served, {
+    provider: 'openai',
+    settings: ['model_auto_compact_token_limit = 20000'],
+  })
+  const run = await codex.exec('Read the notes')
+  expectSuccess(run)
+  expect(lastWords(run)).toBe('Done.')
+  const [, trigger, last] = served.sent().map(({ input }) => input as readonly { readonly type: string }[])
+  expect(trigger?.at(-1)?.type).toBe('compaction_trigger')
+  expect(last?.map(({ type }) => type)).toContain('compaction')
+  expect(JSON.stringify(last)).not.toContain('cat notes.txt')
+})

@@ -11,7 +11,7 @@ export type ClientRun = {
   readonly strangers: readonly string[]
 }
 
-type Running = {
+export type Running = {
   readonly cwd: string
   readonly env?: Readonly<Record<string, string>>
   readonly timeoutMs?: number

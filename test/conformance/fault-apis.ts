@@ -10,9 +10,9 @@ import {
   generated,
 } from '../support/gemini-answers.ts'
 import { gemini25Flash } from '../support/gemini-models.ts'
-import { messageItem, usageOf } from '../support/openai-responses.ts'
+import { messageItem, responseObject, usageOf } from '../support/openai-responses.ts'
 import { goodStream, plain, type Script, type Step, streamed, streamHeaders } from '../support/upstream.ts'
-import type { End, ErrorFields, FaultyApi, Lacks } from './fault-cases.ts'
+import type { End, ErrorFields, FaultyApi, Lacks, Miscount } from './fault-cases.ts'
 
 /** What the faults are made of, as a provider of one API sends it. */
 type Speech = {
@@ -25,7 +25,8 @@ type Speech = {
   readonly model: string
   readonly role: readonly Step[]
   readonly say: (text: string) => Step
-  readonly end: (end: End) => readonly Step[]
+  /** `said`: in the stream before it. */
+  readonly end: (end: End, said: string) => readonly Step[]
   readonly done: readonly Step[]
   readonly signOfLife: Step
   readonly unknown: readonly Step[]
@@ -51,7 +52,7 @@ const openAiSpeech: Speech = {
     ...(finish === undefined ? [] : [goodStream.finish(finish)]),
     ...(usage === undefined
       ? []
-      : [usage === true ? goodStream.usage() : goodStream.usage(impossible.OpenAI)]),
+      : [usage === true ? goodStream.usage() : goodStream.usage(miscounts[usage].OpenAI)]),
   ],
   done: [goodStream.done],
   signOfLife: { send: ': PROCESSING\n\n' },
@@ -66,7 +67,7 @@ const openAiSpeech: Speech = {
     return plain(text ?? '', {
       ...(text === null ? { choices: [] } : {}),
       ...(finish === null ? { choices: [choice] } : {}),
-      ...(usage === undefined ? {} : { usage: usage && impossible.OpenAI }),
+      ...(usage === undefined ? {} : { usage: usage && miscounts[usage].OpenAI }),
       ...fields,
     })
   },
@@ -103,7 +104,7 @@ const anthropicSpeech: Speech = {
     messageStream.blockStop(0),
     messageStream.finish(
       'end_turn',
-      usage === undefined ? noCounts : usage === true ? {} : impossible.Anthropic,
+      usage === undefined ? noCounts : usage === true ? {} : miscounts[usage].Anthropic,
       finish === undefined ? { stop_reason: null } : {},
     ),
   ],
@@ -124,7 +125,7 @@ const anthropicSpeech: Speech = {
   plain: (text, { finish, usage }, fields) =>
     message(text === null ? [] : [textBlock(text)], {
       ...(finish === null ? { stop_reason: null } : {}),
-      ...(usage === undefined ? {} : { usage: usage && { ...impossible.Anthropic, output_tokens: 5 } }),
+      ...(usage === undefined ? {} : { usage: usage && miscounts[usage].Anthropic }),
       ...fields,
     }),
   malformed: { type: 'message', role: 'assistant', content: 5, stop_reason: 'end_turn' },
@@ -150,8 +151,7 @@ const geminiSpeech: Speech = {
   role: [geminiEvent(geminiChunk.text(''))],
   say: (text) => geminiEvent(geminiChunk.text(text)),
   end({ finish, usage }) {
-    const counts = usage === 'impossible' ? impossible.Gemini : geminiUsage
-    const usageMetadata = usage === undefined ? undefined : counts
+    const usageMetadata = usage === true ? geminiUsage : usage && miscounts[usage].Gemini
     const candidate = finish === undefined ? {} : { finishReason: 'STOP' }
     return [geminiEvent(geminiChunk.parts('', candidate, { usageMetadata }))]
   },
@@ -169,7 +169,7 @@ const geminiSpeech: Speech = {
     return generated(text ?? '', {
       ...(text === null ? { candidates: [] } : {}),
       ...(finish === null ? { candidates: [candidate] } : {}),
-      ...(usage === undefined ? {} : { usageMetadata: usage === null ? undefined : impossible.Gemini }),
+      ...(usage === undefined ? {} : { usageMetadata: usage === null ? undefined : miscounts[usage].Gemini }),
       ...fields,
     })
   },
@@ -178,8 +178,13 @@ const geminiSpeech: Speech = {
     geminiStream([geminiChunk.text(first), geminiChunk.text(second), geminiChunk.finish()]),
 }
 
-const begun = { object: 'response', status: 'in_progress', output: [], usage: null }
-const textPlace = { item_id: 'msg_own', output_index: 0, content_index: 0 }
+/** The response object and the places of its only item, as a client checks them where they are relayed. */
+const asked = { model: 'gpt-5-codex', max_output_tokens: null }
+const begun = responseObject(asked, { status: 'in_progress', completed_at: null })
+const itemPlace = { item_id: messageItem('').id, output_index: 0 }
+const textPlace = { ...itemPlace, content_index: 0 }
+const partOf = (text: string) => ({ type: 'output_text', text, annotations: [], logprobs: [] })
+const numbered = (name: string, fields: object) => event(name, { sequence_number: 0, ...fields })
 
 /** OpenAI's Responses API, in which a response ends with its finish and its counts together. */
 const responsesSpeech: Speech = {
@@ -188,39 +193,39 @@ const responsesSpeech: Speech = {
   headers: [],
   model: 'gpt-5-codex',
   role: [
-    event('response.created', { response: begun }),
-    event('response.output_item.added', {
+    numbered('response.created', { response: begun }),
+    numbered('response.output_item.added', {
       output_index: 0,
       item: { ...messageItem(''), status: 'in_progress', content: [] },
     }),
+    numbered('response.content_part.added', { ...textPlace, part: partOf('') }),
   ],
-  say: (delta) => event('response.output_text.delta', { ...textPlace, delta, logprobs: [] }),
-  end: ({ finish, usage }) =>
+  say: (delta) => numbered('response.output_text.delta', { ...textPlace, delta, logprobs: [] }),
+  end: ({ finish, usage }, said) =>
     finish === undefined
       ? []
-      : [event('response.completed', { response: { status: 'completed', ...countsOf(usage) } })],
+      : [
+          numbered('response.output_text.done', { ...textPlace, text: said, logprobs: [] }),
+          numbered('response.content_part.done', { ...textPlace, part: partOf(said) }),
+          numbered('response.output_item.done', { output_index: 0, item: messageItem(said) }),
+          numbered('response.completed', {
+            response: responseObject(asked, { output: [messageItem(said)], ...countsOf(usage) }),
+          }),
+        ],
   done: [],
-  signOfLife: event('keepalive', {}),
+  signOfLife: numbered('keepalive', {}),
   unknown: [
-    event('response.pulse', { beat: 1 }),
-    event('response.output_item.added', { output_index: 9, item: { type: 'pulse', id: 'p_1' } }),
-    event('response.output_item.done', { output_index: 9, item: { type: 'pulse', id: 'p_1', beat: 2 } }),
+    numbered('response.pulse', { beat: 1 }),
+    numbered('response.output_item.added', { output_index: 9, item: { type: 'pulse', id: 'p_1' } }),
+    numbered('response.output_item.done', { output_index: 9, item: { type: 'pulse', id: 'p_1', beat: 2 } }),
   ],
   errorBody: (error) => ({ error }),
   errorEvent: (body) => event('error', body),
-  plain: (text, { usage }, fields) => ({
-    steps: [
-      {
-        send: JSON.stringify({
-          object: 'response',
-          status: 'completed',
-          output: text === null ? [] : [messageItem(text)],
-          ...countsOf(usage === undefined ? true : (usage ?? undefined)),
-          ...fields,
-        }),
-      },
-    ],
-  }),
+  plain: (text, { usage }, fields) => {
+    const counts = countsOf(usage === undefined ? true : (usage ?? undefined))
+    const output = text === null ? [] : [messageItem(text)]
+    return { steps: [{ send: JSON.stringify(responseObject(asked, { output, ...counts, ...fields })) }] }
+  },
   malformed: { object: 'response', status: 'completed', output: 5 },
   streamed: (first, second) => ({
     headers: streamHeaders,
@@ -228,23 +233,29 @@ const responsesSpeech: Speech = {
       ...responsesSpeech.role,
       responsesSpeech.say(first),
       responsesSpeech.say(second),
-      ...responsesSpeech.end({ finish: 'stop', usage: true }),
+      ...responsesSpeech.end({ finish: 'stop', usage: true }, first + second),
     ],
   }),
 }
 
 function countsOf(usage: End['usage']): object {
   if (usage === undefined) return {}
-  return { usage: usage === true ? usageOf() : impossible.Responses }
+  return { usage: usage === true ? usageOf() : miscounts[usage].Responses }
 }
 
-/** Usages that cannot be true. */
-const impossible = {
-  OpenAI: { prompt_tokens: -5, completion_tokens: 5, total_tokens: 0 },
-  Anthropic: { input_tokens: -5 },
-  Gemini: { ...geminiUsage, promptTokenCount: -5 },
-  Responses: { input_tokens: -5, output_tokens: 5, total_tokens: 0 },
-} as const satisfies Readonly<Record<FaultyApi, object>>
+/** Counts of a prompt and of output, as each API has them. */
+const countsAs = (prompt: number, output: number): Readonly<Record<FaultyApi, object>> => ({
+  OpenAI: { prompt_tokens: prompt, completion_tokens: output, total_tokens: prompt + output },
+  Anthropic: { input_tokens: prompt, output_tokens: output },
+  Gemini: { promptTokenCount: prompt, candidatesTokenCount: output, totalTokenCount: prompt + output },
+  Responses: { ...usageOf(), input_tokens: prompt, output_tokens: output, total_tokens: prompt + output },
+})
+
+const miscounts: Readonly<Record<Miscount, Readonly<Record<FaultyApi, object>>>> = {
+  impossible: countsAs(-5, 5),
+  'beyond the limit': countsAs(10, 5_000),
+  'beyond the prompt': countsAs(100_000, 5),
+}
 
 export const speeches: Readonly<Record<FaultyApi, Speech>> = {
   OpenAI: openAiSpeech,

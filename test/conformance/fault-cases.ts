@@ -6,7 +6,7 @@ import type { Script, Step } from '../support/upstream.ts'
 export const apis = ['OpenAI', 'Anthropic', 'Gemini'] as const
 export type Api = (typeof apis)[number]
 
-/** Those, and OpenAI's Responses API for chats. */
+/** Those, and OpenAI's Responses API: for chats, and for clients of the same API. */
 export const faultyApis = [...apis, 'Responses'] as const
 export type FaultyApi = (typeof faultyApis)[number]
 
@@ -69,7 +69,7 @@ export const messagesTypes: Readonly<Record<string, string>> = {
 export type WrittenScript = Omit<Script, 'steps'> & { readonly steps?: readonly WrittenStep[] }
 export type WrittenStep =
   /** These bytes, whatever the API. */
-  Exclude<Step, { trickle: string } | { until: unknown }> | { readonly json: unknown } | SpokenStep
+  Exclude<Step, { trickle: string }> | { readonly json: unknown } | SpokenStep
 
 /** What `fault-apis.ts` writes as a provider of each API does. */
 export type SpokenStep =
@@ -96,9 +96,11 @@ export type SpokenStep =
   | { readonly malformed: true }
   | { readonly trickle: 'plain' | 'stream' }
 
-export type End = { readonly finish?: 'stop'; readonly usage?: true | 'impossible' }
+/** What a provider counts wrongly: less than nothing, more output than any limit here, more prompt than it was sent. */
+export type Miscount = 'impossible' | 'beyond the limit' | 'beyond the prompt'
+export type End = { readonly finish?: 'stop'; readonly usage?: true | Miscount }
 /** Parts of a whole response that are missing, or wrong. */
-export type Lacks = { readonly finish?: null; readonly usage?: null | 'impossible' }
+export type Lacks = { readonly finish?: null; readonly usage?: null | Miscount }
 export type ErrorFields = {
   readonly message: string
   readonly type?: string

@@ -78,13 +78,23 @@ function readChunks(text: string) {
   }
 }
 
+/** Clients skip events and items that they do not know, which a provider with the same API may send; they are numbered, too. */
+function knownResponseEvents(text: string): readonly ResponseEvent[] {
+  const frames = text.split(/(?<=\n\n)/)
+  const known = frames.filter((frame) => !/"(?:response\.)?pulse"/.test(frame))
+  const numbers = frames.flatMap((frame) => /"sequence_number":(\d+)/.exec(frame)?.[1] ?? [])
+  expect(numbers).toEqual(numbers.map((_, at) => String(at)))
+  const renumbered = known.map((frame, at) => frame.replace(/(?<="sequence_number":)\d+/, String(at)))
+  return readEvents(renumbered.join(''))
+}
+
 /** Like Codex, it accepts nothing but a stream where it asks for one: rejections are streams, too. */
 const responsesClient: FaultClient = {
   path: '/responses',
   headers: (mode) => (mode === 'stream' ? { accept: 'text/event-stream' } : {}),
   bodyOf: (model, mode) => ({ model, input: prompt, ...(mode === 'stream' ? { stream: true } : {}) }),
   expectAnswer(mode, { text }, { model, text: said }) {
-    const response = mode === 'plain' ? JSON.parse(text) : expectStream(readEvents(text))
+    const response = mode === 'plain' ? JSON.parse(text) : expectStream(knownResponseEvents(text))
     expectResponse(response)
     expect(response).toMatchObject({ status: 'completed', model, error: null })
     expect(textOf(response)).toBe(said)
@@ -109,7 +119,7 @@ const responsesClient: FaultClient = {
 }
 
 /** Clients skip events and blocks that they do not know, which a provider with the same API may send. */
-function knownEvents(text: string): ReturnType<typeof readMessageEvents> {
+function knownMessageEvents(text: string): ReturnType<typeof readMessageEvents> {
   const isInvented = (frame: string) => /_pulse"|"index":9/.test(frame)
   return readMessageEvents(
     text
@@ -130,7 +140,7 @@ const messagesClient: FaultClient = {
     ...(mode === 'stream' ? { stream: true } : {}),
   }),
   expectAnswer(mode, { text }, { model, text: said }) {
-    const message = mode === 'plain' ? JSON.parse(text) : expectMessageStream(knownEvents(text))
+    const message = mode === 'plain' ? JSON.parse(text) : expectMessageStream(knownMessageEvents(text))
     if (mode === 'plain') expectMessage(message)
     expect(message).toMatchObject({ role: 'assistant', model, stop_reason: 'end_turn' })
     expect(joinedTexts(message.content as Fields[])).toBe(said)

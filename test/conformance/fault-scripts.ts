@@ -10,18 +10,29 @@ export function scriptOf(api: FaultyApi, { steps, ...rest }: WrittenScript, arri
   if (steps === undefined) return rest
   const isStream = rest.headers?.['content-type']?.startsWith('text/event-stream') === true
   const { status = 500 } = rest
-  const written = steps.flatMap((step) => stepsOf(step, { api, isStream, status }))
+  const written = steps.flatMap((step, at) =>
+    stepsOf(step, { api, isStream, status, said: saidIn(steps.slice(0, at)) }),
+  )
   return { ...rest, steps: arriving === 'whole' ? written : written.map(inSingleBytes) }
 }
 
-type Place = { readonly api: FaultyApi; readonly isStream: boolean; readonly status: number }
+function saidIn(steps: readonly WrittenStep[]): string {
+  return steps.map((step) => ('say' in step ? step.say : '')).join('')
+}
+
+type Place = {
+  readonly api: FaultyApi
+  readonly isStream: boolean
+  readonly status: number
+  readonly said: string
+}
 
 function stepsOf(step: WrittenStep, place: Place): readonly Step[] {
   if ('json' in step) return [{ send: JSON.stringify(step.json) }]
   return isSpoken(step) ? spoken(step, place) : [step]
 }
 
-const ofBytes = ['send', 'event', 'waitMs', 'stall', 'cut']
+const ofBytes = ['send', 'event', 'waitMs', 'until', 'stall', 'cut']
 
 function isSpoken(step: WrittenStep): step is SpokenStep {
   return !ofBytes.some((name) => name in step)
@@ -39,7 +50,7 @@ function spoken(step: SpokenStep, place: Place): readonly Step[] {
   if ('malformed' in step) return [{ send: JSON.stringify(speech.malformed) }]
   if ('half' in step) return halfOf(place.api, step.half)
   if ('plain' in step) return speech.plain(step.plain, step, step.fields ?? {}).steps ?? []
-  if (!('trickle' in step)) return speech.end(step)
+  if (!('trickle' in step)) return speech.end(step, place.said)
   const whole = step.trickle === 'plain' ? speech.plain('Hello', {}, {}) : speech.streamed('Hel', 'lo')
   return (whole.steps ?? []).map(inSingleBytes)
 }

@@ -8,7 +8,9 @@ import type { Customer } from '../support/customer.ts'
 import { startGemini } from '../support/gemini.ts'
 import { gemini25Flash } from '../support/gemini-models.ts'
 import { responsesApi } from '../support/openai-responses.ts'
+import { patient } from '../support/patient-gateway.ts'
 import type { Process } from '../support/processes.ts'
+import { forEachAtOnce } from '../support/several-at-once.ts'
 import { stackOfThisFile, untilListed } from '../support/stack.ts'
 import { startUpstream, type Upstream } from '../support/upstream.ts'
 import { speeches } from './fault-apis.ts'
@@ -61,9 +63,17 @@ function cellsOf(cell: Pick<Cell, 'fault' | 'api' | 'mode'>, at: number): readon
   const expected = cell.fault[cell.mode]
   if (expected === undefined) return []
   const ofChatAlone = { ...cell, expected, client: 'chat', others: 'alone', arriving: 'whole' } as const
-  // How its client and its fallbacks are served is the same for every API.
-  if (cell.api === 'Responses') return [ofChatAlone]
   const foreign = apis.filter((api) => api !== cell.api)
+  // It relays what its own client sent; for others it is one more API of a provider.
+  if (cell.api === 'Responses')
+    return [
+      ofChatAlone,
+      ...(['alone', foreign[at % foreign.length] ?? 'OpenAI'] as const).map((others) => ({
+        ...ofChatAlone,
+        client: 'responses' as const,
+        others,
+      })),
+    ]
   const whole = ['alone', cell.api, foreign[at % foreign.length] ?? cell.api] as const
   const [alone, , other] = whole
   const ofChat = { ...cell, expected, client: 'chat' } as const
@@ -131,12 +141,12 @@ let costs: ReadonlyMap<string, bigint>
 beforeAll(async () => {
   customer = await stack.createCustomer({ rpm: 100_000 })
   await stack.startWorker()
-  gateway = await stack.startGateway({ UPSTREAM_CONNECT_TIMEOUT_MS: '1000' })
+  gateway = await stack.startGateway({ ...patient, UPSTREAM_CONNECT_TIMEOUT_MS: '1000' })
   const fallbacks = await createFallbacks()
   const ready = await createPlaces(fallbacks)
   await untilListed(gateway, customer.key, [...Object.values(fallbacks), ...ready.map(({ model }) => model)])
   // Those that wait for time-outs are first in the list.
-  await forEach(ready, async (place) => void played.set(place.cell, await playHeard(place)))
+  await forEachAtOnce(ready, atOnce, async (place) => played.set(place.cell, await playHeard(place)))
   await vi.waitFor(
     async () => {
       const books = await stack.readBooks(customer.organizationId)
@@ -147,15 +157,6 @@ beforeAll(async () => {
     { timeout: 20_000 },
   )
 }, 180_000)
-
-/** Does the work for all of them in their order, for several at once. */
-async function forEach<Item>(items: readonly Item[], work: (item: Item) => Promise<void>): Promise<void> {
-  const waiting = items.toReversed()
-  const worker = async () => {
-    for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) await work(next)
-  }
-  await Promise.all(Array.from({ length: atOnce }, worker))
-}
 
 /** On a busy machine Redis may answer too late: such a request called no provider and leaves no record. */
 function playHeard(place: Place): Promise<Played> {
@@ -208,7 +209,7 @@ async function createPlaces(fallbacks: Readonly<Record<Api, string>>): Promise<r
     if (!providers.has(nameOf(cell)))
       providers.set(nameOf(cell), await createProvider(cell.api, cell.fault.provider))
   const places: Place[] = []
-  await forEach(cells, async (cell) => {
+  await forEachAtOnce(cells, atOnce, async (cell) => {
     const { api, others, arriving, expected } = cell
     const place = placeOf(cell)
     if (expected.script !== undefined) upstreams[api].answer(place, scriptOf(api, expected.script, arriving))

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { checkBooks } from './books.ts'
 import { putJournalProvider } from './journal.ts'
 import { kubectlOk } from './kubernetes.ts'
-import { type Call, chat, loadDuring } from './load.ts'
+import { type Call, chat, chatAsSdk, failuresOf, loadDuring } from './load.ts'
 import { killInPlace } from './processes-of-pods.ts'
 import {
   createCustomer,
@@ -47,10 +47,11 @@ async function under(harm: (untilServed: () => Promise<void>) => Promise<void>):
       await harm(untilServed)
       await untilServed()
     },
+    chatAsSdk,
   )
-  const calls = [...load, ...probes]
-  await checkBooks(customer.organization, calls, 'some may have failed')
-  return calls
+  const attempts = load.flatMap((call) => [...call.earlier, call])
+  await checkBooks(customer.organization, [...attempts, ...probes], 'some may have failed')
+  return load
 }
 
 /** Resolves once the gateways answer ten requests in a row. */
@@ -65,12 +66,7 @@ async function servedAgain(key: string, probes: Call[]): Promise<void> {
 }
 
 function report(what: string, calls: readonly Call[]): void {
-  const failed = calls.filter(({ isWhole }) => !isWhole)
-  const statuses = Object.entries(Object.groupBy(failed, ({ status }) => status))
-  const of = statuses
-    .map(([status, some]) => `${some?.length} × ${status === '0' ? 'cut' : status}`)
-    .join(', ')
-  figure(what, `${failed.length} of ${calls.length} requests failed${of && `: ${of}`}`)
+  figure(what, failuresOf(calls))
 }
 
 describe('kill -9', () => {
@@ -100,8 +96,8 @@ describe('eviction, as a drained node does it', () => {
       await eventually(async () => expect(await podsOf(component)).not.toContain(pod))
       await rolledOut(component)
     })
-    expect(calls.filter(({ isWhole }) => !isWhole)).toEqual([])
     report(`eviction of ${component}`, calls)
+    expect(calls.flatMap((call) => [...call.earlier, call]).filter(({ isWhole }) => !isWhole)).toEqual([])
   })
 
   test.each([...stores])('of %s loses no ruble and charges none twice', async (component) => {

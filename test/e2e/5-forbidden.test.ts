@@ -91,6 +91,8 @@ describe('Postgres', () => {
     ['receiver', 'select * from webhook_inbox', undefined],
     ['cabinet', 'update balance_ledger set amount = 0', 'select count(*) from balance_ledger'],
     ['cabinet', 'delete from balance_ledger', undefined],
+    ['cabinet', 'select * from administrators', undefined],
+    ['administration', 'select password_hash from users', 'select count(*) from administrators'],
     ['worker', 'update api_keys set rpm = null', 'select count(*) from api_keys'],
     ['worker', 'delete from api_keys', undefined],
     ['operator', 'update org_account set balance = 0', 'select count(*) from api_keys'],
@@ -119,15 +121,18 @@ describe('Redis', () => {
 })
 
 describe('Kubernetes', () => {
-  test.each(['gateway', 'cabinet', 'receiver', 'worker'])('the %s is nobody there', async (component) => {
-    expect(await asksKubernetes(component, `/api/v1/namespaces/${namespace}/secrets`)).toMatch(/^40[13]$/)
-    expect(
-      await within(
-        component,
-        `import { existsSync } from 'node:fs'; console.log(existsSync('/var/run/secrets/kubernetes.io'))`,
-      ),
-    ).toBe('false')
-  })
+  test.each(['gateway', 'cabinet', 'administration', 'receiver', 'worker'])(
+    'the %s is nobody there',
+    async (component) => {
+      expect(await asksKubernetes(component, `/api/v1/namespaces/${namespace}/secrets`)).toMatch(/^40[13]$/)
+      expect(
+        await within(
+          component,
+          `import { existsSync } from 'node:fs'; console.log(existsSync('/var/run/secrets/kubernetes.io'))`,
+        ),
+      ).toBe('false')
+    },
+  )
 
   test('the operator lists no Secrets, deletes no pods, and reads ApiKeys', async () => {
     expect(await asksKubernetes('operator', '/api/v1/secrets')).toBe('403')
@@ -138,7 +143,7 @@ describe('Kubernetes', () => {
 })
 
 describe('The container', () => {
-  test.each(['gateway', 'cabinet', 'receiver', 'worker', 'operator'])(
+  test.each(['gateway', 'cabinet', 'administration', 'receiver', 'worker', 'operator'])(
     'the %s writes nothing but /tmp, is nobody, and has no npm',
     async (component) => {
       const said = await within(

@@ -134,15 +134,16 @@ describe('Each rotation keeps old keys and credentials open', () => {
   const [addWebhook = '', dropWebhook = '', changePasswords = '', ownSecrets = ''] = others
 
   test('of the keys that encrypt and sign', async () => {
-    const names = ['CREDENTIALS_KEY', 'ROUTES_SIGNING_KEY', 'CABINET_SEALING_KEY'] as const
+    const sealing = ['CABINET_SEALING_KEY', 'ADMINISTRATION_SEALING_KEY'] as const
+    const names = ['CREDENTIALS_KEY', 'ROUTES_SIGNING_KEY', ...sealing] as const
     const before = await Promise.all(names.map(secretOf))
     await timed('new keys that seal and sign', () =>
       answeredDuring(() => followHere([functions, addAndMove, wait, drop])),
     )
     const after = await Promise.all(names.map(secretOf))
-    const [credentials = '', routes = '', cabinet = ''] = after
+    const [credentials = '', routes = '', ...sealed] = after
     expect([credentials, routes].filter((key) => key.includes(',') || before.includes(key))).toEqual([])
-    expect(cabinet.split(',')[1]).toBe(before[2])
+    expect(sealed.map((keys) => keys.split(',')[1])).toEqual(before.slice(2))
     expect(await environmentOf('gateway', 'CREDENTIALS_KEY')).toEqual([credentials])
     await answered()
   })
@@ -187,7 +188,7 @@ describe('Each rotation keeps old keys and credentials open', () => {
     await putOutside(passwords.shop)
     const smtp = `smtp://us:${newPassword()}@${hostOf('outside')}:2525`
     await reader.follow([functions, ownSecrets], { ...fromPods(), SMTP_URL: smtp })
-    for (const component of ['cabinet', 'worker'] as const)
+    for (const component of ['cabinet', 'administration', 'worker'] as const)
       expect(await environmentOf(component, 'YOOKASSA_SECRET_KEY')).toEqual([passwords.shop])
     expect(await environmentOf('worker', 'SMTP_URL')).toEqual([smtp])
     await eventually(async () => expect(await shopComparisons()).toBeGreaterThan(0))
@@ -365,6 +366,7 @@ function secretOf(name: string): Promise<string> {
 const passwordVariables = [
   ['worker', 'DATABASE_PASSWORD', 'DATABASE_PASSWORD_WORKER'],
   ['cabinet', 'DATABASE_PASSWORD', 'DATABASE_PASSWORD_CABINET'],
+  ['administration', 'DATABASE_PASSWORD', 'DATABASE_PASSWORD_ADMINISTRATION'],
   ['receiver', 'DATABASE_PASSWORD', 'DATABASE_PASSWORD_WEBHOOK'],
   ['operator', 'DATABASE_PASSWORD', 'DATABASE_PASSWORD_OPERATOR'],
   ['gateway', 'REDIS_PASSWORD', 'REDIS_PASSWORD_GATEWAY'],

@@ -19,8 +19,8 @@ const agent = new Agent({ connections: 256, headersTimeout: 120_000, bodyTimeout
 export type Call = {
   readonly id: string
   readonly pieces: number
-  /** How often it was asked again, as SDKs do by themselves after a 503. */
-  readonly retries: number
+  /** Attempts before it that failed, and that SDKs retry by themselves. */
+  readonly earlier: readonly Call[]
   /** 0: no answer came. */
   readonly status: number
   readonly requestId: string | undefined
@@ -32,19 +32,41 @@ export type Call = {
 
 export type Ask = { readonly pieces: number; readonly everyMs: number; readonly stream: boolean }
 
-/** One chat with the journal provider, through the ingress, as OpenAI's SDKs ask: what is rejected with 503 twice again. */
+/** One chat with the journal provider, through the ingress, as OpenAI's SDKs ask: what they retry is asked twice again. */
 export async function chatAsSdk(key: string, ask: Ask): Promise<Call> {
-  for (let retries = 0; ; retries += 1) {
+  const earlier: Call[] = []
+  for (;;) {
     const call = await chat(key, ask)
-    if (call.status !== 503 || retries === sdkRetriesMax) return { ...call, retries }
+    if (!isRetriedBySdks(call) || earlier.length === sdkRetriesMax) return { ...call, earlier }
+    earlier.push(call)
     await pause(retryAfterMs)
   }
+}
+
+/** No connection or no answer, a timeout, a conflict, a limit, or an error of the server. */
+function isRetriedBySdks({ status }: Call): boolean {
+  return status === 0 || [408, 409, 429].includes(status) || status >= 500
+}
+
+/** How many requests fail for clients that do not retry, and for SDKs. */
+export function failuresOf(calls: readonly Call[]): string {
+  const first = calls.map((call) => call.earlier[0] ?? call).filter(({ isWhole }) => !isWhole)
+  const last = calls.filter(({ isWhole }) => !isWhole)
+  return `of ${calls.length} requests failed without retries: ${counted(first)}; with those of SDKs: ${counted(last)}`
+}
+
+function counted(failed: readonly Call[]): string {
+  const kinds = Object.entries(
+    Object.groupBy(failed, ({ status }) => (status === 0 ? 'no answer' : status === 200 ? 'cut' : status)),
+  )
+  const of = kinds.map(([kind, some]) => `${some?.length} × ${kind}`).join(', ')
+  return `${failed.length}${of && ` (${of})`}`
 }
 
 /** One chat with the journal provider, through the ingress. Nothing is tried again. */
 export async function chat(key: string, ask: Ask): Promise<Call> {
   const id = randomBytes(8).toString('hex')
-  const call = { id, pieces: ask.pieces, retries: 0 }
+  const call = { id, pieces: ask.pieces, earlier: [] }
   const content = JSON.stringify({ id, pieces: ask.pieces, everyMs: ask.everyMs })
   let status = 0
   let requestId: string | undefined

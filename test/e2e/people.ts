@@ -7,7 +7,7 @@ import { eventually, fullname, namespace } from './release.ts'
 import { ingress } from './settings.ts'
 
 export const cabinetUrl = `http://${hosts.cabinet}:${ingress.port}`
-const demo = { namespace, service: `${fullname}-trial-demo` } as const
+const demo = { namespace, service: `${fullname}-trial-services` } as const
 const tillPort = 3002
 const mailboxPort = 8025
 

@@ -22,7 +22,7 @@ type Customer = { readonly namespace: string; readonly organization: string }
 const helmTimeout = '8m'
 const helmTimeoutMs = 500_000
 
-export const deployments = ['cabinet', 'gateway', 'operator', 'receiver', 'worker'] as const
+export const deployments = ['administration', 'cabinet', 'gateway', 'operator', 'receiver', 'worker'] as const
 
 /** Runs Helm on the release's namespace; returns its output. */
 export async function helmHere(args: readonly string[]): Promise<string> {
@@ -134,7 +134,8 @@ export async function createKey(
 }
 
 export async function apply(...objects: readonly object[]): Promise<void> {
-  await kubectlOk(['apply', '-f', '-'], objects.map((object) => JSON.stringify(object)).join('\n---\n'))
+  const list = { apiVersion: 'v1', kind: 'List', items: objects }
+  await kubectlOk(['apply', '-f', '-'], JSON.stringify(list))
 }
 
 /** The image of a process, as its Deployment has it. */

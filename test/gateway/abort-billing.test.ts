@@ -12,7 +12,6 @@ import {
   ofPrompt,
   ofPromptAndSaid,
   onlyBill,
-  patientCounting,
   prices,
   promptTokens,
   reported,
@@ -24,6 +23,7 @@ import {
 import type { ModelFields } from '../support/catalog.ts'
 import type { Customer } from '../support/customer.ts'
 import { startChat } from '../support/leaving-client.ts'
+import { patient } from '../support/patient-gateway.ts'
 import type { Process } from '../support/processes.ts'
 import { readMetric } from '../support/read-metric.ts'
 import { viewOfThisFile } from '../support/redis-view.ts'
@@ -39,7 +39,7 @@ let closing: string
 
 beforeAll(async () => {
   await stack.startWorker()
-  gateway = await stack.startGateway(patientCounting)
+  gateway = await stack.startGateway(patient)
   closing = await stack.createProvider({ baseUrl: stack.upstream.url, quirks: 'vllm' })
   const made = await chat(streamed(['Hello'], { usage: null }))
   await made.client.ended // the thread runs from here on, and Redis knows every script
@@ -297,7 +297,7 @@ describe('an answer that no client waits for is read to its end, and charged by 
 
   test('no more than a quarter of a gateway: then its key waits, and no other one', async () => {
     // Four of sixteen, of which one organization may have two.
-    const small = await stack.startGateway({ ...patientCounting, GATEWAY_CONNECTIONS_MAX: '16' })
+    const small = await stack.startGateway({ ...patient, GATEWAY_CONNECTIONS_MAX: '16' })
     const model = await stack.createModel(prices)
     const customers = await Promise.all([0, 1, 2].map(() => stack.createCustomer()))
     for (const { key } of customers) await untilServed(small, key, model)
@@ -457,6 +457,24 @@ describe('a client that left after a provider had answered that stops when it is
     expect(journalOf(made).state).toBe('answered')
   })
 
+  test('and whose provider then breaks off pays for what came; the attempt was cut, as with a client', async () => {
+    let goOn = () => {}
+    const until = new Promise<void>((resolve) => {
+      goOn = resolve
+    })
+    const made = await chat(streamOf(...sayAll, { until }, ...resetLater))
+    await made.client.untilRead(said[1])
+    made.client.leave()
+    await made.client.ended
+    goOn()
+    expect(await booked(made)).toMatchObject({
+      ...ofPromptAndSaid,
+      outcome: 'client_gone',
+      status: 499,
+      attempts: ['cut'],
+    })
+  })
+
   test('and where only usage decides is read no longer than its deadline', async () => {
     const timeouts = { requestMs: 1_500, firstByteMs: 5_000, streamIdleMs: 5_000 }
     const made = await chat(streamOf(...sayAll, { stall: true }), { fields: { timeouts } })
@@ -481,7 +499,7 @@ describe('a client that left after a provider had answered that stops when it is
   })
 
   test('is charged by a gateway that is stopped at that moment', async () => {
-    const stopping = await stack.startGateway(patientCounting)
+    const stopping = await stack.startGateway(patient)
     const made = await chat(streamOf(...sayAll, { stall: true }), { at: stopping })
     await made.client.untilRead(said[1])
     made.client.leave()
@@ -526,7 +544,7 @@ describe('a stream that its provider broke off is charged prompt and delivered t
       'passed the deadline of its caller',
       { requestMs: 30_000, firstByteMs: 5_000, streamIdleMs: 1_500 },
       { 'x-gateway-timeout-ms': '800' },
-      'answered', // it was read on until its provider fell silent
+      'idle_timeout', // it was read on until its provider fell silent
     ],
   ])('%s: upstream_timeout', async (_how, timeouts, headers, result) => {
     const made = await chat(streamOf(...sayAll, { stall: true }), {

@@ -7,6 +7,7 @@ import { messages, promptTokens, said, saidTokens } from '../support/billed-chat
 import { storedRoute } from '../support/catalog.ts'
 import type { Customer } from '../support/customer.ts'
 import { type LeavingClient, startChat } from '../support/leaving-client.ts'
+import { patient } from '../support/patient-gateway.ts'
 import type { Process } from '../support/processes.ts'
 import { readMetric } from '../support/read-metric.ts'
 import { viewOfThisFile } from '../support/redis-view.ts'
@@ -25,7 +26,7 @@ beforeAll(async () => {
   const web = await stack.startWeb()
   const cabinet = new URL(web.baseUrl).origin
   // The thread that counts may be slow to start on a busy machine.
-  gateway = await stack.startGateway({ CABINET_URL: cabinet, TOKEN_COUNT_TIMEOUT_MS: '20000' })
+  gateway = await stack.startGateway({ ...patient, CABINET_URL: cabinet })
 })
 
 type Prices = Omit<Price, 'id'>

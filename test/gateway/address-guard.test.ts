@@ -4,17 +4,22 @@ import type { ResolveName } from '#gateway/upstream/guarded-connector'
 import { createProviderAgents, type ProviderAccess } from '#gateway/upstream/provider-agents'
 import { createProviderCalls } from '#gateway/upstream/provider-call'
 import { makeCertificate } from '../support/certificate.ts'
+import { startConnectProxy } from '../support/connect-proxy.ts'
 import { startUpstream, type Upstream } from '../support/upstream.ts'
 
 type Settings = Partial<ProviderAccess> & {
   readonly cidrs?: readonly string[]
   readonly resolve?: ResolveName
+  readonly proxyUrl?: string
+  readonly connectMs?: number
 }
 
 /** Calls as a gateway makes them, by default for a provider that asks for private addresses. */
-function callsOf({ cidrs = ['127.0.0.0/8'], resolve, ...fields }: Settings = {}) {
+function callsOf({ cidrs = ['127.0.0.0/8'], resolve, proxyUrl, connectMs = 2000, ...fields }: Settings = {}) {
   const guard = createAddressGuard(cidrs)
-  const calls = createProviderCalls(createProviderAgents(guard, resolve === undefined ? {} : { resolve }))
+  const calls = createProviderCalls(
+    createProviderAgents(guard, { proxyUrl, ...(resolve === undefined ? {} : { resolve }) }),
+  )
   onTestFinished(() => calls.close())
   const given = { plainHttp: true, privateAddresses: true, caCertificates: undefined, ...fields }
   return (url: string, changed: Partial<ProviderAccess> = {}): Promise<string> =>
@@ -25,7 +30,7 @@ function callsOf({ cidrs = ['127.0.0.0/8'], resolve, ...fields }: Settings = {})
         access: { ...given, ...changed },
         headers: { 'content-type': 'application/json', connection: 'close' },
         body: Buffer.from(JSON.stringify({ model: 'm', messages: [{ role: 'user', content: 'Hi' }] })),
-        connectMs: 2000,
+        connectMs,
         firstByteMs: 2000,
         idleMs: 2000,
         answerBytesMax: 100_000,
@@ -172,5 +177,77 @@ describe('TLS', () => {
       callback(null, [{ address: '127.0.0.1', family: 4 }])
     const call = callsOf({ caCertificates: certificate.cert, resolve })
     expect(await call(upstream.url.replace('127.0.0.1', 'provider.test'))).toBe('tls_failed')
+  })
+})
+
+describe('through an egress proxy', () => {
+  const certificate = makeCertificate('provider.test')
+  /** Only the proxy knows names. */
+  const resolve: ResolveName = (name, _options, callback) => {
+    callback(Object.assign(new Error(name), { code: 'ENOTFOUND' }), [])
+  }
+  const proxied = { resolve, privateAddresses: false, cidrs: [] }
+  const hostOf = (url: string) => new URL(url).host
+  async function proxyOfThisTest(settings: Parameters<typeof startConnectProxy>[0] = {}) {
+    const proxy = await startConnectProxy(settings)
+    onTestFinished(() => proxy.stop())
+    return proxy
+  }
+
+  test('a provider is called by its name and with its own TLS, and never sees the password of the proxy', async () => {
+    const upstream = await upstreamOfThisTest({ certificate })
+    const proxy = await proxyOfThisTest({ login: 'gate:p@ss/word' })
+    const proxyUrl = proxy.url.replace('//', '//gate:p%40ss%2Fword@')
+    const url = upstream.url.replace('127.0.0.1', 'provider.test')
+    const call = callsOf({ ...proxied, proxyUrl, plainHttp: false })
+    expect(await call(url, { caCertificates: certificate.cert })).toBe('200')
+    expect(proxy.tunnels).toEqual([hostOf(url)])
+    expect(JSON.stringify(upstream.requests[0]?.headers)).not.toMatch(/proxy|gate/i)
+    expect(await call(url)).toBe('tls_failed')
+    const other = url.replace('provider.test', 'other.test')
+    expect(await call(other, { caCertificates: certificate.cert })).toBe('tls_failed')
+  })
+
+  test('a provider without TLS is, too', async () => {
+    const [upstream, proxy] = [await upstreamOfThisTest(), await proxyOfThisTest()]
+    const url = upstream.url.replace('127.0.0.1', 'provider.test')
+    expect(await callsOf({ ...proxied, proxyUrl: proxy.url })(url)).toBe('200')
+    expect(await callsOf({ ...proxied, proxyUrl: proxy.url, plainHttp: false })(url)).toBe('address_refused')
+    expect(proxy.tunnels).toEqual([hostOf(url)])
+  })
+
+  test.each(['127.0.0.1', '0x7f000001', '10.0.0.1', '169.254.169.254', '[::ffff:a9fe:a9fe]', '[::1]'])(
+    'no private address is reached: the proxy is not asked for %s',
+    async (host) => {
+      const proxy = await proxyOfThisTest()
+      const call = callsOf({ ...proxied, proxyUrl: proxy.url, cidrs: ['0.0.0.0/0', '::/0'] })
+      expect(await call(`http://${host}:8080`)).toBe('address_refused')
+      expect(proxy.tunnels).toEqual([])
+    },
+  )
+
+  test('a provider with private addresses is called without it', async () => {
+    const [upstream, proxy] = [await upstreamOfThisTest(), await proxyOfThisTest()]
+    expect(await callsOf({ proxyUrl: proxy.url })(upstream.url)).toBe('200')
+    expect(proxy.tunnels).toEqual([])
+  })
+
+  test.each([403, 407, 502])('a proxy that responds with %i is named as the cause', async (refusal) => {
+    const proxy = await proxyOfThisTest({ refusal })
+    const call = callsOf({ ...proxied, proxyUrl: proxy.url })
+    expect(await call('http://provider.test')).toBe('proxy_refused')
+    expect(proxy.tunnels).toEqual(['provider.test:80'])
+  })
+
+  test('so is one that is not there, whose certificate is unknown, or that stays silent', async () => {
+    const ended = await startConnectProxy()
+    await ended.stop()
+    const url = 'https://provider.test'
+    expect(await callsOf({ ...proxied, proxyUrl: ended.url })(url)).toBe('proxy_unreachable')
+    const { url: tlsUrl } = await proxyOfThisTest({ certificate })
+    expect(await callsOf({ ...proxied, proxyUrl: tlsUrl })(url)).toBe('proxy_unreachable')
+    const { url: silentUrl } = await proxyOfThisTest({ refusal: 'silence' })
+    const call = callsOf({ ...proxied, proxyUrl: silentUrl, connectMs: 100 })
+    expect(await call(url)).toBe('connect_timeout')
   })
 })

@@ -9,7 +9,7 @@ import { readMetric } from '../support/read-metric.ts'
 import { redisUrlOf } from '../support/redis-logins.ts'
 import { viewOfThisFile } from '../support/redis-view.ts'
 import { settledBooks } from '../support/settled-books.ts'
-import { post, stackOfThisFile, untilServed } from '../support/stack.ts'
+import { countTokens, post, stackOfThisFile, untilServed } from '../support/stack.ts'
 import { gateOfThisTest } from '../support/tcp-gate.ts'
 import { pausedAnswer } from '../support/upstream.ts'
 
@@ -191,15 +191,18 @@ test('while Redis is silent a rejected request leaves nothing behind to take bac
 test('without Redis every key gets 503 with Retry-After within 300 ms, never 401', async () => {
   const { model, key } = await served()
   const stranger = writeKey(shardOf(randomUUID()), randomBytes(32), pepper)
-  const askBoth = () =>
-    Promise.all([key, stranger].map((each) => timed(post(gateway, each, { model, messages }))))
+  const askAll = () =>
+    Promise.all([
+      ...[key, stranger].map((each) => timed(post(gateway, each, { model, messages }))),
+      timed(countTokens(gateway, key, { model, messages })),
+    ])
   await restartRedis() // and for as long as the shards are not open again
-  const answers = await askBoth()
+  const answers = await askAll()
   stack.redis.freeze()
   onTestFinished(() => stack.redis.thaw())
-  for (let round = 0; round < 4; round++) answers.push(...(await askBoth()))
+  for (let round = 0; round < 4; round++) answers.push(...(await askAll()))
   await stack.redis.kill()
-  for (let round = 0; round < 4; round++) answers.push(...(await askBoth()))
+  for (let round = 0; round < 4; round++) answers.push(...(await askAll()))
   await stack.redis.start()
   for (const { answer, ms } of answers) {
     expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '1'])

@@ -1,17 +1,26 @@
-import { createHash } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import fc from 'fast-check'
 import { Pool } from 'undici'
-import { beforeAll, expect, onTestFinished, test, vi } from 'vitest'
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest'
 import { findRub } from '#core/ledger/money'
+import { startAnthropic } from '../support/anthropic.ts'
 import type { Customer } from '../support/customer.ts'
 import { isSlowRun } from '../support/environment.ts'
-import { type FuzzedRequest, fuzzedRequests } from '../support/fuzzed-requests.ts'
+import {
+  chatAnswer,
+  embeddingAnswer,
+  messagesAnswer,
+  type Report,
+  responsesAnswer,
+} from '../support/fuzzed-answers.ts'
+import { type FuzzedRequest, fuzzedPaths, fuzzedRequests } from '../support/fuzzed-requests.ts'
+import { responsesApi } from '../support/openai-responses.ts'
+import { patient } from '../support/patient-gateway.ts'
 import type { Process } from '../support/processes.ts'
 import { viewOfThisFile } from '../support/redis-view.ts'
 import { settledBooks } from '../support/settled-books.ts'
 import { stackOfThisFile, untilServed } from '../support/stack.ts'
-import { goodStream, type Script, streamHeaders } from '../support/upstream.ts'
+import { startUpstream } from '../support/upstream.ts'
 
 const [seed, bodyCount] = isSlowRun ? [118, 8_000] : [18, 2_000]
 /** Each sends its bodies one after the other, as a separate customer. */
@@ -19,80 +28,44 @@ const laneCount = 20
 
 const stack = await stackOfThisFile()
 const view = viewOfThisFile(stack.redis)
-const models = { chat: 'fuzz/chat', embedding: 'fuzz/embedding' }
+const responses = await startUpstream({ api: responsesApi })
+const anthropic = await startAnthropic()
+afterAll(() => Promise.all([responses.stop(), anthropic.stop()]))
+const models = {
+  chat: 'fuzz/chat',
+  embedding: 'fuzz/embedding',
+  responses: 'fuzz/responses',
+  messages: 'fuzz/messages',
+}
+/** Their names at the providers whose own clients are relayed. */
+const relayed = { responses: 'gpt-5-codex', messages: 'claude-haiku-4-5' }
 const prices = { inputNano: 1_013n, outputNano: 3_019n }
 let gateway: Process
-/** The cost that the provider reports for its responses, by the prices of the models. */
+/** The cost that providers report for their responses, by the prices of the models. */
 let reportedNano = 0n
 
 beforeAll(async () => {
   await stack.startWorker()
-  gateway = await stack.startGateway()
+  gateway = await stack.startGateway(patient)
+  const report: Report = (promptTokens, completionTokens) => {
+    reportedNano += BigInt(promptTokens) * prices.inputNano + BigInt(completionTokens) * prices.outputNano
+  }
+  stack.upstream.answer(models.chat, (request) => chatAnswer(request, report))
+  stack.upstream.answer(models.embedding, (request) => embeddingAnswer(request, report))
+  responses.answer(relayed.responses, (request) => responsesAnswer(request, report))
+  anthropic.answer(relayed.messages, (request) => messagesAnswer(request, report))
   await stack.createModel({ model: models.chat, ...prices })
   await stack.createModel({ model: models.embedding, type: 'embedding', ...prices, outputNano: 0n })
-  stack.upstream.answer(models.chat, (request) => chatAnswer(request))
-  stack.upstream.answer(models.embedding, (request) => embeddingAnswer(request))
+  const headers = [{ name: 'x-api-key', value: 'key-of-these-tests' }]
+  const backendOf = (provider: string, model: string) => [
+    { name: 'main', provider, model, priority: 0, weight: 1 },
+  ]
+  const openAi = await stack.createProvider({ quirks: 'openai', baseUrl: responses.url })
+  const claude = await stack.createProvider({ api: 'Anthropic', headers, baseUrl: anthropic.url })
+  const ofResponses = { model: models.responses, backends: backendOf(openAi, relayed.responses) }
+  const ofMessages = { model: models.messages, backends: backendOf(claude, relayed.messages) }
+  for (const fields of [ofResponses, ofMessages]) await stack.createModel({ ...fields, ...prices })
 })
-
-type Asked = (typeof stack.upstream.requests)[number]
-
-/** Numbers that depend only on the request, so that a counterexample is one again. */
-function drawsOf({ bodyText }: Asked): (max: number) => number {
-  const digest = createHash('sha256').update(bodyText).digest()
-  let at = 0
-  return (max) => digest.readUInt16LE((at++ * 2) % 32) % (max + 1)
-}
-
-function report(asked: Asked, promptTokens: number, completionTokens: number): void {
-  if (asked.fault !== undefined) return // then it answers 400
-  reportedNano += BigInt(promptTokens) * prices.inputNano + BigInt(completionTokens) * prices.outputNano
-}
-
-const saidAtRandom = ['Hi', '', ' and so on', 'ещё', '👩‍🚀', '\u0000', '"}', 'data: [DONE]\n\n']
-
-function chatAnswer(asked: Asked): Script {
-  const { body, bodyText } = asked
-  const draw = drawsOf(asked)
-  const choices = Number(body.n ?? 1)
-  const limit = Math.min(Number(body.max_tokens ?? 400), Number(body.max_completion_tokens ?? 400), 400)
-  // Zero would be no count, of a prompt or of a response with content.
-  const prompt = 1 + draw(Buffer.byteLength(bodyText) - 1)
-  const completion = 1 + draw(limit * choices - 1)
-  report(asked, prompt, completion)
-  const usage = {
-    prompt_tokens: prompt,
-    completion_tokens: completion,
-    total_tokens: prompt + completion,
-    prompt_tokens_details: { cached_tokens: draw(prompt) },
-    completion_tokens_details: { reasoning_tokens: draw(completion) },
-  }
-  const contents = Array.from({ length: choices }, () => saidAtRandom[draw(saidAtRandom.length - 1)] ?? '')
-  if (body.stream === true) {
-    const { role, delta, usage: count, done } = goodStream
-    const said = contents.map((content, index) => delta({ content }, { index }))
-    const ends = contents.map((_, index) => delta({}, { index, finish_reason: 'stop' }))
-    return { headers: streamHeaders, steps: [role, ...said, ...ends, count(usage), done] }
-  }
-  const whole = contents.map((content, index) => ({
-    index,
-    message: { role: 'assistant', content },
-    finish_reason: 'stop',
-  }))
-  const answer = { id: 'x', object: 'chat.completion', created: 1, model: 'm', choices: whole, usage }
-  return { steps: [{ send: JSON.stringify(answer) }] }
-}
-
-function embeddingAnswer(asked: Asked): Script {
-  const { input, encoding_format } = asked.body
-  const items = Array.isArray(input) && typeof input[0] !== 'number' ? input : [input]
-  const embedding = encoding_format === 'base64' ? 'AACAPwAAAEA=' : [1, 2]
-  const textBytes = Buffer.byteLength(items.flat().join('')) // as JSON it may have more
-  const prompt = 1 + drawsOf(asked)(textBytes) // an embedding of nothing is not believed
-  report(asked, prompt, 0)
-  const data = items.map((_, index) => ({ object: 'embedding', index, embedding }))
-  const usage = { prompt_tokens: prompt, total_tokens: prompt }
-  return { steps: [{ send: JSON.stringify({ object: 'list', data, model: 'm', usage }) }] }
-}
 
 type Answered = {
   readonly status: number
@@ -120,40 +93,57 @@ async function sendOnce(pool: Pool, { key }: Customer, request: FuzzedRequest): 
   return { status: statusCode, headers, text: await body.text() }
 }
 
-function expectErrorShape({ status, headers, text }: Answered): void {
+function expectErrorShape(path: FuzzedRequest['path'], { status, headers, text }: Answered): void {
   expect(headers['content-type']).toBe('application/json')
   const { error, ...rest } = JSON.parse(text)
-  expect(rest).toEqual({})
+  const request_id = headers['x-gateway-request-id']
+  const isMessages = path === '/v1/messages'
+  expect(rest).toEqual(isMessages ? { type: 'error', request_id } : {})
   expect(error).toMatchObject({
     message: expect.stringMatching(/./),
     type: expect.stringMatching(/./),
     code: expect.stringMatching(/./),
     source: expect.stringMatching(/^(client|gateway|upstream)$/),
-    request_id: headers['x-gateway-request-id'],
+    ...(isMessages ? {} : { request_id }),
   })
   expect(error).toHaveProperty('param')
   expect(status, text).toBeLessThan(500)
 }
 
-/** The cost in a response equals the cost of its usage. */
-function expectExactCost({ headers, text }: Answered): void {
-  const isStream = headers['content-type'] === 'text/event-stream; charset=utf-8'
-  if (isStream) {
-    expect(text).toMatch(/data: \[DONE\]\n\n$/)
-    expect(text).not.toMatch(/^data: \{"error"/m)
+type Usage = { readonly [count: string]: number } & { readonly cost_rub?: string }
+
+/** The usage in a response; `undefined`: it was not asked for. */
+function usageIn(path: FuzzedRequest['path'], { text }: Answered, isStream: boolean): Usage | undefined {
+  if (!isStream) return JSON.parse(text).usage
+  expect(text).not.toMatch(/^data: \{"(?:error|type":"error)"/m)
+  const frames = text.split('\n\n').filter((frame) => frame !== '')
+  const dataOf = (at: number) => JSON.parse(frames.at(at)?.replace(/^(?:event: .*\n)?data: /, '') ?? '')
+  if (path === '/v1/messages') {
+    expect(dataOf(-1)).toEqual({ type: 'message_stop' })
+    return dataOf(-2).usage
   }
-  const last = isStream ? text.split('\n\n').at(-3)?.replace('data: ', '') : text
-  const { usage } = JSON.parse(last ?? '')
-  if (isStream && !usage) return // it was not asked for
-  const { prompt_tokens: prompt, completion_tokens: completion = 0 } = usage
-  const cost = findRub(String(isStream ? usage.cost_rub : headers['x-gateway-cost-rub']))
-  expect(cost).toBe(BigInt(prompt) * prices.inputNano + BigInt(completion) * prices.outputNano)
+  expect(frames.at(-1)).toBe('data: [DONE]')
+  return path === '/v1/responses' ? dataOf(-2).response.usage : dataOf(-2).usage
+}
+
+/** The cost in a response equals the cost of its usage. */
+function expectExactCost(path: FuzzedRequest['path'], answer: Answered): void {
+  const isStream = answer.headers['content-type'] === 'text/event-stream; charset=utf-8'
+  const usage = usageIn(path, answer, isStream)
+  if (isStream && !usage) return
+  const { prompt_tokens = 0, completion_tokens = 0, input_tokens = 0, output_tokens = 0 } = usage ?? {}
+  const { cache_read_input_tokens = 0, cache_creation_input_tokens = 0 } = usage ?? {}
+  const prompt = prompt_tokens + input_tokens + cache_read_input_tokens + cache_creation_input_tokens
+  const cost = findRub(String(isStream ? usage?.cost_rub : answer.headers['x-gateway-cost-rub']))
+  const due =
+    BigInt(prompt) * prices.inputNano + BigInt(completion_tokens + output_tokens) * prices.outputNano
+  expect(cost).toBe(due)
 }
 
 test('thousands of requests, most of them odd: never 5xx, every error has the one shape, and what is charged is to the nano-ruble what the provider reported', async () => {
   const pool = new Pool(new URL(gateway.baseUrl).origin, { connections: laneCount, pipelining: 1 })
   onTestFinished(() => pool.destroy())
-  const statuses = new Map<number, number>()
+  const statuses = new Map<string, number>()
   const openingNano = 1_000_000_000_000n
 
   async function runLane(lane: number): Promise<bigint> {
@@ -162,16 +152,16 @@ test('thousands of requests, most of them odd: never 5xx, every error has the on
       rpm: 100_000_000,
       tpm: 2_000_000_000,
     })
-    await untilServed(gateway, customer.key, models.chat)
-    await untilServed(gateway, customer.key, models.embedding)
+    for (const model of Object.values(models)) await untilServed(gateway, customer.key, model)
     const called = new Set<string>()
     const property = fc.asyncProperty(fuzzedRequests(models), async (request) => {
       const answer = await send(pool, customer, request)
-      statuses.set(answer.status, (statuses.get(answer.status) ?? 0) + 1)
+      const kind = `${answer.status} ${request.path}`
+      statuses.set(kind, (statuses.get(kind) ?? 0) + 1)
       if (Number(answer.headers['x-gateway-attempts'] ?? 0) > 0)
         called.add(String(answer.headers['x-gateway-request-id']))
-      if (answer.status === 200) expectExactCost(answer)
-      else expectErrorShape(answer)
+      if (answer.status === 200) expectExactCost(request.path, answer)
+      else expectErrorShape(request.path, answer)
     })
     await fc.assert(property, { seed: seed + lane, numRuns: bodyCount / laneCount })
     const requests = await vi.waitFor(async () => {
@@ -190,6 +180,9 @@ test('thousands of requests, most of them odd: never 5xx, every error has the on
   const charged = await Promise.all(Array.from({ length: laneCount }, (_, lane) => runLane(lane)))
   expect(charged.reduce((sum, nano) => sum + nano, 0n)).toBe(reportedNano)
   // Bodies of which hardly any is served, or hardly any rejected, would prove little.
-  expect(statuses.get(200)).toBeGreaterThan(bodyCount / 4)
-  expect(statuses.get(400)).toBeGreaterThan(bodyCount / 10)
+  for (const path of fuzzedPaths) {
+    const [served = 0, rejected = 0] = [200, 400].map((status) => statuses.get(`${status} ${path}`))
+    expect(served, path).toBeGreaterThan(bodyCount / 40)
+    expect(rejected, path).toBeGreaterThan(bodyCount / 100)
+  }
 }, 180_000)

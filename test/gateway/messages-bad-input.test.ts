@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { expectMessage, expectMessageStream, readMessageEvents } from '../support/message-events.ts'
-import { translatedModelsOfThisFile } from '../support/translated-models.ts'
-import { translatedFormats } from '../support/usage-formats.ts'
+import { modelsOfEveryApi } from '../support/models-of-every-api.ts'
+import { usageFormats } from '../support/usage-formats.ts'
 
-const { ask } = await translatedModelsOfThisFile()
+const { ask } = await modelsOfEveryApi()
 
 const user = { role: 'user', content: 'Hi' }
 const assistant = (...content: readonly object[]) => ({ role: 'assistant', content })
@@ -177,7 +177,7 @@ const cases: readonly Case[] = [
   ['too high a temperature', { messages: [user], temperature: 2 }, 'temperature'],
 ]
 
-describe.each(translatedFormats.map(({ api }) => api))('a backend of %s', (api) => {
+describe.each(usageFormats.map(({ name }) => name))('a backend of %s', (api) => {
   test.each(cases)('gets %s, or its client gets the path', async (_what, body, param) => {
     for (const stream of 'stream' in body ? [body.stream] : [false, true]) {
       const { status, text, received } = await ask(api, '/messages', { max_tokens: 1_000, ...body, stream })

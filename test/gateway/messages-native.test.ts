@@ -12,9 +12,10 @@ import {
   thinkingBlock,
   toolUseBlock,
 } from '../support/anthropic.ts'
-import { patientCounting, prices } from '../support/billed-chat.ts'
+import { prices } from '../support/billed-chat.ts'
 import type { Customer } from '../support/customer.ts'
 import { eventOf, framesOf } from '../support/event-frames.ts'
+import { patient } from '../support/patient-gateway.ts'
 import type { Process } from '../support/processes.ts'
 import { readMetric } from '../support/read-metric.ts'
 import { viewOfThisFile } from '../support/redis-view.ts'
@@ -35,7 +36,7 @@ let gateway: Process
 
 beforeAll(async () => {
   await stack.startWorker()
-  gateway = await stack.startGateway(patientCounting)
+  gateway = await stack.startGateway(patient)
 })
 
 type Fields = { readonly [field: string]: unknown }
@@ -256,6 +257,8 @@ describe.each(ways)("a backend with Anthropic's API, %s", (way) => {
     await untilServed(gateway, other.customer.key, served.model)
     await ask({ ...served, customer: other.customer }, way, { messages: next })
     await ask(other, way, { messages: next })
+    await untilServed(gateway, served.customer.key, other.model)
+    await ask({ ...other, customer: served.customer }, way, { messages: next })
     const damaged = next.map((turn) => JSON.parse(JSON.stringify(turn).replace(String(signature), 'gAAA')))
     await ask(served, way, { messages: damaged })
     for (const { body } of [...sentTo(served).slice(-2), ...sentTo(other)])

@@ -1,7 +1,13 @@
+import Anthropic from '@anthropic-ai/sdk'
 import { describe, expect, test } from 'vitest'
 import { type Answer, madeUpKeyBeside, unknownKeyBeside } from '../support/lone-gateway.ts'
-import { type Asking, type Rejection, rejectingGatewayOfThisFile } from '../support/rejecting-gateway.ts'
-import { refusal } from '../support/upstream.ts'
+import {
+  type Asking,
+  bodyBytesMax,
+  type Rejection,
+  rejectingGatewayOfThisFile,
+} from '../support/rejecting-gateway.ts'
+import { refusal, type Script } from '../support/upstream.ts'
 
 const lone = await rejectingGatewayOfThisFile()
 const { owner, withKey } = lone
@@ -35,6 +41,9 @@ function errorIn({ headers, text }: Answer): { readonly [field: string]: unknown
 }
 
 const invalid = 'invalid_request_error'
+/** A request of Anthropic's SDK, where it differs from one that is served. */
+type Raising = Pick<Asking, 'key' | 'headers' | 'body'> & { readonly answer?: Script }
+
 /** What Anthropic names each status. */
 const types: Readonly<Record<number, string>> = {
   400: invalid,
@@ -46,6 +55,9 @@ const types: Readonly<Record<number, string>> = {
   413: 'request_too_large',
   415: invalid,
   429: 'rate_limit_error',
+  502: 'api_error',
+  503: 'overloaded_error',
+  504: 'timeout_error',
 }
 const listing = { method: 'GET', headers: { 'anthropic-version': '2023-06-01' } } as const
 
@@ -138,6 +150,92 @@ test('a prompt that is too long has the message that Claude Code looks for, what
     expect(errorIn(answer)).toMatchObject({ type: invalid, message: shown })
     expect(answer.headers['x-should-retry']).toBe('false')
   }
+})
+
+/** The header is the SDK's own, if there is none. */
+const versions = [undefined, '2023-06-01'] as const
+
+/** What Anthropic's SDK raises, by the code of the error. */
+const raised: readonly (readonly [
+  what: string,
+  asking: () => Raising | Promise<Raising>,
+  code: string,
+  name: string,
+])[] = [
+  ['a wrong field', () => ({ body: { messages: [] } }), 'invalid_value', 'BadRequestError'],
+  [
+    'a prompt that is too long',
+    () => ({ answer: refusal(400, 'too long', { code: 'context_length_exceeded' }) }),
+    'context_length_exceeded',
+    'BadRequestError',
+  ],
+  ['a wrong key', () => ({ key: 'sk-gateway-x' }), 'invalid_api_key', 'AuthenticationError'],
+  ['no money', withKey({ balanceNano: 0n }), 'insufficient_balance', 'PaymentRequiredError'],
+  [
+    'a cap of cost',
+    () => ({ headers: { 'x-gateway-max-cost-rub': '0' } }),
+    'request_exceeds_max_cost',
+    'PaymentRequiredError',
+  ],
+  [
+    'a blocked key',
+    withKey({ state: 'blocked', blockedBy: 'owner' }),
+    'api_key_blocked',
+    'PermissionDeniedError',
+  ],
+  [
+    'another model than its own',
+    withKey({ allowedModels: ['other/*'] }),
+    'model_not_allowed',
+    'PermissionDeniedError',
+  ],
+  ['an unknown model', () => ({ body: { model: 'claude-none' } }), 'model_not_found', 'NotFoundError'],
+  [
+    'a body that is too large',
+    () => ({ body: { system: 'x'.repeat(bodyBytesMax) } }),
+    'request_too_large',
+    'ContentTooLargeError',
+  ],
+  ['no requests left this minute', withKey({ rpm: 0 }), 'rate_limit_exceeded', 'RateLimitError'],
+  ['a spent daily budget', withKey({ dailyBudgetNano: 0n }), 'daily_budget_exceeded', 'RateLimitError'],
+  ['a failed provider', () => ({ answer: refusal(500, 'boom') }), 'upstream_error', 'InternalServerError'],
+  [
+    'an overloaded provider',
+    () => ({ answer: refusal(429, 'slow down') }),
+    'upstream_overloaded',
+    'ServiceUnavailableError',
+  ],
+  [
+    'no time left',
+    () => ({ headers: { 'x-gateway-timeout-ms': '1' } }),
+    'upstream_timeout',
+    'GatewayTimeoutError',
+  ],
+]
+
+describe.each(versions)("Anthropic's SDK, version %s", (version) => {
+  test.each(raised)('raises its class on %s', async (_, asking, code, name) => {
+    const { key = owner.key, body = {}, headers = {}, answer } = await asking()
+    if (answer !== undefined) lone.answerInThisTest(answer)
+    const client = new Anthropic({
+      baseURL: `http://127.0.0.1:${lone.gateway.port}`,
+      apiKey: key,
+      maxRetries: 0,
+      defaultHeaders: { ...headers, ...(version === undefined ? {} : { 'anthropic-version': version }) },
+    })
+    for (const stream of [false, true]) {
+      const asked = Object.assign({ stream }, hello, body)
+      const error = await client.messages.create(asked as never).catch((thrown) => thrown)
+      expect(error).toBeInstanceOf(Anthropic.APIError)
+      const { status, requestID, error: told } = error
+      expect(error.constructor.name).toBe(name)
+      expect(told).toMatchObject({
+        type: 'error',
+        error: { type: types[status], code },
+        request_id: requestID,
+      })
+    }
+  })
 })
 
 test.each([

@@ -8,6 +8,7 @@ import { nanoRub } from '#core/ledger/money'
 import { shardOf } from '#core/redis/shard'
 import type { ModelFields } from '../support/catalog.ts'
 import { type Customer, pepper, uuidV7 } from '../support/customer.ts'
+import { patient } from '../support/patient-gateway.ts'
 import type { Process } from '../support/processes.ts'
 import { inTestScope } from '../support/scope.ts'
 import { type CustomerOptions, post, stackOfThisFile, untilOpen, untilServed } from '../support/stack.ts'
@@ -18,7 +19,7 @@ let gateway: Process
 
 beforeAll(async () => {
   await stack.startWorker()
-  gateway = await stack.startGateway()
+  gateway = await stack.startGateway(patient)
   await untilOpen(gateway)
 })
 

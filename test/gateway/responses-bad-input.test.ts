@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
+import { modelsOfEveryApi } from '../support/models-of-every-api.ts'
 import { expectStream, readEvents } from '../support/response-events.ts'
-import { translatedModelsOfThisFile } from '../support/translated-models.ts'
-import { translatedFormats } from '../support/usage-formats.ts'
+import { usageFormats } from '../support/usage-formats.ts'
 
-const { ask } = await translatedModelsOfThisFile()
+const { ask } = await modelsOfEveryApi()
 
 const user = { role: 'user', content: 'Hi' }
 const call = (id: string, fields: object = {}) => ({
@@ -14,13 +14,16 @@ const call = (id: string, fields: object = {}) => ({
   ...fields,
 })
 const output = (id: string) => ({ type: 'function_call_output', call_id: id, output: 'done' })
-const f = { type: 'function', name: 'f', parameters: { type: 'object', properties: {} } }
+const f = { type: 'function', name: 'f', parameters: { type: 'object', properties: {} }, strict: false }
 const namespace = (name: string, tool: string) => ({
   type: 'namespace',
   name,
   description: 'Tools',
   tools: [{ ...f, name: tool }],
 })
+
+/** Gets the client's own request, and may reject it in its own words. */
+const relayed = "OpenAI's Responses"
 
 /** `undefined`: it is served. */
 type Case = readonly [what: string, body: object, param: string | undefined]
@@ -131,11 +134,15 @@ const everywhere: readonly Case[] = [
   ['a limit of zero', { input: 'Hi', max_output_tokens: 0 }, 'max_output_tokens'],
 ]
 
-describe.each(translatedFormats.map(({ api }) => api))('a backend of %s', (api) => {
+describe.each(usageFormats.map(({ name }) => name))('a backend of %s', (api) => {
   test.each(everywhere)('gets %s, or its client gets the path', async (_what, body, param) => {
     for (const stream of 'stream' in body ? [body.stream] : [false, true]) {
       const { status, text, received } = await ask(api, '/responses', { ...body, stream })
-      if (param === undefined) {
+      if (param === undefined && api === relayed && status === 400) {
+        const { error } = JSON.parse(text)
+        expect(error).toMatchObject({ code: 'invalid_value', source: 'upstream' })
+        expect(received.map(({ fault }) => fault)).toEqual([error.message])
+      } else if (param === undefined) {
         expect(status, text).toBe(200)
         if (stream === true) expect(expectStream(readEvents(text)).status).toBe('completed')
         expect(received.map(({ fault }) => fault)).toEqual([undefined])

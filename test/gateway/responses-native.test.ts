@@ -3,7 +3,7 @@ import OpenAI from 'openai'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { findRub } from '#core/ledger/money'
 import { startAnthropic } from '../support/anthropic.ts'
-import { patientCounting, prices } from '../support/billed-chat.ts'
+import { prices } from '../support/billed-chat.ts'
 import type { Customer } from '../support/customer.ts'
 import {
   acceptedBodies,
@@ -17,6 +17,7 @@ import {
   responsesApi,
   usageOf,
 } from '../support/openai-responses.ts'
+import { patient } from '../support/patient-gateway.ts'
 import type { Process } from '../support/processes.ts'
 import { readMetric } from '../support/read-metric.ts'
 import { viewOfThisFile } from '../support/redis-view.ts'
@@ -36,7 +37,7 @@ let gateway: Process
 
 beforeAll(async () => {
   await stack.startWorker()
-  gateway = await stack.startGateway(patientCounting)
+  gateway = await stack.startGateway(patient)
 })
 
 type Fields = { readonly [field: string]: unknown }
@@ -226,8 +227,10 @@ describe.each(ways)('a backend with the Responses API, %s', (way) => {
     await respond(served, way, { input: damaged })
     expect(JSON.stringify(sent(served).at(-1))).not.toContain('encrypted_content')
 
-    await respond(other, way, { input: next.filter(({ role }) => role !== undefined) })
+    await untilServed(gateway, served.customer.key, other.model)
+    await respond({ ...other, customer: served.customer }, way, { input: next })
     expect(sent(other)).toHaveLength(1)
+    expect(JSON.stringify(sent(other)), 'another account').not.toContain('encrypted_content')
   })
 
   test('is not sent tools that it would run and bill, or more expensive tiers; both are reported', async () => {

@@ -109,7 +109,7 @@ describe('a backend that fails', () => {
     const model = await served({ slow: { priority: 0 }, spare: { priority: 1 } })
     const slow = await placeOf(model, 'slow')
     upstream.answer(slow, { silentMs: 'forever' })
-    const hurried = Array.from({ length: 8 }, () => ask(model, { 'x-gateway-timeout-ms': '40' }))
+    const hurried = Array.from({ length: 8 }, () => ask(model, { 'x-gateway-timeout-ms': '500' }))
     for (const { status } of await Promise.all(hurried)) expect(status).toBe(504)
     upstream.answer(slow, plain('here I am'))
     expect((await ask(model)).text).toContain('here I am')

@@ -6,7 +6,6 @@ import {
   messages,
   ofPromptAndSaid,
   onlyBill,
-  patientCounting,
   prices,
   promptTokens,
   reported,
@@ -16,6 +15,7 @@ import {
   streamOf,
 } from '../support/billed-chat.ts'
 import type { Customer } from '../support/customer.ts'
+import { patientCounting } from '../support/patient-gateway.ts'
 import type { Process } from '../support/processes.ts'
 import { readMetric } from '../support/read-metric.ts'
 import { viewOfThisFile } from '../support/redis-view.ts'

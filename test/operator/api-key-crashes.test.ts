@@ -6,6 +6,7 @@ import { apiKeys, secrets } from '#operator/runtime/resources'
 import { keyClusterOfThisFile, type Team, valuesOf } from '../support/api-key-cluster.ts'
 import { type KeyOperator, type KeyOperatorOptions, startKeyOperator } from '../support/api-key-operator.ts'
 import { pepper } from '../support/customer.ts'
+import { patient } from '../support/patient-gateway.ts'
 import type { Process } from '../support/processes.ts'
 import { gateOfThisTest } from '../support/tcp-gate.ts'
 
@@ -18,8 +19,8 @@ let team: Team
 let operator: KeyOperator | undefined
 
 beforeAll(async () => {
-  ;[gateway] = await Promise.all([stack.startGateway(), stack.startWorker()])
-  team = await createTeam()
+  ;[gateway] = await Promise.all([stack.startGateway(patient), stack.startWorker()])
+  team = await createTeam('orphan')
   const { key } = await stack.createCustomer()
   await vi.waitFor(async () => expect(await gatewayStatus(gateway, key)).toBe(200), { timeout: 20_000 })
 }, 120_000)

@@ -8,7 +8,7 @@ import { gatewayBaseUrl } from '../support/operator.ts'
 import { revoke } from '../support/revoke.ts'
 import { inTestScope } from '../support/scope.ts'
 
-const live = await liveKeysOfThisFile()
+const live = await liveKeysOfThisFile({ keysMay: 'orphan' })
 const {
   cluster,
   client,
@@ -176,6 +176,24 @@ describe('drift', () => {
   })
 })
 
+test('an ApiKey that is being deleted is not Ready, and names the finalizers that keep it when its key is dead', async () => {
+  const { name, text } = await createReady()
+  const object = await team.find(name)
+  if (object === undefined) throw new Error('it is gone')
+  const finalizers = [...(object.metadata.finalizers ?? []), 'example.com/backup']
+  await client.patch(apiKeys, object, { metadata: { finalizers } })
+  await team.remove(name)
+  const { Ready } = await team.untilReady(name, 'Deleting')
+  expect(Ready).toMatchObject({
+    status: 'False',
+    message: 'This object is being deleted. It waits for its finalizers: example.com/backup',
+  })
+  await untilStatus(text, 401)
+  const kept = await team.find(name)
+  if (kept !== undefined) await client.patch(apiKeys, kept, { metadata: { finalizers: [] } })
+  await team.untilGone(name)
+})
+
 describe('a key that may not be used', () => {
   test('because its spec suspends it is rejected at once, and works again at once', async () => {
     const { name, text } = await createReady()
@@ -225,9 +243,9 @@ describe('a key that may not be used', () => {
     expect(await gatewayStatus(gateway, text)).toBe(401)
   })
 
-  test('because its namespace lost the label is blocked within a second, until the label is back', async () => {
-    const other = await createTeam()
-    await other.apply('ci')
+  test('that may outlive it is blocked within a second when its namespace loses the label, until the label is back', async () => {
+    const other = await createTeam('orphan')
+    await other.apply('ci', { deletionPolicy: 'Orphan' })
     const text = (await other.readyValues('ci')).OPENAI_API_KEY ?? ''
     await cluster.kubectlOk(['label', 'namespace', other.namespace, 'modelgateway.dev/organization-'])
     const { Accepted } = await other.untilReady('ci', 'NamespaceNotAllowed')

@@ -1,10 +1,12 @@
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
+import { createSecureServer } from 'node:http2'
 import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { KubeConfig } from '@kubernetes/client-node'
 import { afterEach, expect, onTestFinished, test, vi } from 'vitest'
 import { ClusterUnavailable, createClusterTransport } from '#operator/runtime/internal/cluster-transport'
+import { makeCertificate } from '../support/certificate.ts'
 import { folderOfThisTest } from '../support/folder.ts'
 import { type ScriptedApiServer, scriptedApiServerOfThisTest } from './scripted-api-server.ts'
 
@@ -15,9 +17,13 @@ const call = { method: 'GET', path: '/x', timeoutMs: 5_000, idleMs: 20_000 } as 
 const shortMs = 400
 const shortWithSlackMs = 2_500
 
-function transportOfThisTest({ kubeConfig }: Pick<ScriptedApiServer, 'kubeConfig'>) {
+function transportOfThisTest(
+  { kubeConfig }: Pick<ScriptedApiServer, 'kubeConfig'>,
+  connections: 'shared' | 'own' = 'own',
+) {
   const answers: string[] = []
   const transport = createClusterTransport(kubeConfig, {
+    connections,
     onRequest: (code, method) => answers.push(`${method} ${code}`),
   })
   onTestFinished(() => transport.close())
@@ -139,6 +145,33 @@ test('a connection that never comes about costs a request its limit, and an end 
   await expectSoonUnavailable(transport.send({ ...call, signal }))
   await expectSoonUnavailable(linesOf(transport.lines({ ...call, signal: AbortSignal.timeout(shortMs) })))
   await expectSoonUnavailable(transport.send({ ...call, signal }))
+})
+
+test('requests at once share a connection where they may, and one on which nothing comes is replaced', async () => {
+  let isSilent = false
+  let sessionsCount = 0
+  const server = createSecureServer({ ...makeCertificate(), allowHTTP1: true }, (_request, response) => {
+    if (!isSilent) response.end('{}')
+  })
+  server.on('session', () => sessionsCount++)
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  onTestFinished(() => void server.close())
+  const { port } = server.address() as AddressInfo
+  const kubeConfig = new KubeConfig()
+  kubeConfig.loadFromClusterAndUser(
+    { name: 'tls', server: `https://127.0.0.1:${port}`, skipTLSVerify: true },
+    { name: 'nobody' },
+  )
+  const transport = transportOfThisTest({ kubeConfig }, 'shared')
+  const sendMany = () => Promise.all(Array.from({ length: 40 }, () => transport.send(call)))
+  expect((await sendMany()).map(({ status }) => status)).toEqual(Array(40).fill(200))
+  expect(sessionsCount).toBe(1)
+  isSilent = true
+  await expectSoonUnavailable(transport.send({ ...call, timeoutMs: shortMs }))
+  isSilent = false
+  expect((await transport.send(call)).status).toBe(200)
+  expect(sessionsCount).toBe(2)
 })
 
 test('a line is whole, wherever its bytes were cut, and an unfinished line is dropped', async () => {

@@ -75,6 +75,16 @@ spec:
   pricingRubPerMillionTokens: {input: "15.500", cachedInput: "7.750", cacheWrite: "18.600", output: "62.000", reasoning: "62.000"}
   pricingRubPerRequest: "0"
   access: {scope: All}
+---
+apiVersion: ${apiVersion}
+kind: ApiKeyQuota
+metadata: {name: team-a}
+spec:
+  apiKeys: 20
+  totalDailyBudgetRub: "1000.00"
+  perKey: {requestsPerMinute: 600, tokensPerMinute: 200000, dailyBudgetRub: "100.00"}
+  allowedModels: ["openai/*", "anthropic/claude"]
+  rotation: {minInterval: 24h, maxGracePeriod: 72h}
 `
 
 /** Every field of every status, and conditions as the operator writes them. */
@@ -122,7 +132,8 @@ test('the definitions install without a warning, and small enough for kubectl ap
     const args = ['create', '--dry-run=server', '--warnings-as-errors', '-f', '-']
     expect(await cluster.kubectl(args, text)).toMatchObject({ code: 0, stderr: '' })
   }
-  expect(files).toHaveLength(kinds.length)
+  // With ApiKeyQuota, of which no controller writes a status.
+  expect(files).toHaveLength(kinds.length + 1)
 })
 
 test('resources are accepted as users write them', async () => {
@@ -327,6 +338,7 @@ describe('kubectl shows what matters', async () => {
     ])
     expect(await cluster.kubectlOk(['-n', inside, 'get', 'model-gateway', '-o', 'name'])).toBe(
       [
+        'apikeyquota.modelgateway.dev/team-a',
         'apikey.modelgateway.dev/ci',
         'modelprovider.modelgateway.dev/openai',
         'modelroute.modelgateway.dev/gpt-4o-mini\n',

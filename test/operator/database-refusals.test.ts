@@ -1,6 +1,7 @@
 import { beforeAll, expect, test } from 'vitest'
 import { catalogClusterOfThisFile, unique } from '../support/catalog-cluster.ts'
 import { operatorsOfThisFile } from '../support/operator.ts'
+import { patient } from '../support/patient-gateway.ts'
 import type { Process } from '../support/processes.ts'
 import { post } from '../support/stack.ts'
 
@@ -24,7 +25,7 @@ beforeAll(async () => {
   ])
     await pool.query(`alter table ${table} add constraint of_this_test check ((${forbidden}) is not true)`)
   await stack.startWorker()
-  gateway = await stack.startGateway()
+  gateway = await stack.startGateway(patient)
   const customer = await stack.createCustomer()
   key = customer.key
   const { rows } = await pool.query('select name from organizations where id = $1', [customer.organizationId])

@@ -4,8 +4,10 @@ import { ownKeyClusterOfThisFile, type Team, valuesOf } from '../support/api-key
 import { deployed } from '../support/cluster.ts'
 import { freshName, statusOf } from '../support/live-keys.ts'
 import { operatorsOfThisFile } from '../support/operator.ts'
+import { patient } from '../support/patient-gateway.ts'
 import type { Process } from '../support/processes.ts'
 import { readMetric } from '../support/read-metric.ts'
+import { controller, secret, secretsOf } from '../support/stolen-token.ts'
 
 // With the shipped permissions, the admission plugin that OpenShift enables, and the cluster's own
 // controllers, which delete objects without owners and end namespaces.
@@ -23,11 +25,11 @@ let team: Team
 
 beforeAll(async () => {
   await stack.startWorker()
-  gateway = await stack.startGateway()
+  gateway = await stack.startGateway(patient)
   const user = await cluster.addUser(deployed.operator)
   const surroundings = { cluster, databaseUrl: stack.database.url, namespace, user }
   operator = await operators.start(surroundings, {}, (line) => void logged.push(line))
-  team = await createTeam()
+  team = await createTeam('orphan')
 })
 
 async function createReady(spec: object = {}, of = team) {
@@ -44,6 +46,15 @@ const secretIsGone = (name: string) =>
 function kubectlDelete(name: string, ...options: readonly string[]): Promise<string> {
   return cluster.kubectlOk(['-n', team.namespace, 'delete', 'apikey', name, '--timeout=30s', ...options])
 }
+
+test('a Secret that a stolen token creates for an ApiKey that does not exist is collected', async () => {
+  const user = await cluster.addUser(deployed.operator)
+  const name = `${freshName()}-apikey`
+  const ownerReferences = [controller({ name: 'nobody' })]
+  const made = await user.request('POST', secretsOf(team.namespace), secret({ name, ownerReferences }))
+  expect(made.status).toBe(201)
+  await vi.waitFor(async () => expect(await team.secret(name)).toBeUndefined(), { timeout: 30_000 })
+})
 
 describe('kubectl delete of an ApiKey', () => {
   test.each(['background', 'foreground', 'orphan'])(
@@ -74,7 +85,7 @@ describe('kubectl delete of an ApiKey', () => {
 })
 
 test('a namespace that is deleted ends, and so do the keys of its ApiKeys', async () => {
-  const other = await createTeam()
+  const other = await createTeam('orphan')
   const { text, keyId } = await createReady({}, other)
   const orphan = await createReady({ deletionPolicy: 'Orphan' }, other)
   await cluster.kubectlOk(['delete', 'namespace', other.namespace, '--timeout=60s'])

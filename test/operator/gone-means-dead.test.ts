@@ -3,6 +3,7 @@ import { apiKeys } from '#operator/runtime/resources'
 import { keyClusterOfThisFile, type Team } from '../support/api-key-cluster.ts'
 import { freshName, statusOf } from '../support/live-keys.ts'
 import { operatorsOfThisFile } from '../support/operator.ts'
+import { patient } from '../support/patient-gateway.ts'
 import type { Process } from '../support/processes.ts'
 import { readMetric } from '../support/read-metric.ts'
 
@@ -18,7 +19,7 @@ let operator: Process
 
 beforeAll(async () => {
   worker = await stack.startWorker()
-  gateway = await stack.startGateway()
+  gateway = await stack.startGateway(patient)
   team = await createTeam()
 })
 

@@ -51,9 +51,9 @@ describe('rotation by time', () => {
   }
 })
 
-test('the template of a Secret is there when it is made, and follows the spec; ours win', async () => {
+test('the template of a Secret is there when it is made, and follows the spec', async () => {
   const template = {
-    labels: { team: 'a', 'app.kubernetes.io/managed-by': 'Helm' },
+    labels: { team: 'a' },
     annotations: { note: 'x' },
   }
   const { name, text } = await createReady({ secret: { template } })

@@ -1,27 +1,46 @@
-import { beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test, vi } from 'vitest'
+import { secrets } from '#operator/runtime/resources'
 import { keyClusterOfThisFile, type Team, valuesOf } from '../support/api-key-cluster.ts'
 import { isSlowRun } from '../support/environment.ts'
-import { operatorsOfThisFile } from '../support/operator.ts'
+import { operatorsOfThisFile, shippedLease } from '../support/operator.ts'
+import { patient } from '../support/patient-gateway.ts'
 import type { Process } from '../support/processes.ts'
 
 const operators = operatorsOfThisFile()
-const { cluster, stack, createTeam, gatewayStatus } = await keyClusterOfThisFile()
+const { cluster, stack, client, createTeam, gatewayStatus } = await keyClusterOfThisFile()
 let gateways: readonly Process[]
 let team: Team
+let operator: Process
+let startOperator: () => Promise<Process>
 
 beforeAll(async () => {
   await stack.startWorker()
-  gateways = [await stack.startGateway(), await stack.startGateway()]
+  gateways = [await stack.startGateway(patient), await stack.startGateway(patient)]
   const namespace = await cluster.createNamespace()
-  await operators.start({ cluster, databaseUrl: stack.database.url, namespace })
+  const surroundings = { cluster, databaseUrl: stack.database.url, namespace }
+  startOperator = () => operators.start(surroundings, shippedLease)
+  operator = await startOperator()
   team = await createTeam()
 })
 
 const triesCount = isSlowRun ? 100 : 20
 const p95MsMax = 1_000
+/** Secrets that are deleted at the same time. */
+const togetherCount = 10
+/** Twice the promise, so that a machine that is not quiet may be late. */
+const repairedWithinMs = 4_000
 
 function p95(times: readonly number[]): number {
-  return times.toSorted((a, b) => a - b)[Math.floor(times.length * 0.95)] ?? Number.POSITIVE_INFINITY
+  return quantile(times, 0.95)
+}
+
+function quantile(times: readonly number[], part: number): number {
+  return times.toSorted((a, b) => a - b)[Math.floor(times.length * part)] ?? Number.POSITIVE_INFINITY
+}
+
+function report(what: string, times: readonly number[]): void {
+  const [p50Ms, p95Ms] = [0.5, 0.95].map((part) => quantile(times, part).toFixed(0))
+  process.stderr.write(`${what}: p50 ${p50Ms} ms, p95 ${p95Ms} ms of ${times.length}\n`)
 }
 
 /** Milliseconds until every gateway answers so. */
@@ -51,12 +70,41 @@ test('from kubectl apply to 200 and from kubectl delete to 401 at every gateway:
     await cluster.kubectlOk(['-n', namespace, 'delete', 'apikey', name, '--wait=false'])
     deleted.push(await untilAnswered(text, 401, deletedAtMs))
   }
-  process.stderr.write(
-    `p95 of ${triesCount}: apply to 200 ${p95(applied).toFixed(0)} ms, delete to 401 ${p95(deleted).toFixed(0)} ms\n`,
-  )
+  report('apply to 200', applied)
+  report('delete to 401', deleted)
   expect(p95(applied)).toBeLessThan(p95MsMax)
   expect(p95(deleted)).toBeLessThan(p95MsMax)
 }, 180_000)
+
+test('a deleted Secret is back, with an API key that every gateway accepts, 2 s later on a quiet machine', async () => {
+  const repaired: number[] = []
+  for (let round = 0; round < triesCount / togetherCount; round++) {
+    const names = Array.from({ length: togetherCount }, (_, index) => `lost-${round}-${index}`)
+    await Promise.all(names.map((name) => team.apply(name)))
+    await Promise.all(names.map((name) => team.readyValues(name)))
+    repaired.push(...(await Promise.all(names.map(repairMs))))
+    await Promise.all(names.map((name) => team.remove(name)))
+  }
+  report('Secret deleted to 200', repaired)
+  expect(p95(repaired)).toBeLessThan(repairedWithinMs)
+}, 180_000)
+
+/** Deletes its Secret, and answers how long the next one took. */
+async function repairMs(name: string): Promise<number> {
+  const lost = await team.secret(`${name}-apikey`)
+  if (lost === undefined) throw new Error(`${name} has no Secret`)
+  const deletedAtMs = performance.now()
+  await client.remove(secrets, lost)
+  const text = await vi.waitFor(
+    async () => {
+      const { OPENAI_API_KEY } = valuesOf(await team.secret(`${name}-apikey`))
+      if (OPENAI_API_KEY === undefined) throw new Error(`${name} has no Secret yet`)
+      return OPENAI_API_KEY
+    },
+    { timeout: 30_000, interval: 20 },
+  )
+  return untilAnswered(text, 200, deletedAtMs)
+}
 
 test.skipIf(isSlowRun)(
   'kubectl wait --for=condition=Ready is reliable: the first request after it is served by every gateway',
@@ -106,3 +154,19 @@ test.skipIf(isSlowRun)(
   },
   120_000,
 )
+
+test('when the leader is killed, a new key is Ready within 5 s', async () => {
+  const tookMs: number[] = []
+  for (let tries = 0; tries < (isSlowRun ? 10 : 2); tries++) {
+    const standby = await startOperator()
+    await operator.kill()
+    const killedAtMs = performance.now()
+    await team.apply(`after-kill-${tries}`)
+    await team.untilReady(`after-kill-${tries}`)
+    tookMs.push(performance.now() - killedAtMs)
+    operator = standby
+  }
+  process.stderr.write(`leader killed to Ready: ${tookMs.map((ms) => ms.toFixed(0)).join(', ')} ms\n`)
+  // The Lease takes 4 s of them; a busy machine can take more than the rest, but not every time.
+  expect(Math.min(...tookMs)).toBeLessThan(5_000)
+}, 120_000)

@@ -149,6 +149,7 @@ test('a leader that was frozen and goes on as if it still led can write nothing'
   leader.process.kill('SIGCONT')
   expect(await ended).toEqual([1, null])
   expect(leader.said).toContain('fenced')
+  expect(leader.said.at(-1)).toBe('refused')
   await expectOneAfterTheOther(lease, leader, standby)
 })
 

@@ -3,14 +3,18 @@ import { KubeConfig } from '@kubernetes/client-node'
 import { Superseded, takeEpoch } from '#core/audit/cluster-epoch'
 import { inScope } from '#core/audit/scope'
 import { createPool } from '#core/db/pool'
+import { createClusterClient } from '#operator/runtime/cluster-client'
 import { createLeaderElector } from '#operator/runtime/leader-elector'
+import { leadingClient, NotLeading } from '#operator/runtime/leading-client'
+import { secrets } from '#operator/runtime/resources'
 
 /**
  * A process that only leads: it takes an epoch when it is elected and writes without a pause from then on. It
  * never checks whether it still leads, like a process that was frozen in the middle of a reconcile. If it
- * continues after the Lease is lost, it ends only when Postgres fences it off.
+ * continues after the Lease is lost, it ends only when Postgres fences it off. Before it ends, it tries to create a Secret
+ * with the name of its identity.
  *
- * It prints `started`, `elected`, `unanswered`, `lost` and `fenced`; a line of input blocks its event loop
+ * It prints `started`, `elected`, `unanswered`, `lost`, `fenced` and `refused`; a line of input blocks its event loop
  * for so many ms.
  */
 const options: {
@@ -56,8 +60,13 @@ const elector = createLeaderElector(kubeConfig, {
   onError: () => say('unanswered'),
   onElected() {
     say('elected')
-    void lead().then(() => {
+    void lead().then(async () => {
       say('fenced')
+      await client
+        .create(secrets, { metadata: { namespace: 'default', name: options.identity } })
+        .catch((error) => {
+          if (error instanceof NotLeading) say('refused')
+        })
       process.exit(1)
     })
   },
@@ -66,6 +75,7 @@ const elector = createLeaderElector(kubeConfig, {
     if (options.whenLost === 'end') process.exit(1)
   },
 })
+const client = leadingClient(createClusterClient(kubeConfig), elector.isLeader)
 elector.start()
 say('started')
 

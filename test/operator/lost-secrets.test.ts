@@ -102,7 +102,11 @@ describe('a Secret', () => {
     expect(await team.secret(`${name}-apikey`)).toBeUndefined()
     expect(await gatewayStatus(gateway, text)).toBe(200)
     expect((await readKeyState(pool, keyId))?.secrets).toHaveLength(6)
-    // A user who cannot wait requests a rotation.
+    // A user who cannot wait requests a rotation, which comes a minute after the last repair.
+    await pool.query(
+      "update cluster_resources set rotated_at = rotated_at - interval '1 minute' where subject = $1",
+      [keyId],
+    )
     await team.apply(name, { rotation: { trigger: 'now' } })
     expect(await gatewayStatus(gateway, (await team.readyValues(name)).OPENAI_API_KEY ?? '')).toBe(200)
   })

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 import { beforeAll, expect, test, vi } from 'vitest'
 import { conditionsOf } from '#operator/runtime/conditions'
-import { apiKeys, secrets } from '#operator/runtime/resources'
+import { apiKeyQuotas, apiKeys, secrets } from '#operator/runtime/resources'
 import { keyClusterOfThisFile, type Team } from '../support/api-key-cluster.ts'
 import { isSlowRun } from '../support/environment.ts'
 import { operatorsOfThisFile } from '../support/operator.ts'
@@ -23,23 +23,29 @@ beforeAll(async () => {
 
 /** As its README recommends for a pod of 256 MiB; otherwise V8 takes memory that it does not need. */
 const asInAPod = { NODE_OPTIONS: '--max-old-space-size=128 --max-semi-space-size=4' }
-const keysCount = isSlowRun ? 2_000 : 300
-/** The promise: Ready within a minute, in a pod of 250 MiB; on two processors as fast as when it was made. */
+const keysCount = isSlowRun ? 4_000 : 300
+/** The promise: so many are Ready within a minute, in a pod of 250 MiB; on two processors as fast as when it was made. */
+const promisedCount = Math.min(keysCount, 2_000)
 const readyWithinMs = 60_000
+/** One of another namespace, at the same time. */
+const readyAmongManyMs = 5_000
 const rssMiBMax = 250
 /** Slower processors than this give no usable result. */
 const slownessMax = 3
-/** With 2,000 of them each Secret is asked for every 2 s at best; up to 1,000 every 1.5 s. */
-const repairedWithinMs = 5_000
+/** 100 Secrets are checked in a second: of 300 of them each is every 3 s, of 4,000 every 40 s. It may take half as long again. */
+const repairedWithinMs = 15 * keysCount
 const repairsCount = 20
+/** Of a processor, while nothing happens: 0.05, and what neighbors and the compiler take at times. */
+const idleShareMax = 0.2
 /** How long the cost of asking is measured, while nothing happens. */
 const quietMs = 10_000
 /** Requests of this process at once; the API server takes the rest of the two cores. */
 const writersCount = 8
 
-test('many ApiKeys made at once (300; in the slow run 2,000) are all Ready within 60 s, and the operator stays below 250 MiB', async () => {
+test('while many ApiKeys are made at once (300; in the slow run 4,000), one of another namespace is Ready within 5 s; 2,000 are within a minute, and the operator stays below 250 MiB', async () => {
   manyKeys = await createTeam()
   const { namespace, organization } = manyKeys
+  await client.create(apiKeyQuotas, { metadata: { namespace, name: 'many' }, spec: { apiKeys: keysCount } })
   const slownessBefore = measureSlowness()
   const startedAtMs = performance.now()
   let next = 0
@@ -50,22 +56,25 @@ test('many ApiKeys made at once (300; in the slow run 2,000) are all Ready withi
         spec: { organization },
       })
   }
-  await Promise.all(Array.from({ length: writersCount }, write))
-  await vi.waitFor(async () => expect(await countReady(namespace)).toBe(keysCount), {
-    timeout: slownessMax * readyWithinMs,
-    interval: 2_000,
-  })
+  const writing = Array.from({ length: writersCount }, write)
+  const other = await createTeam()
+  await vi.waitFor(() => expect(next).toBeGreaterThan(keysCount / 2), { timeout: readyWithinMs })
+  const amongManyMs = await readyMs(other)
+  await Promise.all(writing)
+  await untilReady(namespace, promisedCount)
   const tookMs = performance.now() - startedAtMs
+  await untilReady(namespace, keysCount)
   const slowness = Math.max(slownessBefore, measureSlowness())
   process.stderr.write(
-    `${keysCount} ApiKeys Ready in ${(tookMs / 1000).toFixed(1)} s, ${peakMiB(operator).toFixed(0)} MiB; processors ${slowness.toFixed(1)} × slower than the promise's\n`,
+    `${promisedCount} of ${keysCount} ApiKeys Ready in ${(tookMs / 1000).toFixed(1)} s, one of another namespace at the same time in ${(amongManyMs / 1000).toFixed(1)} s, ${peakMiB(operator).toFixed(0)} MiB; processors ${slowness.toFixed(1)} × slower than the promise's\n`,
   )
   expect(tookMs).toBeLessThan(Math.min(slowness, slownessMax) * readyWithinMs)
+  expect(amongManyMs).toBeLessThan(Math.min(slowness, slownessMax) * readyAmongManyMs)
   expect(peakMiB(operator)).toBeLessThan(rssMiBMax)
   expect(await readMetric(operator, 'operator_db_errors_total')).toBe(0)
-}, 300_000)
+}, 500_000)
 
-test('of many Secrets one that is deleted is back within seconds, and asking for them all costs half a processor at most', async () => {
+test('of many Secrets one that is deleted is back within seconds, and asking for them all costs little of a processor', async () => {
   const { namespace } = manyKeys
   const slownessBefore = measureSlowness()
   const pids = { operator: operator.pid, 'API server': cluster.apiServer.pid() }
@@ -74,9 +83,11 @@ test('of many Secrets one that is deleted is back within seconds, and asking for
   await pause(quietMs)
   const tookMs = performance.now() - startedAtMs
   const used = cpuMsOf(pids).map((ms, index) => (ms - (before[index] ?? 0)) / tookMs)
-  const repairsMs: number[] = []
-  for (let index = 0; index < repairsCount; index++)
-    repairsMs.push(await repairMs(namespace, `many-${Math.floor((index * keysCount) / repairsCount)}`))
+  const repairsMs = await Promise.all(
+    Array.from({ length: repairsCount }, (_, index) =>
+      repairMs(namespace, `many-${Math.floor((index * keysCount) / repairsCount)}`),
+    ),
+  )
   const slowness = Math.max(slownessBefore, measureSlowness())
   const sorted = repairsMs.toSorted((one, other) => one - other)
   const [median = 0, late = 0] = [sorted[repairsCount / 2], sorted[repairsCount - 2]]
@@ -85,8 +96,26 @@ test('of many Secrets one that is deleted is back within seconds, and asking for
     `Of ${keysCount} Secrets a deleted one is back after ${(median / 1000).toFixed(2)} s (p95 ${(late / 1000).toFixed(2)} s); of one processor: ${shares.join(', ')}; processors ${slowness.toFixed(1)} × slower than the promise's\n`,
   )
   expect(late).toBeLessThan(Math.min(slowness, slownessMax) * repairedWithinMs)
-  expect(used[0]).toBeLessThan(Math.min(slowness, slownessMax) * 0.5)
+  expect(used[0]).toBeLessThan(Math.min(slowness, slownessMax) * idleShareMax)
 }, 300_000)
+
+async function untilReady(namespace: string, count: number): Promise<void> {
+  await vi.waitFor(async () => expect(await countReady(namespace)).toBeGreaterThanOrEqual(count), {
+    timeout: slownessMax * readyWithinMs,
+    interval: 2_000,
+  })
+}
+
+/** From the creation of an ApiKey until it is Ready. */
+async function readyMs({ namespace, organization }: Team): Promise<number> {
+  const startedAtMs = performance.now()
+  await client.create(apiKeys, { metadata: { namespace, name: 'one' }, spec: { organization } })
+  await vi.waitFor(async () => expect(await countReady(namespace)).toBe(1), {
+    timeout: readyWithinMs,
+    interval: 50,
+  })
+  return performance.now() - startedAtMs
+}
 
 /** From the deletion of its Secret until another one is there. */
 async function repairMs(namespace: string, name: string): Promise<number> {
@@ -96,8 +125,8 @@ async function repairMs(namespace: string, name: string): Promise<number> {
   const startedAtMs = performance.now()
   await client.remove(secrets, lost)
   await vi.waitFor(async () => expect((await client.find(secrets, secret))?.metadata.uid).toBeDefined(), {
-    timeout: 30_000,
-    interval: 20,
+    timeout: slownessMax * repairedWithinMs,
+    interval: 100,
   })
   return performance.now() - startedAtMs
 }

@@ -14,6 +14,7 @@ import { clusterOfThisFile } from '../support/cluster.ts'
 import { pepper } from '../support/customer.ts'
 import { folderOfThisTest } from '../support/folder.ts'
 import { operatorsOfThisFile } from '../support/operator.ts'
+import { patient } from '../support/patient-gateway.ts'
 import type { Process } from '../support/processes.ts'
 import { readMetric } from '../support/read-metric.ts'
 import { inTestScope } from '../support/scope.ts'
@@ -30,7 +31,7 @@ let operator: Process
 
 beforeAll(async () => {
   await stack.startWorker()
-  gateway = await stack.startGateway()
+  gateway = await stack.startGateway(patient)
   operator = await operators.start({ cluster, databaseUrl: stack.database.url, namespace })
 })
 

@@ -50,6 +50,33 @@ describe('a ModelRoute', () => {
     await vi.waitFor(async () => expect(await ask(model)).toBe(404))
   })
 
+  test('that is being deleted is not Ready and names the finalizers that it waits for', async () => {
+    const [provider, name] = [unique('p'), unique('r')]
+    await applyProvider(provider)
+    const model = await applyRoute(name, provider)
+    const patch = (object: string, finalizers: readonly string[]) => {
+      const change = JSON.stringify({ metadata: { finalizers } })
+      return cluster.kubectlOk(['-n', namespace, 'patch', object, '--type=merge', '-p', change])
+    }
+    for (const object of [`modelroute/${name}`, `modelprovider/${provider}`]) {
+      const [kind = '', called = ''] = object.split('/')
+      await waitReady(name)
+      await patch(object, ['example.com/a', 'example.com/b'])
+      await cluster.kubectlOk(['-n', namespace, 'delete', object, '--wait=false'])
+      const waits = 'This object is being deleted. It waits for its finalizers: '
+      expect(await until(kind, called, { Ready: 'False/Deleting' })).toBe(
+        `${waits}example.com/a, example.com/b`,
+      )
+      if (kind === 'modelroute') await vi.waitFor(async () => expect(await ask(model)).toBe(404))
+      await patch(object, ['example.com/b'])
+      await vi.waitFor(async () =>
+        expect(await until(kind, called, { Ready: 'False/Deleting' })).toBe(`${waits}example.com/b`),
+      )
+      await patch(object, [])
+      if (kind === 'modelroute') await applyRoute(name, provider, { model })
+    }
+  })
+
   test('of two for one model the older serves; the younger reports it, and serves when the older is deleted', async () => {
     const provider = unique('p')
     const [first, second] = [unique('a'), unique('b')]
@@ -243,15 +270,21 @@ describe('a ModelProvider', () => {
     await until('modelprovider', name, { Ready: 'True/Ready' })
   })
 
-  test('of an unsupported API format lists the supported ones, and one of them is accepted', async () => {
+  test('of an unsupported API format is rejected, and one whose address is of an operation names the right one', async () => {
     const name = unique('p')
-    await applyProvider(name, { api: 'Bedrock' })
-    expect(await until('modelprovider', name, { Accepted: 'False/InvalidSpec' })).toContain(
-      'Bedrock is not supported yet: use one of OpenAI, AzureOpenAI, YandexGPT, Anthropic, Gemini',
+    await expect(applyProvider(name, { api: 'Bedrock' })).rejects.toThrow(
+      'supported values: "OpenAI", "AzureOpenAI", "Anthropic", "Gemini", "YandexGPT"',
+    )
+    await applyProvider(name, { baseURL: 'https://llm.example/v1/chat/completions' })
+    expect(await until('modelprovider', name, { Accepted: 'False/InvalidSpec' })).toBe(
+      'spec.baseURL: ends with /chat/completions, which gateways add themselves: use https://llm.example/v1',
     )
     await applyProvider(name, { api: 'YandexGPT' })
-    expect(await until('modelprovider', name, { Accepted: 'False/InvalidSpec' })).toContain(
-      'must include OpenAI-Project with the ID of the YandexGPT folder',
+    // The reason was the same before.
+    await vi.waitFor(async () =>
+      expect(await until('modelprovider', name, { Accepted: 'False/InvalidSpec' })).toContain(
+        'must include OpenAI-Project with the ID of the YandexGPT folder',
+      ),
     )
     await applyProvider(name, { api: 'YandexGPT', headers: [{ name: 'OpenAI-Project', value: 'b1g' }] })
     await until('modelprovider', name, { Ready: 'True/Ready' })

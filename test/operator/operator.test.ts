@@ -4,7 +4,8 @@ import { createKey, revokeKey } from '#core/keys/key-store'
 import { ownKeyClusterOfThisFile, type Team } from '../support/api-key-cluster.ts'
 import { deployed } from '../support/cluster.ts'
 import { pepper } from '../support/customer.ts'
-import { operatorsOfThisFile } from '../support/operator.ts'
+import { operatorsOfThisFile, shippedLease } from '../support/operator.ts'
+import { patient } from '../support/patient-gateway.ts'
 import type { Process } from '../support/processes.ts'
 import { readMetric } from '../support/read-metric.ts'
 import { inTestScope } from '../support/scope.ts'
@@ -15,12 +16,6 @@ import { gateOfThisTest } from '../support/tcp-gate.ts'
 const operators = operatorsOfThisFile()
 const { cluster, stack, createTeam, gatewayStatus } = await ownKeyClusterOfThisFile({ deploy: 'installed' })
 const { namespace } = deployed
-/** Leases five times shorter than in production, so that a test need not wait for them. */
-const quickLease = {
-  OPERATOR_LEASE_MS: '3000',
-  OPERATOR_RENEW_DEADLINE_MS: '2000',
-  OPERATOR_RETRY_MS: '400',
-}
 const apiVersion = 'modelgateway.dev/v1alpha1'
 const backends = [{ name: 'main', providerRef: { name: 'scripted' }, model: 'm' }]
 const refusals: string[] = []
@@ -28,7 +23,7 @@ let gateway: Process
 let team: Team
 
 async function startOperator(
-  env: Readonly<Record<string, string>> = quickLease,
+  env: Readonly<Record<string, string>> = shippedLease,
   databaseUrl = stack.database.url,
 ): Promise<Process> {
   const user = await cluster.addUser(deployed.operator)
@@ -39,7 +34,7 @@ async function startOperator(
 
 beforeAll(async () => {
   await stack.startWorker()
-  gateway = await stack.startGateway()
+  gateway = await stack.startGateway(patient)
   team = await createTeam()
 })
 
@@ -131,7 +126,7 @@ test('when the leader is killed, frozen or stopped, another one continues, and n
 test('what happens while API server and etcd are killed, and while no operator runs, is not missed', async () => {
   await team.apply('stays')
   await team.apply('goes')
-  const operator = await startOperator({}) // a leader of the usual Lease outlasts an API server that is unavailable for 10 s
+  const operator = await startOperator({}) // outlasts an API server that is unavailable for 10 s
   const { OPENAI_API_KEY: stays = '' } = await team.readyValues('stays')
   const { OPENAI_API_KEY: goes = '' } = await team.readyValues('goes')
   await cluster.apiServer.kill()
@@ -141,7 +136,8 @@ test('what happens while API server and etcd are killed, and while no operator r
   await cluster.apiServer.restart()
   await team.remove('goes')
   await vi.waitFor(async () => expect(await gatewayStatus(gateway, goes)).toBe(401), { timeout: 30_000 })
-  await team.apply('comes')
+  // A restarted API server refuses it until it knows again what the policies refer to.
+  await vi.waitFor(() => team.apply('comes'), { timeout: 30_000, interval: 200 })
   await team.untilReady('comes')
   await operator.stop()
   await team.remove('stays')
@@ -159,7 +155,7 @@ test('what happens while API server and etcd are killed, and while no operator r
 
 test('one with another pepper does not start, and one that could not ask Postgres ends before it leads', async () => {
   const { host } = new URL(stack.database.url)
-  const other = { ...quickLease, KEY_PEPPER: 'another pepper, 32 characters long' }
+  const other = { ...shippedLease, KEY_PEPPER: 'another pepper, 32 characters long' }
   const refused = startOperator(other)
   await expect(refused).rejects.toThrow(
     'KEY_PEPPER is not the one that the API keys of this database were made with',

@@ -1,6 +1,7 @@
 import { beforeAll, expect, onTestFinished, test, vi } from 'vitest'
 import { catalogClusterOfThisFile, unique } from '../support/catalog-cluster.ts'
 import { operatorsOfThisFile } from '../support/operator.ts'
+import { patient } from '../support/patient-gateway.ts'
 import type { Process } from '../support/processes.ts'
 import { post, untilOpen } from '../support/stack.ts'
 import { listed, plain, refusal, startUpstream } from '../support/upstream.ts'
@@ -13,7 +14,7 @@ let key: string
 
 beforeAll(async () => {
   await stack.startWorker()
-  gateways.push(await stack.startGateway(), await stack.startGateway())
+  gateways.push(await stack.startGateway(patient), await stack.startGateway(patient))
   key = (await stack.createCustomer()).key
   await Promise.all(gateways.map(untilOpen))
   await operators.start(

@@ -157,7 +157,7 @@ test('a try is life, though it failed, and the scope that tries least is what co
   const startedAtMs = performance.now()
   const { reflector } = reflectorOfThisTest(server.kubeConfig, { namespaces: ['fails'] })
   const { reflector: half } = reflectorOfThisTest(server.kubeConfig, { namespaces: ['hangs', 'fails'] })
-  await vi.waitFor(() => expect(server.requests.length).toBe(5))
+  await vi.waitFor(() => expect(server.requests.length).toBeGreaterThanOrEqual(5))
   const sinceStartMs = performance.now() - startedAtMs
   expect(sinceStartMs - reflector.stuckMs()).toBeGreaterThan(leastMsOf(2) - 10)
   expect(sinceStartMs - half.stuckMs()).toBeLessThan(leastMsOf(2) - 10)
@@ -229,14 +229,22 @@ test('a watch in which nothing happens is begun again where it was: that is no e
 })
 
 test('a quiet watch that begins again is activity, a refused one is none, and the quietest namespace is what counts', async () => {
+  const refusals: { readonly heardAtMs: number; readonly relists: number; readonly quietWatches: number }[] =
+    []
   let isRefusing = false
+  let quietWatches = 0
   const server = await scriptedApiServerOfThisTest((url, response) => {
     if (!url.searchParams.has('watch')) return response.end(listOf([], '7'))
-    return isRefusing && url.pathname.includes('refused')
-      ? response.writeHead(503).end('{}')
-      : response.flushHeaders()
+    const isRefused = isRefusing && url.pathname.includes('refused')
+    if (!isRefused) {
+      if (url.pathname.includes('quiet')) quietWatches += 1
+      return response.flushHeaders()
+    }
+    // What counts when it is asked: a later refusal would list again.
+    refusals.push({ heardAtMs: reflector.heardAtMs(), relists: counts.relists, quietWatches })
+    return response.writeHead(503).end('{}')
   })
-  const { reflector, counts, errors } = reflectorOfThisTest(server.kubeConfig, {
+  const { reflector, counts } = reflectorOfThisTest(server.kubeConfig, {
     namespaces: ['quiet', 'refused'],
     idleMs: 100,
   })
@@ -244,11 +252,10 @@ test('a quiet watch that begins again is activity, a refused one is none, and th
   const listedAtMs = reflector.heardAtMs()
   await vi.waitFor(() => expect(reflector.heardAtMs()).toBeGreaterThan(listedAtMs + 500), { timeout: 20_000 })
   isRefusing = true
-  await vi.waitFor(() => expect(errors.length).toBe(2), { timeout: 20_000 })
-  const heardAtMs = reflector.heardAtMs()
-  const { watches } = counts
-  await vi.waitFor(() => expect(counts.watches).toBeGreaterThan(watches + 2), { timeout: 20_000 })
-  expect([reflector.heardAtMs(), counts.relists]).toEqual([heardAtMs, 2])
+  await vi.waitFor(() => expect(refusals.length).toBeGreaterThanOrEqual(3), { timeout: 20_000 })
+  const [, second, third] = refusals
+  expect(third).toMatchObject({ heardAtMs: second?.heardAtMs, relists: 2 })
+  expect(third?.quietWatches).toBeGreaterThan(second?.quietWatches ?? 0)
 })
 
 test('a frozen API server is outlasted', async () => {
@@ -314,9 +321,9 @@ test('a handler that throws costs a count and no more', async () => {
 
 test('a server that closes every connection at once is asked ever more seldom', async () => {
   const startedAtMs = performance.now()
-  let connectionCount = 0
+  const connectedAtMs: number[] = []
   const server = createServer((socket) => {
-    connectionCount += 1
+    connectedAtMs.push(performance.now())
     socket.destroy()
   }).listen(0, '127.0.0.1')
   onTestFinished(() => void server.close())
@@ -324,9 +331,9 @@ test('a server that closes every connection at once is asked ever more seldom', 
   const address = server.address()
   const port = typeof address === 'object' && address !== null ? address.port : 0
   const { errors, reflector } = reflectorOfThisTest(atPort(kubeConfig, port))
-  await vi.waitFor(() => expect(errors.length).toBe(3), { timeout: 20_000 })
-  expect(connectionCount).toBeLessThanOrEqual(3)
-  expect(performance.now() - startedAtMs).toBeGreaterThan(leastMsOf(3))
+  await vi.waitFor(() => expect(errors.length).toBeGreaterThanOrEqual(3), { timeout: 20_000 })
+  expect(connectedAtMs.length).toBeLessThanOrEqual(errors.length)
+  expect((connectedAtMs[2] ?? 0) - startedAtMs).toBeGreaterThan(leastMsOf(3))
   const stoppedAtMs = performance.now()
   await reflector.stop() // in the middle of a pause of 1 s or more
   expect(performance.now() - stoppedAtMs).toBeLessThan(500)
@@ -338,7 +345,7 @@ test('a server that ends every watch at once, and well, is asked ever more seldo
   )
   const { counts } = reflectorOfThisTest(server.kubeConfig)
   // One list and three watches; a watch is counted before the server has heard of it.
-  await vi.waitFor(() => expect(server.requests.length).toBe(4), { timeout: 20_000 })
+  await vi.waitFor(() => expect(server.requests.length).toBeGreaterThanOrEqual(4), { timeout: 20_000 })
   const [first, last] = [server.requests[0]?.atMs ?? 0, server.requests[3]?.atMs ?? 0]
   expect(last - first).toBeGreaterThan(leastMsOf(3))
   expect(counts.relists).toBe(1)

@@ -1,9 +1,11 @@
 import { afterEach, beforeAll, expect, test, vi } from 'vitest'
 import { revokeKey } from '#core/keys/key-store'
+import { conditionsOf } from '#operator/runtime/conditions'
 import { ownKeyClusterOfThisFile, type Team } from '../support/api-key-cluster.ts'
 import { type ClusterUser, deployed } from '../support/cluster.ts'
 import { freshName, statusOf } from '../support/live-keys.ts'
 import { operatorsOfThisFile } from '../support/operator.ts'
+import { patient } from '../support/patient-gateway.ts'
 import type { Process } from '../support/processes.ts'
 import { releaseFinalizers } from '../support/release-command.ts'
 import { inTestScope } from '../support/scope.ts'
@@ -20,7 +22,7 @@ let operator: Process
 
 beforeAll(async () => {
   await stack.startWorker()
-  gateway = await stack.startGateway()
+  gateway = await stack.startGateway(patient)
   team = await createTeam()
   await cluster.kubectlOk(['apply', '-f', 'operator/release-finalizers/rbac.yaml'])
   user = await cluster.addUser(`system:serviceaccount:${namespace}:model-gateway-release-finalizers`)
@@ -60,6 +62,12 @@ test('without an operator it releases a deleted ApiKey, and reports which keys s
   expect(stdout).not.toContain(revoked.keyId)
   expect(await team.find(deleted.name)).toBeUndefined()
   expect(await finalizersOf(kept.name)).toEqual([])
+  const statusesOf = async () =>
+    conditionsOf((await team.find(kept.name)) ?? Object()).map(({ status }) => status)
+  expect(await statusesOf()).toEqual(Array(5).fill('Unknown'))
+  const { Ready } = await team.untilReady(kept.name, 'OperatorRemoved')
+  expect(Ready?.message).toContain('nothing updates this status')
+  expect(statusOf(await team.find(kept.name)).keyID).toBe(kept.keyId)
   for (const { text } of [deleted, kept]) expect(await settledStatus(gateway, text)).toBe(200)
   // The next operator holds what is there, and blocks what has no ApiKey any more.
   await startOperator()
@@ -68,6 +76,8 @@ test('without an operator it releases a deleted ApiKey, and reports which keys s
     timeout: 20_000,
   })
   expect(await settledStatus(gateway, kept.text)).toBe(200)
+  await team.untilReady(kept.name)
+  expect(await statusesOf()).toEqual(Array(5).fill('True'))
 }, 60_000)
 
 test.each([

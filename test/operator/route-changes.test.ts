@@ -2,6 +2,7 @@ import { beforeAll, expect, test, vi } from 'vitest'
 import type { Condition } from '#operator/runtime/conditions'
 import { apiVersion, catalogClusterOfThisFile, unique } from '../support/catalog-cluster.ts'
 import { operatorsOfThisFile } from '../support/operator.ts'
+import { patient } from '../support/patient-gateway.ts'
 import type { Process } from '../support/processes.ts'
 import { post } from '../support/stack.ts'
 import { startUpstream } from '../support/upstream.ts'
@@ -19,7 +20,7 @@ let key: string
 beforeAll(async () => {
   await letOffer(elsewhere, '*')
   worker = await stack.startWorker()
-  gateway = await stack.startGateway()
+  gateway = await stack.startGateway(patient)
   key = (await stack.createCustomer()).key
   operator = await operators.start(
     { cluster, databaseUrl: stack.database.url, namespace },
@@ -47,12 +48,12 @@ test('what has not changed is not looked at again, however often its Secret is r
   await waitReady(name)
   const settled = await vi.waitFor(async () => {
     const before = await readLooks()
-    await untilReadsBy(4)
+    await untilRequestsBy(4)
     expect(await readLooks()).toEqual(before)
     return before
   })
   expect(Object.keys(settled)).toContainEqual(expect.stringContaining('ModelRoute'))
-  await untilReadsBy(12)
+  await untilRequestsBy(12)
   expect(await readLooks()).toEqual(settled)
 })
 
@@ -61,10 +62,10 @@ async function readLooks(): Promise<Readonly<Record<string, number>>> {
   return readCounts(/^controller_runtime_reconcile_total\{controller="Model(?:Route|Provider)".*$/gm)
 }
 
-/** Waits until the operator has gone on for so many reads of the API server: idle, that is two Secrets a second and its Lease. */
-async function untilReadsBy(count: number): Promise<void> {
+/** Waits until the operator has gone on for so many requests to the API server: idle, these are for Secrets and its Lease. */
+async function untilRequestsBy(count: number): Promise<void> {
   const read = async () =>
-    Object.values(await readCounts(/^rest_client_requests_total\{.*method="GET".*$/gm)).reduce(
+    Object.values(await readCounts(/^rest_client_requests_total\{.*method="(?:GET|PATCH|PUT)".*$/gm)).reduce(
       (a, b) => a + b,
       0,
     )

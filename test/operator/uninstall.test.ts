@@ -6,6 +6,7 @@ import { deployed } from '../support/cluster.ts'
 import { isSlowRun } from '../support/environment.ts'
 import { statusOf } from '../support/live-keys.ts'
 import { operatorsOfThisFile } from '../support/operator.ts'
+import { patient } from '../support/patient-gateway.ts'
 import type { Process } from '../support/processes.ts'
 import { releaseFinalizers, runLine } from '../support/release-command.ts'
 
@@ -24,7 +25,7 @@ let operator: Process
 
 beforeAll(async () => {
   await stack.startWorker()
-  gateway = await stack.startGateway()
+  gateway = await stack.startGateway(patient)
 })
 
 afterEach(() => operator.stop())
@@ -38,7 +39,7 @@ type Key = { readonly text: string; readonly keyId: string }
 
 /** A team with a key of either deletion policy, a provider and a route. */
 async function createInstallation(): Promise<{ team: Team; revoked: Key; orphaned: Key }> {
-  const team = await createTeam()
+  const team = await createTeam('orphan')
   for (const [kind, spec] of Object.entries({
     ModelProvider: { api: 'OpenAI', baseURL: 'https://api.openai.com/v1' },
     ModelRoute: {
@@ -113,9 +114,8 @@ describe('removed in this order, everything ends and no key outlives its ApiKey 
       await cluster.kubectlOk(['apply', '--server-side', '-f', 'crds'])
       await cluster.kubectlOk(['wait', '--for=condition=Established', 'crd', '--all', '--timeout=30s'])
       await startOperator()
-      // Their deletion policies are unknown by now: this operator blocks them, which is reported and can be
-      // undone.
-      for (const { text } of survivors) await untilStatus(text, 403)
+      // Their namespaces are gone: this operator revokes them.
+      for (const { text } of survivors) await untilStatus(text, 401)
       const { team, revoked, orphaned } = await createInstallation()
       for (const step of order) {
         if (step === 'operator' && order.at(-1) === step) await untilEnded(team) // as `kubectl delete` waits

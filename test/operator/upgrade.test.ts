@@ -5,7 +5,7 @@ import { promisify } from 'node:util'
 import { beforeAll, expect, test, vi } from 'vitest'
 import { parseDocument } from 'yaml'
 import { createKey } from '#core/keys/key-store'
-import { group } from '#crds/resource'
+import { apiVersion, group } from '#crds/resource'
 import { ownKeyClusterOfThisFile, type Team } from '../support/api-key-cluster.ts'
 import { deployed } from '../support/cluster.ts'
 import { pepper } from '../support/customer.ts'
@@ -13,6 +13,7 @@ import { inheritedEnvironment } from '../support/environment.ts'
 import { folderOfThisTest } from '../support/folder.ts'
 import { findKubeAssets } from '../support/kube-assets.ts'
 import { operatorsOfThisFile } from '../support/operator.ts'
+import { patient } from '../support/patient-gateway.ts'
 import type { Process } from '../support/processes.ts'
 import { shellBlocksOf } from '../support/readme-commands.ts'
 import { inTestScope } from '../support/scope.ts'
@@ -90,7 +91,7 @@ const stored: Stored[] = []
 
 beforeAll(async () => {
   await stack.startWorker()
-  gateway = await stack.startGateway()
+  gateway = await stack.startGateway(patient)
   team = await createTeam()
   await cluster.kubectlOk(['delete', '-f', 'crds/'])
   await applyDefinitions(previous, withDropped)
@@ -120,6 +121,7 @@ test('everything that the previous release took is stored under its definitions'
 
 test('under the definitions of today all of it is there and valid, but for fields that are gone', async () => {
   await applyDefinitions(today)
+  await storeQuota()
   for (const { kind, path, spec } of stored) {
     const { [dropped]: gone, ...kept } = spec as Record<string, unknown>
     expect(gone).toBe('x')
@@ -137,6 +139,13 @@ test('under the definitions of today all of it is there and valid, but for field
     expect(tried).toMatchObject({ status: 201 })
   }
 })
+
+/** The previous release has no such kind. */
+async function storeQuota(): Promise<void> {
+  const quota = { apiVersion, kind: 'ApiKeyQuota', metadata: { name: 'old' }, spec: { apiKeys: 7 } }
+  const apply = ['-n', team.namespace, 'apply', '-f', '-']
+  await vi.waitFor(() => cluster.kubectlOk(apply, JSON.stringify(quota)))
+}
 
 async function untilServed(model: string, key: string): Promise<void> {
   await vi.waitFor(
@@ -189,6 +198,11 @@ test('after the commands of the README one version is enough: nothing is lost', 
   })
   await applyDefinitions(today, withVersions('v1beta1'))
   await vi.waitFor(async () => expect(await namesOfAll('v1beta1')).toEqual(before))
+  const { body: quota } = await cluster.request(
+    'GET',
+    `/apis/${group}/v1beta1/namespaces/${team.namespace}/apikeyquotas/old`,
+  )
+  expect(quota).toMatchObject({ spec: { apiKeys: 7 } })
   for (const { kind, path } of stored) {
     const name = path.slice(path.lastIndexOf('/') + 1)
     const namespace = path.split('/')[5] ?? ''

@@ -5,7 +5,7 @@ import { liveKeysOfThisFile } from '../support/live-keys.ts'
 import { revoke } from '../support/revoke.ts'
 
 // ApiKeys that went without waiting for the end of their keys.
-const live = await liveKeysOfThisFile()
+const live = await liveKeysOfThisFile({ keysMay: 'orphan' })
 const { client, pool, gateway, operator, startOperator, team, gatewayStatus, createReady, untilStatus } = live
 
 /** Takes the finalizer off and deletes the object. */

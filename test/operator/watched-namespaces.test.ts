@@ -1,7 +1,9 @@
+import { readFileSync } from 'node:fs'
 import { beforeAll, expect, onTestFinished, test, vi } from 'vitest'
 import { catalogClusterOfThisFile, unique } from '../support/catalog-cluster.ts'
 import type { ClusterUser } from '../support/cluster.ts'
 import { operatorsOfThisFile } from '../support/operator.ts'
+import { patient } from '../support/patient-gateway.ts'
 import type { Process } from '../support/processes.ts'
 import { post, untilServed } from '../support/stack.ts'
 
@@ -16,7 +18,7 @@ let organization: string
 
 beforeAll(async () => {
   await stack.startWorker()
-  gateway = await stack.startGateway()
+  gateway = await stack.startGateway(patient)
   const customer = await stack.createCustomer()
   key = customer.key
   const { rows } = await stack.database.pool.query('select name from organizations where id = $1', [
@@ -116,6 +118,32 @@ test('an ApiKey that the operator may not ask for is not known to be gone, and i
   expect(await keyStatus(text)).toBe(200)
   await until('apikey', name, { Ready: 'True/Programmed' }, place)
   await after.stop()
+}, 60_000)
+
+test('with Roles in its namespaces, as the README describes, the operator serves their keys and providers', async () => {
+  const place = await cluster.createNamespace(organization)
+  const user = await cluster.addUser(`system:serviceaccount:${namespace}:model-gateway-operator`)
+  const rbac = readFileSync('operator/deploy/rbac.yaml', 'utf8')
+  const ofRelease = rbac.replaceAll('namespace: model-gateway', `namespace: ${namespace}`)
+  await cluster.kubectlOk(['apply', '-f', '-'], ofRelease)
+  onTestFinished(
+    async () => void (await cluster.kubectlOk(['delete', '--ignore-not-found', '-f', '-'], ofRelease)),
+  )
+  await cluster.kubectlOk(['delete', 'clusterrolebinding', 'model-gateway-operator'])
+  for (const name of [namespace, place])
+    await cluster.kubectlOk([
+      ...['-n', name, 'create', 'rolebinding', 'model-gateway-operator-objects'],
+      ...['--clusterrole=model-gateway-operator', `--serviceaccount=${namespace}:model-gateway-operator`],
+    ])
+  const operator = await startOperator({ OPERATOR_NAMESPACES: place }, user)
+  const [name, provider, route] = [unique('k'), unique('p'), unique('r')]
+  await apply({ kind: 'ApiKey', metadata: { name, namespace: place }, spec: { organization } })
+  await until('apikey', name, { Ready: 'True/Programmed' }, place)
+  await applyProvider(provider)
+  const model = await applyRoute(route, provider)
+  await waitReady(route)
+  expect(await ask(model)).toBe(200)
+  await operator.stop()
 }, 60_000)
 
 /** Objects made while an operator runs that watches every namespace; it is gone by then. */

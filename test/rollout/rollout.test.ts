@@ -3,6 +3,7 @@ import { beforeAll, describe, expect, test, vi } from 'vitest'
 import { apiVersion } from '#crds/resource'
 import { readClusterId } from '#operator/runtime/cluster-id'
 import { ownKeyClusterOfThisFile, type Team } from '../support/api-key-cluster.ts'
+import { signUp, visitorOf } from '../support/cabinet.ts'
 import { openStream } from '../support/chat-stream.ts'
 import { type ClusterUser, deployed } from '../support/cluster.ts'
 import { startLoad } from '../support/load.ts'
@@ -55,11 +56,25 @@ describe.skipIf(folder === undefined)('next to the previous release, on the sche
   }
 
   const startOperator = async (release: 'old' | 'today') => {
+    await holdRightsOf(release)
     operator = await operators.start(
       { cluster, databaseUrl, namespace, user, folder: release === 'old' ? folder : undefined },
       { ...quickLease, OPERATOR_INSTANCE: `${release}-${randomBytes(3).toString('hex')}` },
       noteErrors,
     )
+  }
+
+  /** As `helm upgrade` and `helm rollback` do: the operator of the release before may also get Secrets. */
+  const holdRightsOf = async (release: 'old' | 'today') => {
+    const name = 'rights-of-the-release-before'
+    if (release === 'today') {
+      for (const kind of ['clusterrolebinding', 'clusterrole'])
+        await cluster.kubectlOk(['delete', '--ignore-not-found', kind, name])
+      return
+    }
+    await cluster.kubectlOk(['create', 'clusterrole', name, '--verb=get', '--resource=secrets'])
+    const subject = `--user=${deployed.operator}`
+    await cluster.kubectlOk(['create', 'clusterrolebinding', name, `--clusterrole=${name}`, subject])
   }
 
   const passOperator = async (release: 'old' | 'today') => {
@@ -194,6 +209,44 @@ describe.skipIf(folder === undefined)('next to the previous release, on the sche
     expect(await team.readyValues('late')).toMatchObject({ OPENAI_API_KEY: late })
     await team.remove('late')
     await untilStatus(late, 401)
+  })
+
+  test('the web process of the release before serves customers', async () => {
+    const { pool } = stack.database
+    const old = await before.startWeb({ TRUSTED_PROXY_CIDRS: '127.0.0.0/8' }, noteErrors)
+    await untilReady(old)
+    const url = old.baseUrl.replace(/\/v1$/, '')
+    const { visitor, email } = await signUp({ pool, visitor: () => visitorOf(url) })
+    const refused: unknown[] = []
+    const call = async (
+      method: string,
+      path: string,
+      body?: object,
+      version: Record<string, string> = {},
+    ) => {
+      const headers = { 'idempotency-key': randomBytes(8).toString('hex'), ...version }
+      const answer = await visitor.call(method, path, body, headers)
+      if (answer.status >= 300) refused.push([method, path, answer.status, answer.body])
+      return answer
+    }
+    const change = async (path: string, body: object) => {
+      const etag = (await call('GET', path)).headers.get('etag') ?? ''
+      await call('PATCH', path, body, { 'if-match': etag })
+    }
+    const { id } = (await call('POST', '/keys', { name: 'ci' })).body.key
+    await call('POST', `/keys/${id}/block`)
+    await call('POST', `/keys/${id}/unblock`)
+    await change(`/keys/${id}`, { name: 'agents' })
+    await call('POST', `/keys/${id}/rotate`, { grace: '1h' })
+    for (const path of ['/keys', '/balance', '/ledger', '/bonuses', '/overview', '/requests', '/payments'])
+      await call('GET', path)
+    await change('/organization', { display_name: 'Acme' })
+    await call('PATCH', '/me', { locale: 'ru' })
+    await call('POST', '/auth/password/forgot', { email })
+    await call('GET', '/me/sessions')
+    await call('DELETE', `/keys/${id}`)
+    await call('POST', '/auth/logout')
+    expect(refused).toEqual([])
   })
 
   test('all that time no request failed, and each answer of the provider is charged once', async () => {

@@ -123,7 +123,8 @@ test('as a process it listens at its configured address, and ends when its last 
   onTestFinished(() => void child.kill('SIGKILL'))
   const [line] = await once(child.stdout, 'data')
   const { baseUrl, port } = JSON.parse(String(line))
-  await expect(fetch(`http://127.0.0.1:${port}/v1`)).rejects.toThrow('fetch failed')
+  // On 127.0.0.1 another process may have the same port.
+  await expect(fetch(`http://127.0.0.10:${port}/v1`)).rejects.toThrow('fetch failed')
   const elsewhere = new OpenAI({ baseURL: baseUrl, apiKey: 'none', maxRetries: 0 })
   const stream = await elsewhere.chat.completions.create({
     model: 'slow',

@@ -13,7 +13,7 @@ test.for([
   { signal: 'SIGINT', moment: 'when it is ready', line: '"baseUrl"' },
   { signal: 'SIGTERM', moment: 'while it starts', line: 'the demo provider' },
 ] as const)('$signal to npm start $moment ends everything that it started', async (sent) => {
-  const ports = [await findFreePort(), await findFreePort(), await findFreePort(), await findFreePort()]
+  const ports = await Promise.all(Array.from({ length: 5 }, findFreePort))
   const npm = startNpm(folderOfThisTest('npm-start'), ports)
   await npm.says(sent.line)
   const started = descendantsOf(npm.pid)
@@ -29,7 +29,7 @@ test.for([
 })
 
 test('SIGTERM to npm start while it makes its database cluster leaves nothing half made', async () => {
-  const npm = startNpm(folderOfThisTest('npm-start'), [0, 0, 0, 0])
+  const npm = startNpm(folderOfThisTest('npm-start'), [0, 0, 0, 0, 0])
   const started = await vi.waitFor(() => {
     const processes = descendantsOf(npm.pid)
     expect(clusterFolderOf(processes)).toSatisfy(existsSync)
@@ -46,8 +46,8 @@ function clusterFolderOf(processes: readonly RunningProcess[]): string {
   return /--pgdata (\S+)/.exec(initdb?.command ?? '')?.[1] ?? ''
 }
 
-/** npm itself, started like a supervisor does, on these ports of gateway, admin, cabinet and test payment provider. */
-function startNpm(dataDir: string, [gateway, admin, cabinet, till]: readonly number[]) {
+/** npm itself, started like a supervisor does, on these ports of its servers. */
+function startNpm(dataDir: string, [gateway, admin, cabinet, administration, till]: readonly number[]) {
   const npm = spawn('npm', ['start', '--silent', '--', '--json'], {
     env: {
       ...inheritedEnvironment,
@@ -55,6 +55,7 @@ function startNpm(dataDir: string, [gateway, admin, cabinet, till]: readonly num
       GATEWAY_PORT: String(gateway),
       GATEWAY_ADMIN_PORT: String(admin),
       CABINET_PORT: String(cabinet),
+      ADMINISTRATION_PORT: String(administration),
       TEST_PAYMENTS_PORT: String(till),
     },
     stdio: ['ignore', 'pipe', 'pipe'],

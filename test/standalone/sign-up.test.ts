@@ -15,24 +15,26 @@ test('the commands of the documents sign up, call a model and pay, and the seede
   const dataDir = folderOfThisTest('sign-up')
   const first = await startWithBanner(dataDir)
   const banner = first.banner
-  const [, cabinetUrl = ''] = /^ {2}cabinet {7}(\S+)$/m.exec(banner) ?? []
-  const [, baseUrl = ''] = /^ {2}base URL {6}(\S+)$/m.exec(banner) ?? []
+  const [, cabinetUrl = ''] = /^ {2}cabinet {9}(\S+)$/m.exec(banner) ?? []
+  const [, baseUrl = ''] = /^ {2}base URL {8}(\S+)$/m.exec(banner) ?? []
 
   expect((await fetch(`${cabinetUrl}/api/v1/openapi.json`)).status).toBe(200)
   const [, user = '', password = ''] = /^ {2}owner +(\S+) +(\S+)$/m.exec(banner) ?? []
   const owner = visitorOf(cabinetUrl)
   expect((await owner.post('/auth/login', { email: user, password })).body).toEqual({ mfa: null })
-  expect((await owner.get('/me')).body).toMatchObject({ role: 'user', organization: { name: 'demo' } })
+  expect((await owner.get('/me')).body).toMatchObject({ organization: { name: 'demo' } })
   expect((await owner.get('/balance')).body.balance_rub).toBe('1000')
 
   const [, admin = '', adminPassword = ''] = /^ {2}administrator (\S+) +(\S+)$/m.exec(banner) ?? []
   const [, uri = '', code = ''] = /^ {2}second factor (\S+) \(code now: (\d{6})\)$/m.exec(banner) ?? []
-  const administrator = visitorOf(cabinetUrl)
+  const [, administrationUrl = ''] = /^ {2}administration {2}(\S+)\/api\/v1$/m.exec(banner) ?? []
+  const administrator = visitorOf(administrationUrl)
   const credentials = { email: admin, password: adminPassword }
-  expect((await administrator.post('/auth/login', credentials)).body).toEqual({ mfa: 'totp' })
+  expect((await administrator.post('/auth/login', credentials)).status).toBe(422) // a code is missing
   expect((await administrator.get(administration)).status).toBe(401)
-  expect((await administrator.post('/auth/login/totp', { code })).status).toBe(204)
+  expect((await administrator.post('/auth/login', { ...credentials, code })).status).toBe(204)
   expect((await administrator.get(administration)).status).toBe(200)
+  expect((await owner.get(administration)).status).toBe(404)
 
   const [, tryIt = ''] = /Try it:\n\n(.+?)\n\n/s.exec(banner) ?? []
   const inFolder = shellIn(folderOfThisTest('sign-up-cookies'))
@@ -72,10 +74,9 @@ test('the commands of the documents sign up, call a model and pay, and the seede
   onTestFinished(second.kill)
   const adminTotp = new URL(uri).searchParams.get('secret') ?? ''
   expect(second.cabinet).toEqual({ user, password: null, admin, adminPassword, adminTotp })
-  const again = visitorOf(second.cabinetUrl)
-  await again.post('/auth/login', credentials)
+  const again = visitorOf(second.administrationUrl)
   const next = generateSync({ secret: adminTotp, epoch: Math.floor(Date.now() / 1000) + 30 })
-  expect((await again.post('/auth/login/totp', { code: next })).status).toBe(204)
+  expect((await again.post('/auth/login', { ...credentials, code: next })).status).toBe(204)
   expect(await second.stop()).toBe(0)
 }, 90_000)
 

@@ -18,8 +18,8 @@ export type KeyCluster<C extends Cluster = Cluster> = {
   readonly cluster: C
   readonly stack: Stack
   readonly client: ClusterClient
-  /** An organization with money, and a namespace that may spend it. */
-  createTeam(): Promise<Team>
+  /** An organization with money, and a namespace that may spend it. `keysMay`: what its ApiKeys may beyond the usual. */
+  createTeam(keysMay?: string): Promise<Team>
   /** Status that a gateway answers to a key. */
   gatewayStatus(gateway: Process, text: string): Promise<number>
   /** The same once it is not 503: a gateway gives up on a Redis that has had no processor for 100 ms. */
@@ -63,7 +63,7 @@ function keyClusterOn<C extends Cluster>(cluster: C, stack: Stack): KeyCluster<C
     cluster,
     stack,
     client,
-    async createTeam() {
+    async createTeam(keysMay) {
       const organization = `org-${randomBytes(6).toString('hex')}`
       const { id } = await inTestScope(stack.database.pool, (client) =>
         createOrganization(client, organization),
@@ -72,7 +72,7 @@ function keyClusterOn<C extends Cluster>(cluster: C, stack: Stack): KeyCluster<C
       await inTestScope(stack.database.pool, (client) =>
         credit(client, { organizationId: id, kind: 'adjustment', refId: randomUUID(), amount }),
       )
-      const namespace = await cluster.createNamespace(organization)
+      const namespace = await cluster.createNamespace(organization, keysMay)
       return {
         organization,
         organizationId: id,

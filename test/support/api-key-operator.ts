@@ -6,10 +6,10 @@ import { listenForHints } from '#core/db/change-hints'
 import { createPool } from '#core/db/pool'
 import { createKeyController } from '#operator/api-keys/key-controller'
 import { createClusterClient } from '#operator/runtime/cluster-client'
-import { createControlLoop } from '#operator/runtime/control-loop'
+import { type Controller, createControlLoop } from '#operator/runtime/control-loop'
 import { createEventRecorder } from '#operator/runtime/event-recorder'
 import { createReflector, type Reflector } from '#operator/runtime/reflector'
-import { apiKeys, namespaces, type Resource } from '#operator/runtime/resources'
+import { apiKeyQuotas, apiKeys, namespaces, type Resource } from '#operator/runtime/resources'
 import type { WorkQueueObserver } from '#operator/runtime/work-queue'
 import { pepper } from './customer.ts'
 import { asOperator, gatewayBaseUrl } from './operator.ts'
@@ -51,6 +51,7 @@ export async function startKeyOperator(options: KeyOperatorOptions): Promise<Key
     createReflector({ client, namespaces: 'all', onError, resource, onChange })
   const objects = reflect(apiKeys, (key) => controller.objectChanged(key))
   const spaces = reflect(namespaces, (key) => controller.namespaceChanged(key))
+  const quotas = reflect(apiKeyQuotas, (key) => controller.quotaChanged(key))
   const recorder = createEventRecorder(client, { instance, onError })
   const controller = createKeyController({
     client,
@@ -64,22 +65,20 @@ export async function startKeyOperator(options: KeyOperatorOptions): Promise<Key
     baseUrl: gatewayBaseUrl,
     apiKeys: objects,
     namespaces: spaces,
+    apiKeyQuotas: quotas,
     recorder,
     enqueue: (key) => loop.add(controller.name, key),
     onError,
     onDeletionNews: onError,
   })
-  const noted: typeof controller.reconcile = (key) => {
-    looks.push(key)
-    return controller.reconcile(key)
-  }
   const loop = createControlLoop({
-    controllers: [{ ...controller, reconcile: noted }],
+    controllers: [noting(controller, looks)],
     resyncMs: 600_000,
     onError: (_controller, _key, error) => onError(error),
     observerOf: () => unobserved,
   })
-  await startReflectors([objects, spaces])
+  const reflectors = [quotas, objects, spaces]
+  await startReflectors(reflectors)
   loop.start()
   controller.start()
   const hints = listenForHints({
@@ -89,7 +88,7 @@ export async function startKeyOperator(options: KeyOperatorOptions): Promise<Key
     onHint: controller.hinted,
   })
   const stop = async () => {
-    await Promise.all([objects.stop(), spaces.stop(), hints.stop()])
+    await Promise.all([...reflectors, hints].map((each) => each.stop()))
     await loop.drain()
     await controller.stop()
     await recorder.flush()
@@ -104,6 +103,17 @@ export async function startKeyOperator(options: KeyOperatorOptions): Promise<Key
       await stop()
     },
     stop,
+  }
+}
+
+/** The controller, noting what it looks at. */
+function noting<C extends Controller>(controller: C, looks: string[]): C {
+  return {
+    ...controller,
+    reconcile(key) {
+      looks.push(key)
+      return controller.reconcile(key)
+    },
   }
 }
 

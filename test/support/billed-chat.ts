@@ -24,9 +24,6 @@ export const saidTokens = 6
 /** The provider's usage of its response, if it reports any. */
 export const reported = { prompt_tokens: 100, completion_tokens: 50, total_tokens: 150 }
 
-/** The thread that counts may be slow to start on a busy machine. */
-export const patientCounting = { TOKEN_COUNT_TIMEOUT_MS: '20000' }
-
 /** The bill of so many tokens, as in the ledger. */
 export function due(usageSource: 'estimated' | 'provider', input: number, output: number) {
   const costNano = BigInt(input) * inputNano + BigInt(output) * outputNano

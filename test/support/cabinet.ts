@@ -93,7 +93,7 @@ export function visitorOf(url: string): Visitor {
       })
       for (const line of response.headers.getSetCookie()) {
         const [pair = ''] = line.split(';')
-        if (pair.startsWith('__Host-model_gateway_device=')) visitor.device = pair
+        if (/_device=/.test(pair)) visitor.device = pair
         else visitor.cookie = pair.endsWith('=') ? undefined : pair
       }
       const text = await response.text()

@@ -3,6 +3,7 @@ import { expect, vi } from 'vitest'
 import type { Condition } from '#operator/runtime/conditions'
 import { type Cluster, clusterOfThisFile } from './cluster.ts'
 import { operatorsOfThisFile } from './operator.ts'
+import { patient } from './patient-gateway.ts'
 import type { Process } from './processes.ts'
 import { type Stack, stackOfThisFile, untilOpen } from './stack.ts'
 
@@ -60,7 +61,7 @@ export async function catalogClusterOfThisFile(): Promise<CatalogCluster> {
     namespace,
     async serve(operatorSettings) {
       const [gateway] = await Promise.all([
-        stack.startGateway(),
+        stack.startGateway(patient),
         stack.startWorker(),
         operators.start({ cluster, databaseUrl: stack.database.url, namespace }, operatorSettings),
       ])

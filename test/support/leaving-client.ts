@@ -1,10 +1,12 @@
 import { expect, vi } from 'vitest'
 import type { Process } from './processes.ts'
 
-/** A chat request whose client may leave at any moment. */
+/** A request whose client may leave at any moment. */
 export type LeavingClient = {
   /** Status, once there is one; 0 while there is none. */
   readonly status: () => number
+  /** Those of the response, once there is one; none while there is none. */
+  readonly headers: () => Headers
   /** The part read so far. */
   readonly text: () => string
   /** Resolves once `part` was read. */
@@ -25,6 +27,7 @@ export function startChat(
 ): LeavingClient {
   const leaving = new AbortController()
   let status = 0
+  let received = new Headers()
   let text = ''
   async function read(): Promise<'whole' | 'cut'> {
     try {
@@ -35,6 +38,7 @@ export function startChat(
         signal: leaving.signal,
       })
       status = response.status
+      received = response.headers
       const decoder = new TextDecoder()
       for await (const bytes of response.body ?? []) text += decoder.decode(bytes, { stream: true })
       return 'whole'
@@ -44,6 +48,7 @@ export function startChat(
   }
   return {
     status: () => status,
+    headers: () => received,
     text: () => text,
     untilRead: (part) => vi.waitFor(() => expect(text).toContain(part), { timeout: 10_000, interval: 5 }),
     leave: () => leaving.abort(),

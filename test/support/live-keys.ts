@@ -6,21 +6,32 @@ import { secrets } from '#operator/runtime/resources'
 import { keyClusterOfThisFile, ownKeyClusterOfThisFile } from './api-key-cluster.ts'
 import { startKeyOperator } from './api-key-operator.ts'
 import { deployed } from './cluster.ts'
+import { patient } from './patient-gateway.ts'
 
 /** A cluster whose ApiKeys an operator looks after, a gateway that answers to them, and a team that may make them. */
-export async function liveKeysOfThisFile({ deploy }: { readonly deploy?: 'installed' } = {}) {
+export async function liveKeysOfThisFile({
+  deploy,
+  controllers = 'none',
+  keysMay,
+}: {
+  readonly deploy?: 'installed'
+  /** With `deploy`: whether a controller manager ends namespaces and aggregates roles. */
+  readonly controllers?: 'none' | 'running'
+  /** What ApiKeys of the team may beyond the usual. */
+  readonly keysMay?: string
+} = {}) {
   const { cluster, stack, client, createTeam, gatewayStatus } = await (deploy === undefined
     ? keyClusterOfThisFile()
-    : ownKeyClusterOfThisFile({ deploy }))
+    : ownKeyClusterOfThisFile({ deploy, controllers }))
   const { pool } = stack.database
   const clusterId = randomUUID()
-  const [gateway, worker] = await Promise.all([stack.startGateway(), stack.startWorker()])
+  const [gateway, worker] = await Promise.all([stack.startGateway(patient), stack.startWorker()])
   // Where its permissions are installed, it has no others.
   const { kubeConfig } = deploy === 'installed' ? await cluster.addUser(deployed.operator) : cluster
   const start = () => startKeyOperator({ kubeConfig, databaseUrl: stack.database.url, clusterId })
   let running = await start()
   afterAll(() => running.stop())
-  const team = await createTeam()
+  const team = await createTeam(keysMay)
   const { key } = await stack.createCustomer()
   await vi.waitFor(async () => expect(await gatewayStatus(gateway, key)).toBe(200), { timeout: 20_000 })
 

@@ -17,5 +17,5 @@ const sealingKeys = [randomBytes(32)] as const
 export const unthrottled = {
   throttles: noThrottles,
   proofs: createProofsOfWork(sealingKeys, noThrottles),
-  devices: createDeviceCookies(sealingKeys),
+  devices: createDeviceCookies(sealingKeys, '__Host-model_gateway_device'),
 }

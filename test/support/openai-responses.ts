@@ -126,7 +126,7 @@ export function usageOf({ input = usage.input_tokens, ...counts }: Counts = {}) 
 }
 
 /** The response object to a request. */
-function responseObject(request: Fields, fields: Fields = {}): Fields {
+export function responseObject(request: Fields, fields: Fields = {}): Fields {
   return {
     id: 'resp_own',
     object: 'response',
@@ -155,13 +155,18 @@ function responseObject(request: Fields, fields: Fields = {}): Fields {
     temperature: 1,
     text: { format: { type: 'text' }, verbosity: 'medium' },
     tool_choice: request.tool_choice ?? 'auto',
-    tools: request.tools ?? [],
+    tools: Array.isArray(request.tools) ? request.tools.map(echoed) : [],
     top_p: 1,
     truncation: 'disabled',
     metadata: {},
     usage: null,
     ...fields,
   }
+}
+
+/** A tool as OpenAI repeats it: a function with its defaults. */
+function echoed(tool: Fields): Fields {
+  return tool.type === 'function' ? { description: null, strict: true, ...tool } : tool
 }
 
 /** A whole response, or a stream of it, as the request asks. */

@@ -32,8 +32,27 @@ const problem = z
 
 const sessionScheme = 'session'
 
-/** The OpenAPI 3.1 document of these endpoints. Pure. */
-export function openApiOf(contracts: readonly Contract[]): object {
+/** The head of each process's document. */
+const processes = {
+  web: {
+    title: 'Model Gateway cabinet',
+    description:
+      'Accounts, API keys, usage and money. Amounts are rubles as decimal strings; times are RFC 3339 in UTC.',
+    cookie: '__Host-model_gateway_session',
+  },
+  administration: {
+    title: 'Model Gateway administration',
+    description:
+      'For administrators, at the address of the administration process. Amounts are rubles as decimal strings; times are RFC 3339 in UTC.',
+    cookie: '__Host-model_gateway_administration',
+  },
+} as const
+
+type Process = keyof typeof processes
+
+/** The OpenAPI 3.1 document of these endpoints of a process. Pure. */
+export function openApiOf(contracts: readonly Contract[], name: Process): object {
+  const { title, description, cookie } = processes[name]
   const paths: Record<string, Record<string, ZodOpenApiOperationObject>> = {}
   for (const contract of contracts) {
     const path = contract.url.replaceAll(/:([a-z_]+)/g, '{$1}')
@@ -41,16 +60,11 @@ export function openApiOf(contracts: readonly Contract[]): object {
   }
   const document = {
     openapi: '3.1.0',
-    info: {
-      title: 'Model Gateway cabinet',
-      version: 'v1',
-      description:
-        'Accounts, API keys, usage and money. Amounts are rubles as decimal strings; times are RFC 3339 in UTC.',
-    },
+    info: { title, version: 'v1', description },
     paths,
     components: {
       securitySchemes: {
-        [sessionScheme]: { type: 'apiKey', in: 'cookie', name: '__Host-model_gateway_session' },
+        [sessionScheme]: { type: 'apiKey', in: 'cookie', name: cookie },
       },
     },
   } as const
@@ -104,7 +118,7 @@ function accessWords({ access }: Contract): string {
     case 'member':
       return `For members with the permission ${access.right}${access.confirmed === true ? ' and a confirmed address' : ''}.`
     case 'administrator':
-      return `For administrators with a second factor${access.again === true ? ', entered at most 5 minutes ago' : ''}.`
+      return `For administrators${access.again === true ? ' who entered a code at most 5 minutes ago' : ''}.`
   }
 }
 
@@ -140,9 +154,8 @@ function problemsOf({
   const isChange = contract.method !== 'GET'
   const implied: readonly (readonly [boolean, readonly ProblemCode[]])[] = [
     [access.to !== 'anyone', ['unauthenticated']],
-    [access.to === 'member' || access.to === 'administrator', ['forbidden']],
+    [access.to === 'member', ['forbidden']],
     [access.to === 'member' && access.confirmed === true, ['email_not_verified']],
-    [access.to === 'administrator', ['mfa_required']],
     [access.to === 'administrator' && access.again === true, ['mfa_step_up_required']],
     [isChange, ['cross_site_request']],
     [params !== undefined, ['not_found']],
@@ -157,11 +170,9 @@ function problemsOf({
   return [...new Set([...problems, ...implied.flatMap(([is, codes]) => (is ? codes : []))])]
 }
 
-/**
- * The committed document, `cabinet/web/openapi.json`; with `UPDATE_OPENAPI=1` it is first set to `actual`.
- */
-export async function readOpenApi(actual: object): Promise<unknown> {
-  const file = join(import.meta.dirname, '../../cabinet/web/openapi.json')
+/** The committed document, `cabinet/<process>/openapi.json`; with `UPDATE_OPENAPI=1` it is first set to `actual`. */
+export async function readOpenApi(name: Process, actual: object): Promise<unknown> {
+  const file = join(import.meta.dirname, `../../cabinet/${name}/openapi.json`)
   if (process.env.UPDATE_OPENAPI === '1') await writeFile(file, `${JSON.stringify(actual, null, 2)}\n`)
   return JSON.parse(await readFile(file, 'utf8'))
 }

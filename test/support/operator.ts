@@ -15,6 +15,10 @@ export type OperatorSurroundings = {
   readonly folder?: string | undefined
 }
 
+/** The times of an installation. On a busy machine a leader may not keep them, and no kubelet restarts it. */
+export const shippedLease = { OPERATOR_LEASE_MS: '4000', OPERATOR_RENEW_DEADLINE_MS: '3000' }
+const patientLease = { OPERATOR_LEASE_MS: '15000', OPERATOR_RENEW_DEADLINE_MS: '10000' }
+
 /** Base address that Secrets of keys get. */
 export const gatewayBaseUrl = 'http://gateway.example/v1'
 
@@ -45,6 +49,7 @@ export function operatorsOfThisFile() {
         OPERATOR_HOST: '127.0.0.1',
         OPERATOR_PROBES_PORT: '0',
         OPERATOR_METRICS_PORT: '0',
+        ...patientLease,
         ...env,
       }
       const process = await startProcess(join(folder, 'operator/main.ts'), settings, onLine)

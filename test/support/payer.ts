@@ -29,7 +29,7 @@ export async function makePayer(
  */
 export function postAs(
   web: TestWeb,
-  payer: Payer,
+  payer: Pick<Payer, 'cookie'>,
   path: string,
   body: object | string = {},
   key: string = randomUUID(),

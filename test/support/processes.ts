@@ -28,6 +28,7 @@ export const secrets = {
   CREDENTIALS_KEY: Buffer.alloc(32, 7).toString('base64'),
   ROUTES_SIGNING_KEY: 'the key that signs routes in tests',
   CABINET_SEALING_KEY: Buffer.alloc(32, 9).toString('base64'),
+  ADMINISTRATION_SEALING_KEY: Buffer.alloc(32, 11).toString('base64'),
 }
 
 const readyPollMs = 20

@@ -33,9 +33,15 @@ type WithKey = (changes: Parameters<Lone['createKey']>[0], asking?: Asking) => (
 
 const spoken: Answer = ({ body }) => (body.stream === true ? streamed(['Hello']) : plain('Hello'))
 
+/** Of the gateway below: larger than all that its tests send, and quickly sent. */
+export const bodyBytesMax = 200_000
+
 /** A lone gateway that waits a second for a body, and what it rejects in every API. */
 export async function rejectingGatewayOfThisFile() {
-  const lone = await loneGatewayOfThisFile({ GATEWAY_REQUEST_TIMEOUT_MS: '1000' })
+  const lone = await loneGatewayOfThisFile({
+    GATEWAY_REQUEST_TIMEOUT_MS: '1000',
+    GATEWAY_BODY_BYTES_MAX: String(bodyBytesMax),
+  })
   const withKey: WithKey = (changes, asking) => async () => ({
     key: (await lone.createKey(changes)).key,
     ...asking,

@@ -1,7 +1,8 @@
 import { beforeAll, expect } from 'vitest'
-import { patientCounting, prices } from './billed-chat.ts'
+import { prices } from './billed-chat.ts'
 import type { ModelFields } from './catalog.ts'
 import type { Customer } from './customer.ts'
+import { patient } from './patient-gateway.ts'
 import type { Process } from './processes.ts'
 import { viewOfThisFile } from './redis-view.ts'
 import { type SpokenModel, spokenModelsOfThisFile } from './spoken-models.ts'
@@ -29,7 +30,7 @@ export async function servedCustomersOfThisFile<Client>(
   beforeAll(async () => {
     await stack.startWorker()
     const web = await stack.startWeb()
-    started = await stack.startGateway({ ...patientCounting, CABINET_URL: new URL(web.baseUrl).origin })
+    started = await stack.startGateway({ ...patient, CABINET_URL: new URL(web.baseUrl).origin })
   })
 
   const gateway = () => started ?? expect.fail('the gateway is not started yet')

@@ -6,7 +6,6 @@ import { inTestScope } from './scope.ts'
 
 /** A user; by default an owner with a confirmed address and no second factor. */
 type SignedInFields = {
-  readonly role?: 'user' | 'admin'
   readonly memberRole?: 'owner' | 'developer' | 'accountant'
   readonly isConfirmed?: boolean
   /** Of an organization that is there; otherwise one is made. */
@@ -22,15 +21,15 @@ export async function signedIn(
   pool: Pool,
   fields: SignedInFields = {},
 ): Promise<{ readonly userId: string; readonly organizationId: string; readonly cookie: string }> {
-  const { role = 'user', memberRole = 'owner', isConfirmed = true, mfaAt = null, hasTotp = false } = fields
+  const { memberRole = 'owner', isConfirmed = true, mfaAt = null, hasTotp = false } = fields
   const [userId, token] = [randomUUID(), randomBytes(32).toString('base64url')]
   const organizationId = fields.organizationId ?? (await makeOrganization(pool))
   await pool.query(
-    `insert into users (id, email, locale, role, password_hash, accepted_offer_at, accepted_pdn_at,
+    `insert into users (id, email, locale, password_hash, accepted_offer_at, accepted_pdn_at,
                         email_confirmed_at, totp_sealed, totp_enrolled_at)
-     values ($1, $2, 'en', $3, '!', now(), now(), case when $4 then now() end,
-             case when $5 then 'not sealed' end, case when $5 then now() end)`,
-    [userId, `${userId}@example.com`, role, isConfirmed, hasTotp],
+     values ($1, $2, 'en', '!', now(), now(), case when $3 then now() end,
+             case when $4 then 'not sealed' end, case when $4 then now() end)`,
+    [userId, `${userId}@example.com`, isConfirmed, hasTotp],
   )
   await pool.query('insert into memberships (organization_id, user_id, role) values ($1, $2, $3)', [
     organizationId,
@@ -43,6 +42,24 @@ export async function signedIn(
     [randomUUID(), hashToken(token), userId, mfaAt],
   )
   return { userId, organizationId, cookie: `__Host-model_gateway_session=${token}` }
+}
+
+/** An administrator who is signed in to administration, and entered a code at `mfaAt`. */
+export async function signedInAdministrator(
+  pool: Pool,
+  { mfaAt = new Date(), email }: { readonly mfaAt?: Date; readonly email?: string } = {},
+): Promise<{ readonly administratorId: string; readonly cookie: string }> {
+  const [administratorId, token] = [randomUUID(), randomBytes(32).toString('base64url')]
+  await pool.query(
+    "insert into administrators (id, email, password_hash, totp_sealed) values ($1, $2, '!', 'not sealed')",
+    [administratorId, email ?? `${administratorId}@example.com`],
+  )
+  await pool.query(
+    `insert into administrator_sessions (id, token_hash, administrator_id, mfa_at, expires_at, address, agent)
+     values ($1, $2, $3, $4, now() + interval '12 hours', '127.0.0.1', 'test')`,
+    [randomUUID(), hashToken(token), administratorId, mfaAt],
+  )
+  return { administratorId, cookie: `__Host-model_gateway_administration=${token}` }
 }
 
 async function makeOrganization(pool: Pool): Promise<string> {

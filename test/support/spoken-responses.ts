@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import {
+  encryptedBy,
   type Item,
   messageItem,
   ownResponse,
@@ -32,6 +33,7 @@ export function speakResponses(
 ): Script {
   const tools = toolsIn(request)
   const items: readonly Item[] = [
+    ...(isToCompact(request) ? [compacted()] : []),
     ...(thought === undefined ? [] : [reasoningItem(thought, idOf('rs'))]),
     ...(text === undefined ? [] : [messageItem(text, idOf('msg'))]),
     ...(refusal === undefined ? [] : [refusalItem(refusal, idOf('msg'))]),
@@ -41,6 +43,14 @@ export function speakResponses(
     end === undefined ? {} : { status: 'incomplete', incomplete_details: { reason: 'max_output_tokens' } }
   const counts = inputTokens === undefined ? {} : { usage: usageOf({ input: inputTokens }) }
   return ownResponse(request, items, { ...cut, ...counts })
+}
+
+function isToCompact({ input }: Fields): boolean {
+  return fieldsIn(input).at(-1)?.type === 'compaction_trigger'
+}
+
+function compacted(): Item {
+  return { type: 'compaction', id: idOf('cmp'), encrypted_content: encryptedBy('what was said before') }
 }
 
 type Tool = { readonly tool: Fields; readonly namespace?: string }

@@ -17,8 +17,8 @@ export type SpokenTurn =
   | Words
   /** Steps of a stream of OpenAI's. */
   | { readonly steps: readonly Step[] }
-  /** The provider fails. */
-  | { readonly status: number }
+  /** The provider fails, by default with an empty body. */
+  | { readonly status: number; readonly body?: object }
 
 export const backendKinds = ['OpenAI', 'Anthropic', 'Gemini'] as const
 /** Those, and OpenAI's Responses API: relayed for its own clients, translated for all others. */
@@ -46,7 +46,7 @@ function isWords(turn: SpokenTurn): turn is Words {
 
 function speak(kind: BackendKind, way: 'whole' | 'streamed', turn: SpokenTurn): Script {
   if ('steps' in turn) return { headers: streamHeaders, steps: turn.steps }
-  if ('status' in turn) return { status: turn.status, steps: [{ send: '{}' }] }
+  if ('status' in turn) return { status: turn.status, steps: [{ send: JSON.stringify(turn.body ?? {}) }] }
   if (kind === 'Gemini') return speakGemini(way, turn)
   return kind === 'OpenAI' ? speakOpenAi(way, turn) : speakAnthropic(way, turn)
 }

@@ -16,7 +16,7 @@ import { createDatabase, type TestDatabase, urlAs } from './postgres.ts'
 import { type Process, secrets, startProcess } from './processes.ts'
 import { readRefusals, redisLogins, redisUrlOf } from './redis-logins.ts'
 import { startUpstream, type Upstream } from './upstream.ts'
-import { webSettings } from './web-settings.ts'
+import { administrationSettings, webSettings } from './web-settings.ts'
 
 /** A whole system on real parts: Redis, a database, a scripted provider, workers and gateways. */
 export type Stack = {
@@ -30,9 +30,14 @@ export type Stack = {
    * Processes of another release, whose files are in `folder`. They may do everything in Redis: its users
    * came later.
    */
-  ofRelease(folder: string): DataPlane
+  ofRelease(folder: string): DataPlane & Pick<Stack, 'startWeb'>
   /** The cabinet's web process. */
   startWeb(env?: Readonly<Record<string, string>>, onLine?: (line: string) => void): Promise<Process>
+  /** The administration process. */
+  startAdministration(
+    env?: Readonly<Record<string, string>>,
+    onLine?: (line: string) => void,
+  ): Promise<Process>
   /** Creates a separate provider, by default at the scripted one's address, and returns its name. */
   createProvider(fields?: Partial<ProviderDocument>): Promise<string>
   /** Makes a chat model at the scripted provider, whose name there is the same, and answers its name. */
@@ -91,18 +96,35 @@ export async function stackOfThisFile(
   }
   const dataPlane = (folder: string, urlOf: DataPlaneUrls, workerEntry?: string) =>
     createDataPlane(start, { redis, database }, urlOf, { folder, workerEntry })
+  const web =
+    (folder: string, redisUrl: string): Stack['startWeb'] =>
+    (extra = {}, onLine) =>
+      start(
+        join(folder, 'cabinet/web/main.ts'),
+        {
+          ...webSettings,
+          DATABASE_URL: urlAs('model_gateway_cabinet', database.url),
+          REDIS_URL: redisUrl,
+          ...extra,
+        },
+        onLine,
+      )
   return {
     redis,
     database,
     upstream,
     ...dataPlane('', redisUrlOf),
-    ofRelease: (folder) => dataPlane(folder, asOwner, 'cabinet/worker/main.ts'),
-    startWeb: (extra = {}, onLine) =>
+    ofRelease: (folder) => ({
+      ...dataPlane(folder, asOwner, 'cabinet/worker/main.ts'),
+      startWeb: web(folder, redis.url),
+    }),
+    startWeb: web('', redisUrlOf.cabinet(redis.url)),
+    startAdministration: (extra = {}, onLine) =>
       start(
-        'cabinet/web/main.ts',
+        'cabinet/administration/main.ts',
         {
-          ...webSettings,
-          DATABASE_URL: urlAs('model_gateway_cabinet', database.url),
+          ...administrationSettings,
+          DATABASE_URL: urlAs('model_gateway_administration', database.url),
           REDIS_URL: redisUrlOf.cabinet(redis.url),
           ...extra,
         },
@@ -227,6 +249,15 @@ export function post(
   return fetch(`${gateway.baseUrl}/chat/completions`, {
     method: 'POST',
     headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...headers },
+    body: JSON.stringify(body),
+  })
+}
+
+/** Asks for the count of tokens of a request in Anthropic's format. */
+export function countTokens(gateway: Pick<Process, 'baseUrl'>, key: string, body: object): Promise<Response> {
+  return fetch(`${gateway.baseUrl}/messages/count_tokens`, {
+    method: 'POST',
+    headers: { 'x-api-key': key, 'content-type': 'application/json' },
     body: JSON.stringify(body),
   })
 }

@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { findEmbeddingFault, findRequestFault } from '#standalone/demo-provider/internal/openai-request-check'
 import type { Certificate } from './certificate.ts'
+import { untilRead } from './socket-queues.ts'
 
 /** One thing that a scripted provider does. Bytes and texts are written as they are. */
 export type Step =
@@ -27,6 +28,8 @@ export type Script = {
   readonly headers?: Readonly<Record<string, string>>
   /** Before the status line, in ms; `'forever'`: no status line at all. */
   readonly silentMs?: number | 'forever'
+  /** Before the status line: until the test lets it go on. */
+  readonly silentUntil?: Promise<unknown>
   /** Instead of HTTP: these bytes, then the end of the connection; '' cuts it before any answer. */
   readonly raw?: string
   readonly steps?: readonly Step[]
@@ -181,6 +184,7 @@ async function play(script: Script, received: ReceivedRequest, response: ServerR
   const { signal } = left
   if (script.silentMs === 'forever') return
   if (script.silentMs !== undefined) await sleep(script.silentMs, undefined, { signal })
+  await script.silentUntil
   if (script.raw !== undefined) {
     received.state = 'cut'
     response.socket?.end(script.raw)
@@ -190,7 +194,7 @@ async function play(script: Script, received: ReceivedRequest, response: ServerR
   response.flushHeaders()
   for (const step of script.steps ?? []) {
     if ('stall' in step) return
-    if ('cut' in step) return cut(step.cut, received, response)
+    if ('cut' in step) return await cut(step.cut, received, response)
     if ('waitMs' in step) await sleep(step.waitMs, undefined, { signal })
     else if ('until' in step) await step.until
     else for (const bytes of bytesOf(step)) await write(response, bytes, signal)
@@ -198,10 +202,12 @@ async function play(script: Script, received: ReceivedRequest, response: ServerR
   response.end()
 }
 
-function cut(how: 'fin' | 'reset', received: ReceivedRequest, response: ServerResponse): void {
+async function cut(how: 'fin' | 'reset', received: ReceivedRequest, response: ServerResponse): Promise<void> {
+  const { socket } = response
+  if (how === 'reset' && socket !== null) await untilRead(socket)
   received.state = 'cut'
-  if (how === 'reset') response.socket?.resetAndDestroy()
-  else response.socket?.end()
+  if (how === 'reset') socket?.resetAndDestroy()
+  else socket?.end()
 }
 
 function bytesOf(

@@ -138,6 +138,9 @@ const responsesFormat: UsageFormat = {
   end: (usage) => [frame('response.completed', { response: { status: 'completed', output: [], usage } })],
 }
 
-/** APIs whose responses are translated for every client. */
-export const translatedFormats: readonly UsageFormat[] = [openAiFormat, anthropicFormat, geminiFormat]
-export const usageFormats: readonly UsageFormat[] = [...translatedFormats, responsesFormat]
+export const usageFormats: readonly UsageFormat[] = [
+  openAiFormat,
+  anthropicFormat,
+  geminiFormat,
+  responsesFormat,
+]

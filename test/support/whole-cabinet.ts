@@ -1,9 +1,14 @@
 import { inspect } from 'node:util'
 import type { FastifyInstance } from 'fastify'
 import { afterAll } from 'vitest'
+import { allEndpoints } from '#cabinet/administration/internal/all-endpoints'
+import { unknownAdminEndpoints } from '#cabinet/administration/internal/unknown-admin-endpoints'
+import { administratorSessions } from '#cabinet/administrators/administrator-sessions'
 import type { Contract } from '#cabinet/api/contract'
+import type { Endpoint } from '#cabinet/api/endpoint'
 import type { LiveEvents } from '#cabinet/events/live-events'
 import { openShop } from '#cabinet/payments/shop'
+import { userSessions } from '#cabinet/web/internal/api/caller'
 import { buildApp } from '#cabinet/web/internal/app'
 import { cabinetEndpoints } from '#cabinet/web/internal/cabinet-endpoints'
 import { createWebMetrics } from '#cabinet/web/metrics'
@@ -14,7 +19,7 @@ import { pepper } from './customer.ts'
 import { noThrottles, unthrottled } from './no-throttles.ts'
 import { type TestDatabase, urlAs } from './postgres.ts'
 import { secrets } from './processes.ts'
-import { appUrl } from './web-settings.ts'
+import { administrationUrl, appUrl } from './web-settings.ts'
 
 /** A payment provider that does not answer. */
 const nowhere = {
@@ -29,18 +34,19 @@ export type WholeCabinet = {
   readonly app: FastifyInstance
   /** The route table. */
   readonly contracts: readonly Contract[]
+  /** The same of the administration process. */
+  readonly administration: { readonly app: FastifyInstance; readonly contracts: readonly Contract[] }
 }
 
 /**
- * Every endpoint of the cabinet in this process, with the permissions of its role: for tests that call each of them many times.
+ * Every endpoint of the cabinet and of administration in this process, with the permissions of their roles: for tests that call each of them many times.
  * Nothing is throttled, Redis and the payment provider are unavailable, a changed key is taken for programmed at once,
  * and streams of events end as they begin.
  */
 export function wholeCabinetOfThisFile({ url }: TestDatabase): WholeCabinet {
-  const pool = createPool({
-    databaseUrl: urlAs('model_gateway_cabinet', url),
-    applicationName: 'cabinet of the test',
-  })
+  const poolOf = (role: string) =>
+    createPool({ databaseUrl: urlAs(role, url), applicationName: 'cabinet of the test' })
+  const [pool, ofAdministration] = [poolOf('model_gateway_cabinet'), poolOf('model_gateway_administration')]
   const redis = connectRedis('redis://127.0.0.1:1', { name: 'test' })
   redis.close()
   const throttles = noThrottles
@@ -70,21 +76,41 @@ export function wholeCabinetOfThisFile({ url }: TestDatabase): WholeCabinet {
   const shop = openShop(nowhere)
   const endpoints = cabinetEndpoints({ pool, redis, throttles, programmed, liveEvents, shop, log, config })
   const app = buildApp({
-    pool,
-    keyPepper: pepper,
+    sessions: userSessions(pool),
     metrics: createWebMetrics(),
-    now: () => 0,
-    routes: [],
     endpoints,
     trustedProxies: [],
     appOrigin: appUrl,
     ...unthrottled,
     log,
   })
-  afterAll(async () => {
-    await app.close()
-    await shop.close()
-    await pool.end()
+  const administrationEndpoints = allEndpoints({
+    pool: ofAdministration,
+    throttles,
+    programmed,
+    shop,
+    log,
+    sealingKeys: [Buffer.from(secrets.ADMINISTRATION_SEALING_KEY, 'base64')],
+    waitForBalance: async () => true,
   })
-  return { app, contracts: endpoints.map(({ contract }) => contract) }
+  const administration = buildApp({
+    sessions: administratorSessions(ofAdministration),
+    metrics: createWebMetrics(),
+    endpoints: [...administrationEndpoints, ...unknownAdminEndpoints],
+    trustedProxies: [],
+    appOrigin: administrationUrl,
+    ...unthrottled,
+    log,
+  })
+  afterAll(async () => {
+    await Promise.all([app.close(), administration.close()])
+    await shop.close()
+    await Promise.all([pool.end(), ofAdministration.end()])
+  })
+  const contractsOf = (served: readonly Endpoint[]) => served.map(({ contract }) => contract)
+  return {
+    app,
+    contracts: contractsOf(endpoints),
+    administration: { app: administration, contracts: contractsOf(administrationEndpoints) },
+  }
 }

@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { goodStream, type Script, streamHeaders } from '../../support/upstream.ts'
 import type { AbuseCase, Books, Target } from '../abuse-case.ts'
+import { apiOf, clientApis } from '../support/client-apis.ts'
 import { plainAnswer, usageOf } from '../support/hostile-answers.ts'
 import { chat, createTally, onlyThese, repeat } from '../support/raw-client.ts'
 
@@ -63,12 +64,17 @@ function paidBy(books: Books | undefined): number {
 async function attack({ port, keys, forMs }: Target) {
   const statuses = createTally()
   let turn = 0
-  const sent = await repeat({ forMs }, { lanes: 8, everyMs: 300 }, async () => {
-    const { options, stream } = ways[turn++ % ways.length] ?? ways[0]
-    const messages = [{ role: 'user', content }]
-    const body = { model, messages, stream, max_tokens: 5_000 }
-    statuses.add((await chat(port, keys.impatient ?? '', body, options)).status)
-  })
+  const sent = await repeat(
+    { forMs },
+    { lanes: 8, everyMs: 300, atLeast: ways.length * clientApis.length },
+    async () => {
+      const api = apiOf(turn, ways.length)
+      const { options, stream } = ways[turn++ % ways.length] ?? ways[0]
+      const messages = [{ role: 'user', content }]
+      const body = { model, messages, stream, max_tokens: 5_000 }
+      statuses.add((await chat(port, keys.impatient ?? '', body, { ...options, api })).status)
+    },
+  )
   await pause(2 * answersAfterMs) // the last ones are still to be answered
   const obtained = (answered * Number(answerNano)) / 1e9
   answered = 0

@@ -1,5 +1,6 @@
 import { type Step, streamHeaders } from '../../support/upstream.ts'
 import type { AbuseCase, Target } from '../abuse-case.ts'
+import { apiOf } from '../support/client-apis.ts'
 import { chat, createTally, onlyThese, repeat } from '../support/raw-client.ts'
 
 const model = 'abuse/endless-event'
@@ -33,9 +34,10 @@ export const endlessEvent: AbuseCase = {
 
 async function attack({ port, keys, forMs }: Target) {
   const statuses = createTally()
+  let n = 0
   const body = { model, messages: [{ role: 'user', content: 'Hi' }], stream: true }
   await repeat({ forMs }, { lanes: streams, everyMs: 1_000 }, async () => {
-    statuses.add((await chat(port, keys.asker ?? '', body)).status)
+    statuses.add((await chat(port, keys.asker ?? '', body, { api: apiOf(n++) })).status)
   })
   return { figures: statuses.counts, breaches: onlyThese(statuses.counts, [502, 503]) }
 }

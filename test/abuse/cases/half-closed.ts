@@ -1,5 +1,6 @@
 import type { AbuseCase, Target } from '../abuse-case.ts'
-import { askStatus, chatRequest, createTally, goodBody, onlyThese, repeat } from '../support/raw-client.ts'
+import { apiOf } from '../support/client-apis.ts'
+import { askStatus, createTally, goodBodyIn, onlyThese, repeat, requestIn } from '../support/raw-client.ts'
 
 export const halfClosed: AbuseCase = {
   name: 'half-closed',
@@ -11,8 +12,11 @@ export const halfClosed: AbuseCase = {
 
 async function attack({ port, keys, forMs }: Target) {
   const statuses = createTally()
+  let n = 0
   await repeat({ forMs }, { lanes: 8, everyMs: 50 }, async () => {
-    statuses.add(await askStatus(port, (socket) => socket.end(chatRequest(keys.closer ?? '', goodBody))))
+    const api = apiOf(n++)
+    const request = requestIn(api, keys.closer ?? '', goodBodyIn(api))
+    statuses.add(await askStatus(port, (socket) => socket.end(request), 30_000))
   })
   return { figures: statuses.counts, breaches: onlyThese(statuses.counts, [200]) }
 }

@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { AbuseCase, Target } from '../abuse-case.ts'
-import { chat, chatHead, openConnection, readStatus } from '../support/raw-client.ts'
+import { apiOf } from '../support/client-apis.ts'
+import { chat, headIn, openConnection, readStatus } from '../support/raw-client.ts'
 
 const connections = 603
 /** All that were made up, and of the others those beyond 64 MiB. */
@@ -34,7 +35,7 @@ async function attack({ port, keys, forMs }: Target) {
         if (code > 0 || !isEnding) refused += 1
       })
       const key = n % 2 === 0 ? idler : `${idler.slice(0, -8)}00000000`
-      socket.write(chatHead(`authorization: Bearer ${key}`, `content-length: ${900 * kibibyte}`))
+      socket.write(headIn(apiOf(n, 2), `authorization: Bearer ${key}`, `content-length: ${900 * kibibyte}`))
       // Clients that are rejected immediately send nothing more.
       if ((await Promise.race([status, pause(200)])) === undefined) socket.write(sent)
       return socket

@@ -1,23 +1,30 @@
+import { paths } from '../../bench/load.ts'
 import { goodStream, type Script, type Step, streamHeaders } from '../../support/upstream.ts'
 import type { AbuseCase, Books, Target } from '../abuse-case.ts'
+import { apiOf, bodyIn, type ClientApi, clientApis } from '../support/client-apis.ts'
 import { usageOf } from '../support/hostile-answers.ts'
 import { createTally, repeat } from '../support/raw-client.ts'
 import { figureOfWay, paidRubOf, readWays } from '../support/ways.ts'
 
-/** APIs in which only the provider's usage reveals the cost of a response. */
-const ways = {
-  'abuse/hidden-reasoning': { reasoning_effort: 'high' },
-  'abuse/file-in-prompt': {
-    messages: [
-      {
-        role: 'user',
-        content: [
-          { type: 'file', file: { filename: 'a.pdf', file_data: 'data:application/pdf;base64,QUFB' } },
-        ],
-      },
-    ],
+const user = (part: object) => [{ role: 'user', content: [part] }]
+const [mediaType, data] = ['application/pdf', 'QUFB']
+const file_data = `data:${mediaType};base64,${data}`
+
+/** Requests in which only the provider's usage reveals the cost of a response. */
+const ways: Readonly<Record<string, Readonly<Record<ClientApi, object>>>> = {
+  'abuse/hidden-reasoning': {
+    chat: { reasoning_effort: 'high' },
+    responses: { reasoning: { effort: 'high' } },
+    messages: { thinking: { type: 'adaptive' }, output_config: { effort: 'high' } },
   },
-  'abuse/reasoning-details': {},
+  'abuse/file-in-prompt': {
+    chat: { messages: user({ type: 'file', file: { filename: 'a.pdf', file_data } }) },
+    responses: { input: user({ type: 'input_file', filename: 'a.pdf', file_data }) },
+    messages: {
+      messages: user({ type: 'document', source: { type: 'base64', media_type: mediaType, data } }),
+    },
+  },
+  'abuse/reasoning-details': { chat: {}, responses: {}, messages: {} },
 }
 const models = Object.keys(ways)
 const lastWord = 'That is all.'
@@ -89,19 +96,21 @@ function answerOf(model: string): Script {
 async function attack({ port, keys, forMs }: Target) {
   const statuses = createTally()
   let n = 0
-  await repeat({ forMs }, { lanes: 6, everyMs: 300 }, async () => {
-    const model = models[n++ % models.length] ?? ''
-    const messages = [{ role: 'user', content: 'Hi' }]
-    const extra = ways[model as keyof typeof ways]
-    const status = await leaveAtLastWord(port, keys[model] ?? '', {
-      model,
-      messages,
-      stream: true,
-      max_tokens: 1_000,
-      ...extra,
-    })
-    statuses.add(figureOfWay(model, status))
-  })
+  await repeat(
+    { forMs },
+    { lanes: 6, everyMs: 300, atLeast: models.length * clientApis.length },
+    async () => {
+      const api = apiOf(n, models.length)
+      const model = models[n++ % models.length] ?? ''
+      const messages = [{ role: 'user', content: 'Hi' }]
+      const body = {
+        ...bodyIn(api, { model, messages, stream: true, max_tokens: 1_000 }),
+        ...ways[model]?.[api],
+      }
+      const status = await leaveAtLastWord(port, keys[model] ?? '', api, body)
+      statuses.add(figureOfWay(model, status))
+    },
+  )
   const got = Object.entries(begun.counts).map(([model, count]) => [
     figureOfWay(model, '₽'),
     (count * Number(costNano)) / 1e9,
@@ -110,9 +119,9 @@ async function attack({ port, keys, forMs }: Target) {
   return { figures: { sent: n, ...statuses.counts, ...Object.fromEntries(got) }, breaches: [] }
 }
 
-async function leaveAtLastWord(port: number, key: string, body: object): Promise<number> {
+async function leaveAtLastWord(port: number, key: string, api: ClientApi, body: object): Promise<number> {
   const leaving = new AbortController()
-  const response = await fetch(`http://127.0.0.1:${port}/v1/chat/completions`, {
+  const response = await fetch(`http://127.0.0.1:${port}${paths[api]}`, {
     method: 'POST',
     headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
     body: JSON.stringify(body),

@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import type { Socket } from 'node:net'
 import type { AbuseCase, Target } from '../abuse-case.ts'
-import { askStatus, chatHead, createTally, onlyThese, repeat } from '../support/raw-client.ts'
+import { apiOf } from '../support/client-apis.ts'
+import { askStatus, createTally, headIn, onlyThese, repeat } from '../support/raw-client.ts'
 
 /** 13 Mbit/s on all of them together. */
 const lanes = 8
@@ -18,10 +19,10 @@ export const madeUpKeys: AbuseCase = {
 
 async function attack({ port, keys, forMs }: Target) {
   const statuses = createTally()
-  let bodies = 0
+  let [bodies, n] = [0, 0]
   const send = (socket: Socket) => {
     const key = madeUp(keys.real ?? '')
-    socket.write(chatHead(`authorization: Bearer ${key}`, `content-length: ${body.length}`))
+    socket.write(headIn(apiOf(n++), `authorization: Bearer ${key}`, `content-length: ${body.length}`))
     if (socket.write(body)) bodies += 1
   }
   await repeat({ forMs }, { lanes, everyMs: 1_000 }, async () => statuses.add(await askStatus(port, send)))

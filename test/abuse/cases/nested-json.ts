@@ -1,5 +1,6 @@
 import { streamHeaders } from '../../support/upstream.ts'
 import type { AbuseCase, Target } from '../abuse-case.ts'
+import { apiOf, clientApis } from '../support/client-apis.ts'
 import { chat, createTally, onlyThese, repeat } from '../support/raw-client.ts'
 
 const model = 'abuse/nested'
@@ -30,9 +31,9 @@ export const nestedJson: AbuseCase = {
 async function attack({ port, keys, forMs }: Target) {
   const statuses = createTally()
   let n = 0
-  await repeat({ forMs }, { lanes: 4, everyMs: 100 }, async () => {
-    const body = { model, messages: [{ role: 'user', content: 'Hi' }], stream: n++ % 2 === 0 }
-    statuses.add((await chat(port, keys.asker ?? '', body)).status)
+  await repeat({ forMs }, { lanes: 4, everyMs: 100, atLeast: 2 * clientApis.length }, async () => {
+    const body = { model, messages: [{ role: 'user', content: 'Hi' }], stream: n % 2 === 0 }
+    statuses.add((await chat(port, keys.asker ?? '', body, { api: apiOf(n++, 2) })).status)
   })
   return { figures: statuses.counts, breaches: onlyThese(statuses.counts, [502, 503]) }
 }

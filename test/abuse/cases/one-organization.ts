@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { AbuseCase, Target } from '../abuse-case.ts'
-import { chat, chatHead, createTally, onlyThese, openConnection, readStatus } from '../support/raw-client.ts'
+import { apiOf } from '../support/client-apis.ts'
+import { chat, createTally, headIn, onlyThese, openConnection, readStatus } from '../support/raw-client.ts'
 
 const mebibyte = 1024 * 1024
 const connections = 40
@@ -20,13 +21,15 @@ async function attack({ port, adminPort, keys, forMs }: Target) {
   const endsAtMs = performance.now() + forMs
   const statuses = createTally()
   const sockets = await Promise.all(
-    Array.from({ length: connections }, async () => {
+    Array.from({ length: connections }, async (_, n) => {
       const socket = await openConnection(port)
       const status = readStatus(socket, forMs)
       void status.then((code) => {
         if (code > 0) statuses.add(code)
       })
-      socket.write(chatHead(`authorization: Bearer ${keys.hoarder}`, `content-length: ${4 * mebibyte + 1}`))
+      socket.write(
+        headIn(apiOf(n), `authorization: Bearer ${keys.hoarder}`, `content-length: ${4 * mebibyte + 1}`),
+      )
       if ((await Promise.race([status, pause(200)])) === undefined) socket.write(almost)
       return socket
     }),

@@ -1,6 +1,7 @@
 import type { AbuseCase, Target } from '../abuse-case.ts'
+import { apiOf } from '../support/client-apis.ts'
 import { plainAnswer, usageOf } from '../support/hostile-answers.ts'
-import { chat, createTally, onlyThese, repeat } from '../support/raw-client.ts'
+import { ask, chat, createTally, onlyThese, repeat } from '../support/raw-client.ts'
 
 const model = 'abuse/talkative'
 const rub = 1_000_000_000n
@@ -31,10 +32,11 @@ async function attack({ port, keys, forMs }: Target) {
   const { greedy = '', parallel = '' } = keys
   const statuses = createTally()
   const messages = [{ role: 'user', content: 'Hi' }]
-  const { status } = await chat(port, greedy, { model, messages, n: 128, max_tokens: 15_600 })
+  const { status } = await ask(port, greedy, { model, messages, n: 128, max_tokens: 15_600 })
   const breaches = status === 402 ? [] : [`n=128, max_tokens=15600 on 30 ₽ got ${status}`]
+  let n = 0
   await repeat({ forMs }, { lanes: 13, everyMs: 100 }, async () => {
-    const answer = await chat(port, parallel, { model, messages })
+    const answer = await chat(port, parallel, { model, messages }, { api: apiOf(n++) })
     statuses.add(answer.status)
   })
   return { figures: statuses.counts, breaches: [...breaches, ...onlyThese(statuses.counts, [200, 402, 429])] }

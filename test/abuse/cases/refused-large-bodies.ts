@@ -1,13 +1,18 @@
 import type { Socket } from 'node:net'
 import type { AbuseCase, Target } from '../abuse-case.ts'
-import { askStatus, chatHead, createTally, onlyThese, repeat } from '../support/raw-client.ts'
+import { apiOf, type ClientApi, clientApis } from '../support/client-apis.ts'
+import { askStatus, createTally, headIn, onlyThese, repeat } from '../support/raw-client.ts'
 
 const mebibyte = 1024 * 1024
 const lanes = 1
 /** 32 MiB of numbers where messages should be: read, parsed and refused. */
 const item = '100257,'
-const start = '{"model":"abuse/good","messages":['
-const body = Buffer.from(`${start}${item.repeat(Math.floor((32 * mebibyte - 100) / item.length))}1]}`)
+const numbers = Buffer.from(`${item.repeat(Math.floor((32 * mebibyte - 100) / item.length))}1]}`)
+const starts: Readonly<Record<ClientApi, string>> = {
+  chat: '{"model":"abuse/good","messages":[',
+  responses: '{"model":"abuse/good","input":[',
+  messages: '{"model":"abuse/good","max_tokens":10,"messages":[',
+}
 
 export const refusedLargeBodies: AbuseCase = {
   name: 'refused-large-bodies',
@@ -19,11 +24,15 @@ export const refusedLargeBodies: AbuseCase = {
 
 async function attack({ port, keys, forMs }: Target) {
   const statuses = createTally()
+  let n = 0
   const send = (socket: Socket) => {
-    socket.write(chatHead(`authorization: Bearer ${keys.sender}`, `content-length: ${body.length}`))
-    socket.write(body)
+    const api = apiOf(n++)
+    const start = starts[api]
+    const length = start.length + numbers.length
+    socket.write(headIn(api, `authorization: Bearer ${keys.sender}`, `content-length: ${length}`) + start)
+    socket.write(numbers)
   }
-  await repeat({ forMs }, { lanes, everyMs: 1_000 }, async () =>
+  await repeat({ forMs }, { lanes, everyMs: 1_000, atLeast: clientApis.length }, async () =>
     statuses.add(await askStatus(port, send, 30_000)),
   )
   const rpmUsed = await readRpmUsed(port, keys.sender ?? '')

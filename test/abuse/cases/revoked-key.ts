@@ -1,8 +1,9 @@
 import { Pool } from 'undici'
+import { paths } from '../../bench/load.ts'
 import type { AbuseCase, Target } from '../abuse-case.ts'
-import { createTally, onlyThese, repeat } from '../support/raw-client.ts'
+import { apiOf } from '../support/client-apis.ts'
+import { createTally, goodBodyIn, onlyThese, repeat } from '../support/raw-client.ts'
 
-const body = JSON.stringify({ model: 'abuse/good', messages: [{ role: 'user', content: 'Hi' }] })
 const lanes = 32
 
 export const revokedKey: AbuseCase = {
@@ -17,8 +18,10 @@ async function attack({ port, keys, forMs }: Target) {
   const pool = new Pool(`http://127.0.0.1:${port}`, { connections: lanes, pipelining: 1 })
   const headers = { authorization: `Bearer ${keys.revoked}`, 'content-type': 'application/json' }
   const statuses = createTally()
+  let n = 0
   await repeat({ forMs }, { lanes, everyMs: 100 }, async () => {
-    const answer = await pool.request({ path: '/v1/chat/completions', method: 'POST', headers, body })
+    const api = apiOf(n++)
+    const answer = await pool.request({ path: paths[api], method: 'POST', headers, body: goodBodyIn(api) })
     await answer.body.dump()
     statuses.add(answer.statusCode)
   })

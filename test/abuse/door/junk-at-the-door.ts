@@ -1,15 +1,17 @@
 import { randomBytes, randomInt, randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
-import { generateSync } from 'otplib'
 import type { Pool } from 'pg'
+import { makeAdministrator as makeAdministratorIn } from '#cabinet/administrators/made-administrator'
 import { createPool } from '#core/db/pool'
 import { startRedis } from '#standalone/redis'
+import { codeOf, setUpAdministrator } from '../../support/administrators.ts'
 import { aPassword, newEmail, registration, tokenTo, type Visitor, visitorOf } from '../../support/cabinet.ts'
 import { newClientAddress } from '../../support/client-address.ts'
 import { urlAs } from '../../support/postgres.ts'
 import { startProcess, untilReady } from '../../support/processes.ts'
 import { postProven } from '../../support/proof.ts'
-import { webSettings } from '../../support/web-settings.ts'
+import { inTestScope } from '../../support/scope.ts'
+import { administrationSettings, webSettings } from '../../support/web-settings.ts'
 
 /** Junk that every endpoint takes for a call: valid bodies without an owner. */
 const junkOf: Readonly<Record<string, () => object>> = {
@@ -63,12 +65,20 @@ export async function startDoors(databaseUrl: string) {
     TRUSTED_PROXY_CIDRS: '127.0.0.0/8',
     LOG_LEVEL: 'info',
   })
-  await untilReady(web)
+  const administration = await startProcess('cabinet/administration/main.ts', {
+    ...administrationSettings,
+    DATABASE_URL: urlAs('model_gateway_administration', databaseUrl),
+    REDIS_URL: redis.url,
+    TRUSTED_PROXY_CIDRS: '127.0.0.0/8',
+    LOG_LEVEL: 'info',
+  })
+  await Promise.all([web, administration].map(untilReady))
   return {
     url: web.baseUrl.replace(/\/v1$/, ''),
+    administrationUrl: administration.baseUrl.replace(/\/v1$/, ''),
     pool,
     async [Symbol.asyncDispose]() {
-      await web.stop()
+      await Promise.all([web.stop(), administration.stop()])
       await redis[Symbol.asyncDispose]()
       await pool.end()
     },
@@ -77,11 +87,11 @@ export async function startDoors(databaseUrl: string) {
 
 /** Sends 50 valid junk calls and 50 invalid ones a second to one endpoint, each from another address, while people use the cabinet. */
 export async function junkAtTheDoor(
-  cabinet: { readonly url: string; readonly pool: Pool },
+  cabinet: { readonly url: string; readonly administrationUrl: string; readonly pool: Pool },
   door: string,
   forMs: number,
 ): Promise<DoorReport> {
-  const administrator = await makeAdministrator(cabinet.url, cabinet.pool)
+  const administrator = await makeAdministrator(cabinet.administrationUrl, cabinet.pool)
   const endsAtMs = performance.now() + forMs
   const isOver = () => performance.now() > endsAtMs
   const [junk, all] = await Promise.all([
@@ -157,13 +167,8 @@ async function genuineCalls(
     const administering = await administrator.signIn()
     await step(
       'administrator on another device',
-      200,
-      post(administering.visitor, '/auth/login', administering.login),
-    )
-    await step(
-      'administrator’s second factor',
       204,
-      post(administering.visitor, '/auth/login/totp', administering.factor()),
+      post(administering.visitor, '/auth/login', administering.login()),
     )
     await step('administration', 200, () => administering.visitor.get('/admin/organizations'))
     await pause(genuinePauseMs)
@@ -173,22 +178,18 @@ async function genuineCalls(
 
 /** An administrator with a password and a second factor, who signs in from a new device each time. */
 async function makeAdministrator(url: string, pool: Pool) {
-  const person = visitorOf(url)
   const email = newEmail()
-  await postProven(person, '/auth/register', registration({ email }))
-  await postProven(person, '/auth/verify-email', { token: await tokenTo(pool, email) })
-  const login = { email, password: aPassword }
-  await postProven(person, '/auth/login', login)
-  const { secret } = (await person.post('/me/totp/enrol', { password: aPassword })).body
-  const factor = () => ({ code: generateSync({ secret, epoch: Math.floor(Date.now() / 1_000) }) })
-  const { status } = await person.post('/me/totp/confirm', factor())
-  if (status !== 200) throw new Error(`the administrator has no second factor: ${status}`)
-  await pool.query(`update users set role = 'admin' where email = $1`, [email])
+  const made = await inTestScope(pool, (client) => makeAdministratorIn(client, email, 'make'))
+  if (!('token' in made)) throw new Error(`${email} is known`)
+  const secret = await setUpAdministrator(visitorOf(url), made.token)
   return {
     async signIn() {
       // A code is good once in 30 s, and this administrator is back sooner.
-      await pool.query('update users set totp_last_step = 0 where email = $1', [email])
-      return { visitor: visitorOf(url), login, factor }
+      await pool.query('update administrators set totp_last_step = 0 where email = $1', [email])
+      return {
+        visitor: visitorOf(url),
+        login: () => ({ email, password: aPassword, code: codeOf(secret) }),
+      }
     },
   }
 }

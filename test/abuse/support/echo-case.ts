@@ -1,5 +1,6 @@
 import type { Script } from '../../support/upstream.ts'
 import type { AbuseCase, Target } from '../abuse-case.ts'
+import { apiOf, clientApis, readBy } from './client-apis.ts'
 import { providerCredential } from './hostile-answers.ts'
 import { chat, createTally, repeat } from './raw-client.ts'
 
@@ -16,13 +17,18 @@ export function echoCase(
   async function attack({ port, keys, forMs }: Target) {
     const shown = createTally()
     let n = 0
-    const asked = await repeat({ forMs }, { lanes: 4, everyMs: 50 }, async () => {
-      const model = models[n++ % models.length] ?? ''
-      const messages = [{ role: 'user', content: 'Hi' }]
-      const body = { model, stream: streamed.includes(model), messages }
-      const { text } = await chat(port, keys.asker ?? '', body)
-      if (wordsOf(text).includes(providerCredential)) shown.add(model)
-    })
+    const asked = await repeat(
+      { forMs },
+      { lanes: 4, everyMs: 50, atLeast: models.length * clientApis.length },
+      async () => {
+        const api = apiOf(n, models.length)
+        const model = models[n++ % models.length] ?? ''
+        const messages = [{ role: 'user', content: 'Hi' }]
+        const body = { model, stream: streamed.includes(model), messages }
+        const { text } = await chat(port, keys.asker ?? '', body, { api })
+        if (readBy(text).includes(providerCredential)) shown.add(`${model} in ${api}`)
+      },
+    )
     const breaches = Object.keys(shown.counts).map((model) => `${model} showed the credential`)
     return { figures: { asked }, breaches }
   }
@@ -37,10 +43,4 @@ export function echoCase(
     growthMiBMax: 150,
     attack,
   }
-}
-
-/** What a client reads, whether it comes at once or in pieces. */
-function wordsOf(text: string): string {
-  const pieces = [...text.matchAll(/"content":"((?:[^"\\]|\\.)*)"/g)].map(([, piece]) => piece)
-  return `${text}\n${pieces.join('')}`
 }

@@ -1,6 +1,8 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
+import { paths } from '../../bench/load.ts'
+import { bodyIn, type Chat, type ClientApi } from './client-apis.ts'
 
 /** A connection on loopback that survives whatever happens to it. */
 export async function openConnection(port: number): Promise<Socket> {
@@ -10,15 +12,15 @@ export async function openConnection(port: number): Promise<Socket> {
   return socket
 }
 
-/** The head of a chat request, with these header lines as they are. */
-export function chatHead(...lines: readonly string[]): string {
+/** The head of a request, with these header lines as they are. */
+export function headIn(api: ClientApi, ...lines: readonly string[]): string {
   const all = ['host: gateway', 'content-type: application/json', ...lines]
-  return `POST /v1/chat/completions HTTP/1.1\r\n${all.join('\r\n')}\r\n\r\n`
+  return `POST ${paths[api]} HTTP/1.1\r\n${all.join('\r\n')}\r\n\r\n`
 }
 
-/** A whole chat request with a key. */
-export function chatRequest(key: string, body: string): string {
-  return chatHead(`authorization: Bearer ${key}`, `content-length: ${Buffer.byteLength(body)}`) + body
+/** A whole request with a key. */
+export function requestIn(api: ClientApi, key: string, body: string): string {
+  return headIn(api, `authorization: Bearer ${key}`, `content-length: ${Buffer.byteLength(body)}`) + body
 }
 
 /** Status of the next answer, without the interim ones of a client that has ended its side; 0 where the connection ends, or nothing comes in time. */
@@ -55,41 +57,55 @@ export async function askStatus(
 }
 
 /** A small request that a good provider answers. */
-export const goodBody = JSON.stringify({
-  model: 'abuse/good',
-  max_tokens: 10,
-  messages: [{ role: 'user', content: 'Hi' }],
-})
+export function goodBodyIn(api: ClientApi): string {
+  const messages = [{ role: 'user', content: 'Hi' }]
+  return JSON.stringify(bodyIn(api, { model: 'abuse/good', max_tokens: 10, messages }))
+}
 
 export type Answer = { readonly status: number; readonly text: string }
 
-type ChatOptions = { readonly headers?: Readonly<Record<string, string>>; readonly leaveAfterMs?: number }
+type AskOptions = {
+  /** Default: chat. */
+  readonly api?: ClientApi
+  readonly headers?: Readonly<Record<string, string>>
+  readonly leaveAfterMs?: number
+}
 
-/**
- * Sends one chat request and reads the whole response; status 0 if the connection broke. Retries once after a second,
- * as instructed, if the gateway could not reach Redis, which happens on a busy machine.
- */
+/** Sends one chat request in an API, as `ask` does. */
 export async function chat(
   port: number,
   key: string,
-  body: object,
-  options: ChatOptions = {},
+  request: Chat,
+  options: AskOptions = {},
 ): Promise<Answer> {
-  const answer = await chatOnce(port, key, body, options)
-  if (answer.status !== 503 || !answer.text.includes('cannot check API keys')) return answer
-  await pause(1_000)
-  return await chatOnce(port, key, body, options)
+  return await ask(port, key, bodyIn(options.api ?? 'chat', request), options)
 }
 
-async function chatOnce(
+/**
+ * Sends one request and reads the whole response; status 0 if the connection broke. Retries once after a second,
+ * as instructed, if the gateway could not reach Redis, which happens on a busy machine.
+ */
+export async function ask(
   port: number,
   key: string,
   body: object,
-  { headers, leaveAfterMs }: ChatOptions,
+  options: AskOptions = {},
+): Promise<Answer> {
+  const answer = await askOnce(port, key, body, options)
+  if (answer.status !== 503 || !answer.text.includes('cannot check API keys')) return answer
+  await pause(1_000)
+  return await askOnce(port, key, body, options)
+}
+
+async function askOnce(
+  port: number,
+  key: string,
+  body: object,
+  { api = 'chat', headers, leaveAfterMs }: AskOptions,
 ): Promise<Answer> {
   let status = 0
   try {
-    const response = await fetch(`http://127.0.0.1:${port}/v1/chat/completions`, {
+    const response = await fetch(`http://127.0.0.1:${port}${paths[api]}`, {
       method: 'POST',
       headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...headers },
       body: JSON.stringify(body),
@@ -102,16 +118,24 @@ async function chatOnce(
   }
 }
 
-/** Does something again and again in so many lanes, in each at most once in `everyMs`, until the time is up; answers how often. */
+/**
+ * Does something again and again in so many lanes, in each at most once in `everyMs`, until the time is up and it was done
+ * `atLeast` so often; answers how often.
+ */
 export async function repeat(
   { forMs }: { readonly forMs: number },
-  { lanes, everyMs }: { readonly lanes: number; readonly everyMs: number },
+  {
+    lanes,
+    everyMs,
+    atLeast = 0,
+  }: { readonly lanes: number; readonly everyMs: number; readonly atLeast?: number },
   work: () => Promise<unknown>,
 ): Promise<number> {
   const endsAtMs = performance.now() + forMs
-  let count = 0
+  let [begun, count] = [0, 0]
   const lane = async () => {
-    while (performance.now() < endsAtMs) {
+    while (performance.now() < endsAtMs || begun < atLeast) {
+      begun += 1
       const nextAtMs = performance.now() + everyMs
       await work()
       count += 1

@@ -174,7 +174,7 @@ async function fillCatalog(
   await createProvider(pool, { name: 'good', baseUrl: goodUrl })
   await createModel(pool, goodModel, 'good', { timeouts })
   // Each model has its own provider, because a provider that failed often cools down for a while.
-  for (const [n, [model, { quirks, ...fields }]] of cases
+  for (const [n, [model, { provider: kind = {}, ...fields }]] of cases
     .flatMap(({ models = {} }) => Object.entries(models))
     .entries()) {
     const provider = `hostile-${n}`
@@ -183,7 +183,6 @@ async function fillCatalog(
       { provider, baseUrl: hostileUrl, header: 'authorization', caCertificates: undefined },
       [Buffer.from(secrets.CREDENTIALS_KEY, 'base64')],
     )
-    const kind = quirks === undefined ? {} : { quirks }
     await createProvider(pool, {
       name: provider,
       baseUrl: hostileUrl,

@@ -1,9 +1,8 @@
-"""Messages by every helper of Anthropic's SDK: streams, tools, objects, counts, models, and classes of errors."""
+"""Messages by every helper of Anthropic's SDK: streams, tools, objects, counts and models."""
 
 import json
 import os
 
-import anthropic
 from anthropic import Anthropic, beta_tool
 from pydantic import BaseModel
 
@@ -28,14 +27,6 @@ def get_weather(city: str) -> str:
     return f"{city} is sunny"
 
 
-def error_of(**changed: object) -> str:
-    try:
-        client.messages.create(**{**asked, **changed})
-    except anthropic.APIStatusError as error:
-        return f"{error.status_code} {type(error).__name__}"
-    return "none"
-
-
 parsed = client.messages.parse(**asked, output_format=Place)
 with client.messages.stream(**asked) as stream:
     streamed = "".join(stream.text_stream)
@@ -52,7 +43,6 @@ print(
             "text": answer.content[-1].text,
             "count": count.input_tokens,
             "isListed": model in [listed.id for listed in client.models.list(limit=1)],
-            "errors": [error_of(model="none/at-all"), error_of(messages=[])],
         }
     )
 )

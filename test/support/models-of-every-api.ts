@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, expect } from 'vitest'
 import type { Customer } from './customer.ts'
+import { patient } from './patient-gateway.ts'
 import type { Process } from './processes.ts'
 import { stackOfThisFile, untilListed } from './stack.ts'
 import { type ReceivedRequest, startUpstream, type Upstream } from './upstream.ts'
-import { translatedFormats } from './usage-formats.ts'
+import { usageFormats } from './usage-formats.ts'
 
 type Asked = {
   readonly status: number
@@ -12,8 +13,8 @@ type Asked = {
   readonly received: readonly ReceivedRequest[]
 }
 
-/** A stack for this test file with a gateway and a model at each provider whose responses are translated for every client. */
-export async function translatedModelsOfThisFile() {
+/** A stack for this test file with a gateway and a model at a provider of each API. */
+export async function modelsOfEveryApi() {
   const stack = await stackOfThisFile()
   const servers = new Map<string, Upstream>()
   const models = new Map<string, string>()
@@ -24,13 +25,13 @@ export async function translatedModelsOfThisFile() {
   beforeAll(async () => {
     customer = await stack.createCustomer({ rpm: 100_000, balanceNano: 10n ** 15n })
     await stack.startWorker()
-    gateway = await stack.startGateway()
-    for (const { api, server: ofApi, headers, modelId } of translatedFormats) {
+    gateway = await stack.startGateway(patient)
+    for (const { name, api, quirks, server: ofApi, headers, modelId } of usageFormats) {
       const server = await startUpstream({ api: ofApi })
-      servers.set(api, server)
-      const provider = await stack.createProvider({ api, baseUrl: server.url, headers })
+      servers.set(name, server)
+      const provider = await stack.createProvider({ api, quirks, baseUrl: server.url, headers })
       const backends = [{ name: 'main', provider, model: modelId, priority: 0, weight: 1 }]
-      models.set(api, await stack.createModel({ backends, contextLength: 1_000_000 }))
+      models.set(name, await stack.createModel({ backends, contextLength: 1_000_000 }))
     }
     await untilListed(gateway, customer.key, [...models.values()])
   })
