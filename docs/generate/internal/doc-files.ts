@@ -1,6 +1,6 @@
 import { crdsPage } from './crds-page.ts'
 import { errorsPage, errorsPageInRussian } from './errors-page.ts'
-import { httpApiPage } from './http-api-page.ts'
+import { administrationApiPage, httpApiPage } from './http-api-page.ts'
 import { metricsPage } from './metrics-page.ts'
 import { settingsPage } from './settings-page.ts'
 import { valuesPage } from './values-page.ts'
@@ -15,5 +15,6 @@ export function docFiles(): ReadonlyMap<string, string> {
     ['use/errors.md', errorsPage()],
     ['use/ru/errors.md', errorsPageInRussian()],
     ['use/http-api.md', httpApiPage()],
+    ['operate/administration-api.md', administrationApiPage()],
   ])
 }

@@ -45,12 +45,8 @@ export const metricsByProcess: Readonly<Record<string, () => readonly MetricDesc
     void runJobs([], { registry, log }).stop()
     return metricsOf(registry)
   },
-  Cabinet() {
-    const { registry } = createWebMetrics()
-    measurePools(registry, {})
-    measureScripts(registry)
-    return metricsOf(registry)
-  },
+  Cabinet: webMetrics,
+  Administration: webMetrics,
   'Webhook receiver'() {
     const { registry } = createWebhookMetrics()
     measurePools(registry, {})
@@ -61,6 +57,13 @@ export const metricsByProcess: Readonly<Record<string, () => readonly MetricDesc
     measurePools(registry, {})
     return metricsOf(registry)
   },
+}
+
+function webMetrics() {
+  const { registry } = createWebMetrics()
+  measurePools(registry, {})
+  measureScripts(registry)
+  return metricsOf(registry)
 }
 
 const anyWorker = {

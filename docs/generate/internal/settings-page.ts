@@ -1,5 +1,6 @@
 import { hostname } from 'node:os'
 import { z } from 'zod'
+import { envSchema as administration } from '#cabinet/administration/config'
 import { envSchema as web } from '#cabinet/web/config'
 import { envSchema as webhook } from '#cabinet/webhook/config'
 import { oldNamesEndIn, oldSettingOf } from '#core/process/renamed'
@@ -17,6 +18,7 @@ const programs: readonly Program[] = [
   { title: 'Gateway', schema: gateway, file: 'gateway/config.ts' },
   { title: 'Worker', schema: worker, file: 'worker/config.ts' },
   { title: 'Cabinet', schema: web, file: 'cabinet/web/config.ts' },
+  { title: 'Administration', schema: administration, file: 'cabinet/administration/config.ts' },
   { title: 'Webhook receiver', schema: webhook, file: 'cabinet/webhook/config.ts' },
   { title: 'Operator', schema: operator, file: 'operator/config.ts' },
   {
