@@ -19,6 +19,7 @@ type Actor =
 type SubjectKind =
   | 'Organization'
   | 'User'
+  | 'Administrator'
   | 'ApiKey'
   | 'ModelProvider'
   | 'ModelRoute'

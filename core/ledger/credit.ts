@@ -29,7 +29,7 @@ export async function credit(
   { organizationId, kind, refId, amount, at = new Date() }: Credit,
 ): Promise<{ readonly balance: NanoRub; readonly version: bigint; readonly booked: boolean }> {
   const [row] = await client.change<{ balance: bigint; version: bigint; booked: boolean }>(
-    // The cabinet's process may post adjustments, and no other credit.
+    // The administration process may post adjustments, and no other credit.
     kind === 'adjustment'
       ? 'select * from post_adjustment($1, $2, $3, $4)'
       : 'select * from post_credit($1, $5, $2, $3, $4)',
