@@ -103,8 +103,10 @@ const outputNano = 30_000n
 /** The usage that the scripted provider reports for a successful response. */
 const usageTokens = { input: 10n, output: 5n }
 const fallbackPrice = { inputNano: inputNano * 2n, outputNano: outputNano * 2n, contextLength: 9_000 }
-/** Attempts of each faulty model; a stalled plain one leaves half of the deadline for its fallback, and none for itself. */
-const timeouts = { requestMs: 8_000, firstByteMs: 1_000, streamIdleMs: 1_000 }
+/** Of a model that stalls: a plain attempt leaves half of the deadline for its fallback, and none for itself. */
+const soon = { requestMs: 8_000, firstByteMs: 1_000, streamIdleMs: 1_000 }
+/** Of every other one: a busy machine's pause is no fault of its provider. */
+const late = { requestMs: 60_000, firstByteMs: 30_000, streamIdleMs: 30_000 }
 /** Requests, and models that are created, at once. */
 const atOnce = 24
 
@@ -218,7 +220,7 @@ async function createPlaces(fallbacks: Readonly<Record<Api, string>>): Promise<r
       outputNano,
       contextLength: 1_000,
       attempts: 2,
-      timeouts,
+      timeouts: stalls(expected) ? soon : late,
       fallbacks: others === 'alone' ? [] : [fallbacks[others]],
       backends: [
         { name: 'main', provider: providers.get(nameOf(cell)) ?? '', model: place, priority: 0, weight: 1 },
@@ -227,6 +229,10 @@ async function createPlaces(fallbacks: Readonly<Record<Api, string>>): Promise<r
     places.push({ cell, model, fallback: others === 'alone' ? '' : fallbacks[others], place })
   })
   return places
+}
+
+function stalls(outcome: Outcome): boolean {
+  return 'result' in outcome && outcome.result.endsWith('_timeout')
 }
 
 function createProvider(api: FaultyApi, place: Fault['provider']): Promise<string> {
