@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { Contract } from '../api/contract.ts'
+import { exportThrottle } from '../api/csv-rows.ts'
 import { id, time } from '../api/fields.ts'
-import { exportThrottle } from './internal/csv-rows.ts'
 import { spanEnd } from './internal/span.ts'
 import { tokens } from './internal/token-fields.ts'
 import { rubles } from './rubles.ts'

@@ -1,8 +1,8 @@
 import type { Queryable } from '#core/db/pool'
 import { type NanoRub, nanoRub } from '#core/ledger/money'
 import { type RequestOutcome, type RequestRecord, requestRecordSchema } from '#core/ledger/request-record'
+import type { Piece } from '../../api/csv-rows.ts'
 import { allOf, type Condition } from './conditions.ts'
-import type { Piece } from './csv-rows.ts'
 import type { Span } from './span.ts'
 
 /** A settled request in a list. */

@@ -1,5 +1,5 @@
-import type { Throttle } from '../../api/contract.ts'
-import type { CsvRows } from '../../api/endpoint.ts'
+import type { Throttle } from './contract.ts'
+import type { CsvRows } from './endpoint.ts'
 
 /** An export may read all rows of an organization. */
 export const exportThrottle: Throttle = { perAddress: 30 }
