@@ -81,7 +81,7 @@ test('no sentence has more than 30 words', () => {
 const elsewhere: Readonly<Record<string, string>> = {
   'core/keys/internal/x.ts': 'an example',
   'helm.sh': 'a prefix of labels',
-  'legal/KIND-YYYY-MM-DD.LOCALE.md': 'a pattern',
+  'KIND-YYYY-MM-DD.LOCALE.md': 'a pattern',
   'migrations/NNNN-name.sql': 'a pattern',
   'model-gateway-secrets.yaml': 'of the operator of an installation',
   'model.py': 'of a model’s own repository',

@@ -27,6 +27,8 @@ export type Contract = {
   readonly throttle?: Throttle
   /** For endpoints without a session: when to require a proof of work. */
   readonly proofOfWork?: ProofRule
+  /** The longest body. Defaults to 64 KiB. */
+  readonly bodyBytesMax?: number
   /** How long shared caches may keep the response. By default they may not. */
   readonly cacheSeconds?: number
 }

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { rights } from '../api/access.ts'
 import type { Contract } from '../api/contract.ts'
 import { id, pathId, time } from '../api/fields.ts'
+import { legalKinds } from '../legal/legal-version.ts'
 import { hasOneFactor, locale, password, secondFactor, totpCode } from './fields.ts'
 
 const me = z.object({
@@ -13,6 +14,9 @@ const me = z.object({
   recovery_codes_left: z.number().int(),
   accepted_offer_at: time,
   accepted_pdn_at: time,
+  outdated_consents: z
+    .array(z.enum(legalKinds))
+    .meta({ description: 'Documents in force that the user has not accepted.' }),
   organization: z
     .object({
       id,

@@ -1,5 +1,5 @@
 import type { Queryable } from '#core/db/pool'
-import { currentDocuments } from './internal/legal-documents.ts'
+import { readVersionsInForce } from '../legal/legal-texts.ts'
 
 /** Whether a user has accepted the newest offer and not withdrawn the consent. */
 export async function hasAcceptedOffer(client: Queryable, userId: string): Promise<boolean> {
@@ -8,6 +8,7 @@ export async function hasAcceptedOffer(client: Queryable, userId: string): Promi
     [userId],
   )
   const [latest] = rows
-  const current = currentDocuments('ru').find(({ kind }) => kind === 'offer')
+  const inForce = await readVersionsInForce(client, 'ru')
+  const current = inForce.find(({ kind }) => kind === 'offer')
   return latest !== undefined && !latest.withdrawn && latest.version === current?.version
 }

@@ -4,7 +4,6 @@ import type { KeyList } from '#core/process/key-list'
 import type { Endpoint } from '../api/endpoint.ts'
 import type { Throttles } from '../api/throttles.ts'
 import { codeAttempts, passwordAttempts } from './attempts.ts'
-import { legalEndpoints } from './internal/legal-endpoints.ts'
 import { meEndpoints } from './internal/me-endpoints.ts'
 import { passwordEndpoints } from './internal/password-endpoints.ts'
 import { registrationEndpoints } from './internal/registration-endpoints.ts'
@@ -38,6 +37,5 @@ export function peopleEndpoints({ pool, throttles, config }: Deps): readonly End
     ...passwordEndpoints(parts),
     ...meEndpoints(parts),
     ...totpEndpoints(parts),
-    ...legalEndpoints(),
   ]
 }

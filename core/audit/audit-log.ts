@@ -25,6 +25,7 @@ type SubjectKind =
   | 'ModelRoute'
   | 'Payment'
   | 'PaymentDifference'
+  | 'LegalDocument'
 
 /** One change in the audit log. `before` and `after` never hold a secret or the hash of one. */
 export type Change = {

@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { beforeAll, describe, expect, test } from 'vitest'
 import type { Access, Right } from '#cabinet/api/access'
 import type { Contract } from '#cabinet/api/contract'
-import { legalDocuments } from '#cabinet/people/internal/legal-documents'
+import { shippedTexts } from '#cabinet/legal/internal/shipped-texts'
 import { sealTotpSecret } from '#cabinet/people/totp-code'
 import { postBatch } from '#core/ledger/post-batch'
 import { createModel, createProvider } from '../support/catalog.ts'
@@ -106,7 +106,7 @@ const withTotp = ['owner with TOTP'] as const
 const forThose = (names: readonly CallerName[], answer: string) =>
   Object.fromEntries(names.map((name) => [name, answer]))
 const needsTotp = { answer: '403 mfa_required', unless: forThose(withTotp, '401 invalid_code') }
-const [document] = legalDocuments
+const [document] = shippedTexts
 
 const examples: Readonly<Record<string, Example>> = {
   readOpenApi: { answer: '200' },
@@ -155,6 +155,11 @@ const examples: Readonly<Record<string, Example>> = {
       locale: String(document?.locale),
     }),
     unless: { 'owner elsewhere': '200' }, // no one owns them
+  },
+  readLegalTextByHash: {
+    answer: '200',
+    params: () => ({ hash: String(document?.sha256) }),
+    unless: { 'owner elsewhere': '200' },
   },
   listPricedModels: { answer: '200' },
   estimateCost: { answer: '200', body: () => ({ model, input_tokens: 1 }) },
@@ -222,6 +227,12 @@ const examples: Readonly<Record<string, Example>> = {
     answer: '200',
     query: ({ organizationId: organization_id }) => ({ organization_id }),
   },
+  adminPublishLegalDocument: {
+    answer: '422 validation_failed',
+    body: () => ({ ...reason(), kind: 'offer', version: '2020-01-01', texts: { ru: 'Оферта', en: 'Offer' } }),
+  },
+  adminListConsents: { answer: '200' },
+  adminExportConsents: { answer: '200' },
   getOrganization: { answer: '200' },
   updateOrganization: {
     answer: '200',

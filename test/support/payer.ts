@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Pool } from 'pg'
-import { currentDocuments } from '#cabinet/people/internal/legal-documents'
+import { readVersionsInForce } from '#cabinet/legal/legal-texts'
 import { newClientAddress } from './client-address.ts'
 import { signedIn } from './signed-in.ts'
 import type { TestWeb } from './web.ts'
@@ -14,7 +14,7 @@ export async function makePayer(
   { offer, ...fields }: Parameters<typeof signedIn>[1] & { readonly offer?: string } = {},
 ): Promise<Payer> {
   const person = await signedIn(pool, fields)
-  const [current] = currentDocuments('en')
+  const [current] = await readVersionsInForce(pool, 'en')
   await pool.query(
     `insert into consents (user_id, kind, version, sha256, locale, address, agent)
      values ($1, 'offer', $2, $3, 'en', '127.0.0.1', 'test')`,

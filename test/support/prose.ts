@@ -18,7 +18,7 @@ const sources = [
 const exclude = [
   'core/db/migrations/**',
   'core/db/schema.txt',
-  'cabinet/people/legal/**',
+  'cabinet/legal/texts/**',
   'cabinet/pages/dist*/**',
   'charts/model-gateway/files/crds/**',
   'test/operator/previous-release/**',

@@ -1,5 +1,6 @@
 import { administratorEndpoints } from '../../administrators/administrator-endpoints.ts'
 import type { Endpoint } from '../../api/endpoint.ts'
+import { legalAdministrationEndpoints } from '../../legal/legal-administration-endpoints.ts'
 import { oversightEndpoints } from '../../payments/oversight-endpoints.ts'
 import { administrationEndpoints } from './administration-endpoints.ts'
 
@@ -9,5 +10,10 @@ type Deps = Parameters<typeof administratorEndpoints>[0] &
 
 /** All endpoints of the administration process. */
 export function allEndpoints(deps: Deps): readonly Endpoint[] {
-  return [...administratorEndpoints(deps), ...administrationEndpoints(deps), ...oversightEndpoints(deps)]
+  return [
+    ...administratorEndpoints(deps),
+    ...administrationEndpoints(deps),
+    ...oversightEndpoints(deps),
+    ...legalAdministrationEndpoints(deps),
+  ]
 }

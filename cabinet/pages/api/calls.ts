@@ -6,11 +6,11 @@ import type * as requests from '../../billing/request-contracts.ts'
 import type * as usage from '../../billing/usage-contracts.ts'
 import type * as catalog from '../../catalog/catalog-contracts.ts'
 import type * as keys from '../../keys/key-contracts.ts'
+import type * as legal from '../../legal/legal-contracts.ts'
 import type * as organizations from '../../organizations/organization-contracts.ts'
 import type * as config from '../../payments/config-contracts.ts'
 import type * as payments from '../../payments/payment-contracts.ts'
 import type * as auth from '../../people/auth-contracts.ts'
-import type * as legal from '../../people/legal-contracts.ts'
 import type * as me from '../../people/me-contracts.ts'
 
 /** Types only: no contract code is bundled into the pages. Add each contract module with new endpoints here. */

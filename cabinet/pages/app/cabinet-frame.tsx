@@ -13,6 +13,7 @@ import { Money } from '../kit/money.tsx'
 import { ProblemNote } from '../kit/problem-note.tsx'
 import type { PagePath } from '../page-routes.ts'
 import { Brand } from './brand.tsx'
+import { ConsentsBanner } from './consents-banner.tsx'
 import { type Right, signOut, useMay, useMe, useReloadForSomebodyElse } from './me.ts'
 import { Menu } from './menu.tsx'
 import { shellWords } from './messages.ts'
@@ -34,6 +35,7 @@ export function CabinetFrame({
     <div className="flex min-h-dvh flex-col">
       <TopBar />
       {banner}
+      <ConsentsBanner />
       <div className="flex w-full flex-1">
         <SideNavigation />
         <div className="flex min-w-0 flex-1 flex-col pb-16 md:border-s md:border-line md:pb-0">

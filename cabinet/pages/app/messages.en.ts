@@ -29,6 +29,7 @@ export const en: typeof ru = {
   confirmFirst: 'Confirm your email address first: open the link in the email that we sent.',
   notFound: 'Page not found',
   notFoundDetail: 'It may have moved, or there is a typo in the address.',
+  documentsChanged: 'A document that you accept has a new version. {Read and accept it}',
   toStart: 'Go to the start page',
   pageFailed: 'The page could not be opened',
   pageFailedDetail: 'Reload the page. If that does not help, contact support.',

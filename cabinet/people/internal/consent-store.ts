@@ -3,8 +3,9 @@ import type { ScopedClient } from '#core/audit/scope'
 import type { Queryable } from '#core/db/pool'
 import type { Locale } from '../../api/access.ts'
 import type { Visit } from '../../api/endpoint.ts'
+import { readVersionsInForce } from '../../legal/legal-texts.ts'
+import type { LegalKind, LegalVersion } from '../../legal/legal-version.ts'
 import type { acceptDocument, listConsents } from '../me-contracts.ts'
-import { currentDocuments, type LegalDocument } from './legal-documents.ts'
 
 /** The request with which a user agreed, stored with the consent. */
 type Place = Pick<Visit, 'address' | 'agent'>
@@ -13,7 +14,7 @@ type Place = Pick<Visit, 'address' | 'agent'>
 const consentsMax = 200
 
 type ConsentRow = {
-  readonly kind: 'offer' | 'personal_data'
+  readonly kind: LegalKind
   readonly version: string
   readonly locale: Locale
   readonly sha256: string
@@ -35,6 +36,18 @@ export async function readConsents(
   return rows.map(show)
 }
 
+/** The documents in force that a user has not accepted, or no longer accepts. */
+export async function readOutdatedConsents(client: Queryable, userId: string): Promise<LegalKind[]> {
+  const { rows } = await client.query<Pick<ConsentRow, 'kind' | 'version' | 'withdrawn'>>(
+    `select distinct on (kind) kind, version, withdrawn from consents where user_id = $1 order by kind, id desc`,
+    [userId],
+  )
+  const inForce = await readVersionsInForce(client, 'ru')
+  const isAccepted = ({ kind, version }: LegalVersion) =>
+    rows.some((row) => row.kind === kind && row.version === version && !row.withdrawn)
+  return inForce.filter((one) => !isAccepted(one)).map(({ kind }) => kind)
+}
+
 /** Records a new user's consent to all documents in force. */
 export async function insertConsents(
   client: ScopedClient,
@@ -42,14 +55,15 @@ export async function insertConsents(
   locale: Locale,
   place: Place,
 ): Promise<void> {
-  for (const document of currentDocuments(locale)) await insertConsent(client, userId, document, place)
+  const inForce = await readVersionsInForce(client, locale)
+  for (const document of inForce) await insertConsent(client, userId, document, place)
 }
 
 /** Records a user's consent to a document, once. A repeated call returns the existing consent. */
 export async function acceptOnce(
   client: ScopedClient,
   userId: string,
-  document: LegalDocument,
+  document: LegalVersion,
   place: Place,
 ): Promise<z.output<(typeof acceptDocument.answers)[200]>> {
   const { kind, version } = document
@@ -78,7 +92,7 @@ export async function acceptOnce(
 async function insertConsent(
   client: ScopedClient,
   userId: string,
-  { kind, version, sha256, locale }: LegalDocument,
+  { kind, version, sha256, locale }: LegalVersion,
   { address, agent }: Place,
 ): Promise<ConsentRow> {
   const { rows } = await client.withoutAudit<ConsentRow>(

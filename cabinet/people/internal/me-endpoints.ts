@@ -3,16 +3,20 @@ import { isId } from '#core/db/id'
 import type { Locale } from '../../api/access.ts'
 import { type Endpoint, endpoint } from '../../api/endpoint.ts'
 import { notFound } from '../../api/problem.ts'
+import { readVersionsInForce } from '../../legal/legal-texts.ts'
 import { acceptDocument, changeMe, endSession, listConsents, listSessions, readMe } from '../me-contracts.ts'
 import { endSessions, listLiveSessions, shownSession } from '../session-store.ts'
-import { acceptOnce, readConsents } from './consent-store.ts'
-import { currentDocuments } from './legal-documents.ts'
+import { acceptOnce, readConsents, readOutdatedConsents } from './consent-store.ts'
 import { chooseLocale, readProfile } from './me-store.ts'
 import type { PeopleParts } from './people-parts.ts'
 
 /** Endpoints for the signed-in user's own account. */
 export function meEndpoints({ pool }: PeopleParts): readonly Endpoint[] {
-  const profileOf = (userId: string) => inReadScope(pool, null, (client) => readProfile(client, userId))
+  const profileOf = (userId: string) =>
+    inReadScope(pool, null, async (client) => ({
+      ...(await readProfile(client, userId)),
+      outdated_consents: await readOutdatedConsents(client, userId),
+    }))
   return [
     endpoint(readMe, async ({ caller }) => ({ status: 200, body: await profileOf(caller.userId) })),
     endpoint(changeMe, async ({ caller: { userId }, body, visit }) => {
@@ -43,7 +47,8 @@ export function meEndpoints({ pool }: PeopleParts): readonly Endpoint[] {
       body: { data: await readConsents(pool, userId) },
     })),
     endpoint(acceptDocument, async ({ caller: { userId }, body: { kind, version }, visit }) => {
-      const document = currentDocuments(visit.locale).find((current) => current.kind === kind)
+      const inForce = await readVersionsInForce(pool, visit.locale)
+      const document = inForce.find((current) => current.kind === kind)
       if (document?.version !== version) return notInForce(visit.locale)
       const scope = scopeOfPerson(userId, null, visit.requestId)
       const accepted = await inScope(pool, scope, (client) => acceptOnce(client, userId, document, visit))

@@ -26,7 +26,7 @@ type ProfileRow = {
 export async function readProfile(
   client: Queryable,
   userId: string,
-): Promise<z.output<(typeof readMe.answers)[200]>> {
+): Promise<Omit<z.output<(typeof readMe.answers)[200]>, 'outdated_consents'>> {
   const { rows } = await client.query<ProfileRow>(
     `select u.id, u.email, u.locale, u.email_confirmed_at is not null as "isConfirmed",
             u.totp_enrolled_at is not null as "hasTotp",

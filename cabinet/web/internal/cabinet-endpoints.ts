@@ -13,6 +13,8 @@ import { catalogEndpoints } from '../../catalog/catalog-endpoints.ts'
 import { eventEndpoints } from '../../events/event-endpoints.ts'
 import type { LiveEvents } from '../../events/live-events.ts'
 import { keyEndpoints } from '../../keys/key-endpoints.ts'
+import { createDocumentsInForce } from '../../legal/documents-in-force.ts'
+import { legalEndpoints } from '../../legal/legal-endpoints.ts'
 import { organizationEndpoints } from '../../organizations/organization-endpoints.ts'
 import { paymentEndpoints } from '../../payments/payment-endpoints.ts'
 import type { Shop } from '../../payments/shop.ts'
@@ -41,7 +43,8 @@ export function cabinetEndpoints(deps: CabinetDeps): readonly Endpoint[] {
   const { keyPepper, appUrl, topUpMax } = config
   return [
     openApiEndpoint,
-    configEndpoint(config, shop),
+    configEndpoint(config, shop, createDocumentsInForce(pool, log)),
+    ...legalEndpoints({ pool }),
     ...eventEndpoints({ liveEvents }),
     ...peopleEndpoints(deps),
     ...catalogEndpoints({ pool }),

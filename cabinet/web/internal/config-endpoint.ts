@@ -1,22 +1,22 @@
 import { formatRub } from '#core/ledger/money'
 import { type Endpoint, endpoint } from '../../api/endpoint.ts'
+import type { createDocumentsInForce } from '../../legal/documents-in-force.ts'
 import { readConfig } from '../../payments/config-contracts.ts'
 import { topUpMin, welcome } from '../../payments/payment-contracts.ts'
 import type { Shop } from '../../payments/shop.ts'
-import { documentsInForce } from '../../people/documents-in-force.ts'
 import type { WebConfig } from '../config.ts'
 
 /** Public configuration of this process. */
 export function configEndpoint(
   { gatewayBaseUrl, topUpMax }: Pick<WebConfig, 'gatewayBaseUrl' | 'topUpMax'>,
   shop: Shop | undefined,
+  documentsInForce: ReturnType<typeof createDocumentsInForce>,
 ): Endpoint {
   const body = {
     gateway_base_url: gatewayBaseUrl,
     top_up: shop === undefined ? null : topUpTerms(topUpMax),
-    documents: documentsInForce(),
   }
-  return endpoint(readConfig, async () => ({ status: 200, body }))
+  return endpoint(readConfig, async () => ({ status: 200, body: { ...body, documents: documentsInForce() } }))
 }
 
 function topUpTerms(topUpMax: WebConfig['topUpMax']) {

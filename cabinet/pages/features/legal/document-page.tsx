@@ -10,7 +10,7 @@ import { Skeleton } from '../../kit/skeleton.tsx'
 import { LinkedText, TextLink } from '../../kit/text-link.tsx'
 import { pageRoutes } from '../../page-routes.ts'
 import { DocumentText } from './document-text.tsx'
-import { type Kind, pageOfDocument, useDocuments } from './documents.ts'
+import { type Kind, pageOfDocument, useDocuments, type Version as VersionOfList } from './documents.ts'
 import { legalWords } from './messages.ts'
 import { VersionName, VersionState } from './version-name.tsx'
 
@@ -28,8 +28,10 @@ export function DocumentPage({ params }: PageProps) {
       <Loaded query={documents} heading={title} skeleton={<Skeleton heightRem={30} />}>
         {(all) => {
           const found = all.find(({ kind }) => kind === params.kind)
-          const version = params.version ?? found?.versions[0]
-          if (found === undefined || version === undefined || !found.versions.includes(version))
+          const isAsked = ({ version, state }: VersionOfList) =>
+            params.version === undefined ? state === 'in_force' : version === params.version
+          const shown = found?.versions.find(isAsked)
+          if (found === undefined || shown === undefined)
             return (
               <>
                 <PageHead title={title} />
@@ -39,20 +41,24 @@ export function DocumentPage({ params }: PageProps) {
                 />
               </>
             )
-          return <Version {...found} version={version} />
+          return <Version {...found} shown={shown} />
         }}
       </Loaded>
     </div>
   )
 }
 
-type Shown = { readonly kind: Kind; readonly versions: readonly string[]; readonly version: string }
+type Shown = {
+  readonly kind: Kind
+  readonly versions: readonly VersionOfList[]
+  readonly shown: VersionOfList
+}
 
-function Version({ kind, versions, version }: Shown) {
+function Version({ kind, versions, shown: { version, state } }: Shown) {
   const words = useWords(legalWords)
   const locale = useLanguage()
   const document = useRead('/legal/documents/:kind/:version/:locale', { params: { kind, version, locale } })
-  const [inForce = version] = versions
+  const inForce = versions.find((one) => one.state === 'in_force')
   useTitle(words.kinds[kind])
   return (
     <>
@@ -61,14 +67,14 @@ function Version({ kind, versions, version }: Shown) {
         lead={
           <span className="flex flex-wrap items-center gap-x-3 gap-y-1">
             <VersionName version={version} />
-            <VersionState isInForce={version === inForce} />
+            <VersionState state={state} />
           </span>
         }
       />
       <div className="grid max-w-3xl gap-6">
-        {version !== inForce && (
+        {state !== 'in_force' && inForce !== undefined && (
           <Notice tone="warning">
-            <LinkedText text={words.toPresent} href={pageOfDocument(kind, inForce)} />
+            <LinkedText text={words.toPresent[state]} href={pageOfDocument(kind, inForce.version)} />
           </Notice>
         )}
         <article className="rounded-lg border border-line bg-surface p-5 shadow-raised sm:p-8">
@@ -76,7 +82,7 @@ function Version({ kind, versions, version }: Shown) {
             {({ text }) => <DocumentText text={withoutHeading(text, words.kinds[kind])} />}
           </Loaded>
         </article>
-        <OtherVersions kind={kind} version={version} versions={versions} />
+        <OtherVersions kind={kind} others={versions.filter((one) => one.version !== version)} />
       </div>
     </>
   )
@@ -87,21 +93,20 @@ function withoutHeading(text: string, heading: string): string {
   return text.startsWith(`# ${heading}\n`) ? text.slice(heading.length + 2) : text
 }
 
-function OtherVersions({ kind, versions, version }: Shown) {
+function OtherVersions({ kind, others }: { readonly kind: Kind; readonly others: readonly VersionOfList[] }) {
   const words = useWords(legalWords)
-  const others = versions.filter((one) => one !== version)
   return (
     <Section title={words.otherVersions}>
       {others.length === 0 ? (
         <p className="text-muted">{words.onlyVersion}</p>
       ) : (
         <ul className="grid gap-1">
-          {others.map((one) => (
-            <li key={one} className="flex min-h-9 flex-wrap items-center gap-x-3">
-              <TextLink href={pageOfDocument(kind, one)}>
-                <VersionName version={one} />
+          {others.map(({ version, state }) => (
+            <li key={version} className="flex min-h-9 flex-wrap items-center gap-x-3">
+              <TextLink href={pageOfDocument(kind, version)}>
+                <VersionName version={version} />
               </TextLink>
-              <VersionState isInForce={one === versions[0]} />
+              <VersionState state={state} />
             </li>
           ))}
         </ul>

@@ -25,12 +25,12 @@ export function DocumentsPage() {
               {all.map(({ kind, versions }) => (
                 <Section key={kind} title={words.kinds[kind]}>
                   <ul className="grid gap-1">
-                    {versions.map((version, index) => (
+                    {versions.map(({ version, state }) => (
                       <li key={version} className="flex min-h-9 flex-wrap items-center gap-x-3">
                         <TextLink href={pageOfDocument(kind, version)}>
                           <VersionName version={version} />
                         </TextLink>
-                        <VersionState isInForce={index === 0} />
+                        <VersionState state={state} />
                       </li>
                     ))}
                   </ul>

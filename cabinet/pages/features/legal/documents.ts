@@ -4,8 +4,10 @@ import type { Language } from '../../preferences.ts'
 
 export type Kind = 'offer' | 'personal_data'
 
+export type Version = { readonly version: string; readonly state: 'upcoming' | 'in_force' | 'outdated' }
+
 /** A kind of document with its versions, newest first. */
-type Versions = { readonly kind: Kind; readonly versions: readonly string[] }
+type Versions = { readonly kind: Kind; readonly versions: readonly Version[] }
 
 /** All documents in the present language. */
 export function useDocuments() {
@@ -16,13 +18,13 @@ export function useDocuments() {
 
 /** The documents of a language by kind; the server returns them newest first. Pure. */
 function versionsOf(
-  documents: readonly { readonly kind: Kind; readonly version: string; readonly locale: Language }[],
+  documents: readonly (Version & { readonly kind: Kind; readonly locale: Language })[],
   language: Language,
 ): readonly Versions[] {
   const readable = documents.filter(({ locale }) => locale === language)
   return [...new Set(readable.map(({ kind }) => kind))].map((kind) => ({
     kind,
-    versions: readable.filter((one) => one.kind === kind).map(({ version }) => version),
+    versions: readable.filter((one) => one.kind === kind).map(({ version, state }) => ({ version, state })),
   }))
 }
 

@@ -1,6 +1,7 @@
 import { useLanguage, useWords } from '../../i18n/language.ts'
 import { Badge } from '../../kit/badge.tsx'
 import { nameOfVersion } from '../../time/days.ts'
+import type { Version } from './documents.ts'
 import { legalWords } from './messages.ts'
 
 /** A version's name is its day. */
@@ -9,7 +10,9 @@ export function VersionName({ version }: { readonly version: string }) {
   return `${words.since} ${nameOfVersion(version, useLanguage())}`
 }
 
-export function VersionState({ isInForce }: { readonly isInForce: boolean }) {
+export function VersionState({ state }: Pick<Version, 'state'>) {
   const words = useWords(legalWords)
-  return <Badge tone={isInForce ? 'success' : 'neutral'}>{isInForce ? words.inForce : words.outdated}</Badge>
+  return <Badge tone={tones[state]}>{words.states[state]}</Badge>
 }
+
+const tones = { upcoming: 'accent', in_force: 'success', outdated: 'neutral' } as const

@@ -65,6 +65,7 @@ function NewerVersion({ document: { kind, version } }: { readonly document: Docu
         onDone={() => {
           announce(words.accepted)
           void readAgain('/me/consents')
+          void readAgain('/me')
         }}
       >
         <p>

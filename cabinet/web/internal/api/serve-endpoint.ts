@@ -58,7 +58,7 @@ export function serveEndpoint(
   app.route({
     method,
     url,
-    bodyLimit: bodyBytesMax,
+    bodyLimit: contract.bodyBytesMax ?? bodyBytesMax,
     // Event streams have no HEAD route, because nothing would end them.
     exposeHeadRoute: answers[200] !== 'events',
     errorHandler: (error, request, reply) => sendProblem(reply, request, problemOf(error, request, deps.log)),

@@ -1,15 +1,17 @@
 import { z } from 'zod'
 import type { Contract } from '../api/contract.ts'
-import { locale } from './fields.ts'
+import { legalKinds } from './legal-version.ts'
 
 const document = z.object({
-  kind: z.enum(['offer', 'personal_data']),
-  version: z.string(),
-  locale,
+  kind: z.enum(legalKinds),
+  version: z.string().meta({ description: 'The day on which it takes effect, in Moscow.' }),
+  locale: z.enum(['ru', 'en']),
   sha256: z.string(),
   /** The URL of its text. */
   url: z.string(),
 })
+
+const text = document.extend({ text: z.string() })
 
 /** A version never changes. */
 const cacheSeconds = 3_600
@@ -20,7 +22,11 @@ export const listLegalDocuments = {
   method: 'GET',
   url: '/api/v1/legal/documents',
   access: { to: 'anyone' },
-  answers: { 200: z.object({ data: z.array(document) }) },
+  answers: {
+    200: z.object({
+      data: z.array(document.extend({ state: z.enum(['upcoming', 'in_force', 'outdated']) })),
+    }),
+  },
   cacheSeconds: 60,
 } as const satisfies Contract
 
@@ -35,7 +41,19 @@ export const readLegalDocument = {
     version: z.string().max(64),
     locale: z.string().max(64),
   }),
-  answers: { 200: document.extend({ text: z.string() }) },
+  answers: { 200: text },
+  problems: ['not_found'],
+  cacheSeconds,
+} as const satisfies Contract
+
+export const readLegalTextByHash = {
+  operation: 'readLegalTextByHash',
+  summary: 'Read the text that a consent names by its SHA-256',
+  method: 'GET',
+  url: '/api/v1/legal/texts/:hash',
+  access: { to: 'anyone' },
+  params: z.strictObject({ hash: z.string().max(64) }),
+  answers: { 200: text },
   problems: ['not_found'],
   cacheSeconds,
 } as const satisfies Contract
