@@ -113,7 +113,18 @@ const siblingsOf: Readonly<Record<string, Readonly<Record<string, readonly strin
     administrators: ['api', 'people'],
     responses: [],
     // What people see: types of responses, and no server code
-    pages: ['api', 'billing', 'catalog', 'keys', 'legal', 'organizations', 'payments', 'people'],
+    pages: [
+      'api',
+      'billing',
+      'catalog',
+      'keys',
+      'legal',
+      'organizations',
+      'payments',
+      'people',
+      'administrators',
+      'support',
+    ],
     web: [
       'api',
       'billing',
@@ -127,7 +138,8 @@ const siblingsOf: Readonly<Record<string, Readonly<Record<string, readonly strin
       'events',
       'pages',
     ],
-    administration: ['api', 'billing', 'legal', 'people', 'payments', 'administrators', 'web'],
+    support: ['api', 'billing', 'people'],
+    administration: ['api', 'legal', 'payments', 'administrators', 'support', 'web', 'pages'],
   },
   worker: { projection: [], settlement: ['projection'], invariants: [] },
   standalone: { keys: [], manifests: ['keys'], yookassa: [], 'demo-provider': [] },
@@ -325,6 +337,7 @@ const pageFoldersOf: Readonly<Record<string, readonly string[]>> = {
   kit: ['i18n', 'time', 'navigation', 'money', 'api'],
   app: ['i18n', 'navigation', 'api', 'kit'],
   features: ['i18n', 'time', 'navigation', 'money', 'api', 'kit', 'app'],
+  administration: ['i18n', 'navigation', 'money', 'api', 'kit', 'app', 'features'],
 }
 
 test('the folders of the pages import each other in one direction', () => {

@@ -2,7 +2,7 @@ import { administratorEndpoints } from '../../administrators/administrator-endpo
 import type { Endpoint } from '../../api/endpoint.ts'
 import { legalAdministrationEndpoints } from '../../legal/legal-administration-endpoints.ts'
 import { oversightEndpoints } from '../../payments/oversight-endpoints.ts'
-import { administrationEndpoints } from './administration-endpoints.ts'
+import { administrationEndpoints } from '../../support/administration-endpoints.ts'
 
 type Deps = Parameters<typeof administratorEndpoints>[0] &
   Parameters<typeof administrationEndpoints>[0] &

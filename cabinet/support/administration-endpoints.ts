@@ -9,12 +9,12 @@ import { listActiveKeysMadeBy } from '#core/keys/made-keys'
 import type { ProgrammedKeys } from '#core/keys/programmed-keys'
 import { credit } from '#core/ledger/credit'
 import { formatRub, nanoRub } from '#core/ledger/money'
-import type { Administrator } from '../../api/access.ts'
-import { type Endpoint, endpoint, type Visit } from '../../api/endpoint.ts'
-import { once } from '../../api/once.ts'
-import { toPage } from '../../api/page.ts'
-import { notFound } from '../../api/problem.ts'
-import { setBlocked } from '../../people/user-block.ts'
+import type { Administrator } from '../api/access.ts'
+import { type Endpoint, endpoint, type Visit } from '../api/endpoint.ts'
+import { once } from '../api/once.ts'
+import { toPage } from '../api/page.ts'
+import { notFound } from '../api/problem.ts'
+import { setBlocked } from '../people/user-block.ts'
 import {
   adjustBalance,
   blockKeyByAdmin,
@@ -24,7 +24,7 @@ import {
   readAuditLog,
   unblockKeyByAdmin,
   unblockUser,
-} from '../administration-contracts.ts'
+} from './administration-contracts.ts'
 import {
   type AdminOrganization,
   type AdminUser,
@@ -32,7 +32,7 @@ import {
   readAuditEntries,
   readOrganizations,
   readUsers,
-} from './admin-reads.ts'
+} from './internal/admin-reads.ts'
 
 type AdministrationDeps = {
   readonly pool: Pool
