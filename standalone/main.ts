@@ -73,10 +73,10 @@ Model Gateway is ready (${seconds} s)
   balance         ${formatRub(balance)} ₽ of organization "${organization}"
   metrics         ${adminUrl}/metrics
   cabinet         ${cabinetUrl}
-  administration  ${administrationUrl}/api/v1
+  administration  ${administrationUrl}
   mail catcher    ${mailCatcherUrl}
   payments        ${testPaymentsUrl} (pay top-ups here with test money)
-${people === undefined ? '' : signInLinesOf(people)}
+${people === undefined ? '' : signInLinesOf(people, administrationUrl)}
 Try it:
 
   curl ${baseUrl}/chat/completions \\
@@ -88,15 +88,20 @@ Models: demo/echo, demo/slow (streams 20 tokens a second), demo/error, demo/embe
 `
 }
 
-function signInLinesOf({ user, administrator }: DemoPeople): string {
+function signInLinesOf({ user, administrator }: DemoPeople, administrationUrl: string): string {
   const { email, password, totpSecret } = administrator
   const factor = totpSecret === undefined ? undefined : showSecondFactor(email, totpSecret)
   return `
-Sign in to the cabinet, and to administration:
+Sign in to the cabinet, and to administration at ${administrationUrl}:
 
   owner         ${user.email}   ${user.password ?? 'with the password that you set in the cabinet'}
   administrator ${email}  ${password ?? 'with the password and the second factor that you have set'}
-${factor === undefined ? '' : `  second factor ${factor.uri} (code now: ${factor.code})\n`}`
+${
+  factor === undefined
+    ? ''
+    : `  second factor ${factor.uri} (code now: ${factor.code})
+  An authenticator app shows later codes: add the second factor to it.\n`
+}`
 }
 
 /** Ctrl-C arrives twice at once, from the terminal and from npm. After this time, it means that the user pressed it again. */

@@ -94,10 +94,6 @@ export const notRun: Readonly<Record<string, string>> = {
     'the address is a placeholder; test/cabinet/admin-command.test.ts runs the program',
   'kubectl -n model-gateway port-forward service/model-gateway-administration 3003:80':
     'it runs until a signal; test/charts renders the Service',
-  'curl $URL/api/v1/auth/setup -H \'Content-Type: application/json\' -d \'{"token": "TOKEN", "password": "PASSWORD"}\'':
-    setUp,
-  'curl $URL/api/v1/auth/setup/confirm -H \'Content-Type: application/json\' -d \'{"token": "TOKEN", "code": "CODE"}\' -c cookies':
-    setUp,
   'curl $URL/api/v1/auth/login -H \'Content-Type: application/json\' -d \'{"email": "EMAIL", "password": "PASSWORD", "code": "CODE"}\' -c cookies':
     setUp,
   "kubectl annotate namespace team-a modelgateway.dev/may-offer='openai/*, acme/llama-3'":

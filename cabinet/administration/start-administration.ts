@@ -8,6 +8,8 @@ import type { Log } from '#core/process/log'
 import { connectRedis } from '#core/redis/redis-connection'
 import { measureScripts } from '#core/redis/script-metrics'
 import { administratorSessions } from '../administrators/administrator-sessions.ts'
+import { administrationRoutes } from '../pages/administration-routes.ts'
+import { administrationPagesFolder } from '../pages/build-pages.ts'
 import { openShop } from '../payments/shop.ts'
 import { createWebMetrics } from '../web/metrics.ts'
 import { createThrottles, serve } from '../web/serve.ts'
@@ -57,6 +59,7 @@ export async function startAdministration(config: AdministrationConfig, log: Log
     sessions: administratorSessions(pool),
     endpoints: [...endpoints, ...unknownAdminEndpoints],
     throttles,
+    site: { folder: administrationPagesFolder, routes: administrationRoutes, otherOrigins: [] },
     metrics,
     log,
     notReady: () => database.notReady(),

@@ -59,7 +59,7 @@ function linesOf(made: MadeAdministrator): readonly string[] {
     return [
       `${email} is an administrator who has no password and no second factor yet. Set both within an hour with this token, which works once:`,
       made.token,
-      `POST it with a password to ${ownUrl}/api/v1/auth/setup, then with a code to ${ownUrl}/api/v1/auth/setup/confirm.`,
+      `Open ${ownUrl}/setup and enter it there.`,
     ]
   switch (made.was) {
     case 'ready':

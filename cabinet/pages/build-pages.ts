@@ -8,6 +8,9 @@ const folder = import.meta.dirname
 /** The folder of the built pages: `index.html`, and `assets/` with a content hash in each name. */
 export const pagesFolder = join(folder, 'dist')
 
+/** The folder of the built pages of administration, which no customer downloads. */
+export const administrationPagesFolder = join(folder, 'dist-administration')
+
 /**
  * Builds the pages unless the build is newer than its sources. Runs in a separate process: the build tools are large
  * and depend on the environment.
@@ -16,7 +19,10 @@ export const pagesFolder = join(folder, 'dist')
  * code.
  */
 export async function buildPagesIfOlder(): Promise<void> {
-  if (changedAtMs(join(pagesFolder, 'index.html')) >= sourcesChangedAtMs()) return
+  const built = [pagesFolder, administrationPagesFolder].map((built) =>
+    changedAtMs(join(built, 'index.html')),
+  )
+  if (Math.min(...built) >= sourcesChangedAtMs()) return
   await promisify(execFile)(process.execPath, [join(folder, 'main.ts')], { env: {} })
 }
 

@@ -1,4 +1,5 @@
 import type { Language } from './preferences.ts'
+import { findRoute, type PageParams } from './route-table.ts'
 
 /** `public`: for everyone. `entry`: sign-in and registration. `app`: for signed-in users. */
 type PageArea = 'public' | 'entry' | 'app'
@@ -34,54 +35,11 @@ export const pageRoutes = {
 
 export type PagePath = keyof typeof pageRoutes
 
-/** The variable parts of a page's address; `*` is the whole rest, slashes included. */
-export type PageParams = Readonly<Record<string, string>>
+const paths = Object.keys(pageRoutes) as PagePath[]
 
 /** The page of an address, with its variable parts decoded; `undefined`: none. Pure. */
 export function findPage(
   pathname: string,
 ): { readonly path: PagePath; readonly params: PageParams } | undefined {
-  const parts = partsOf(pathname)
-  if (parts === undefined) return undefined
-  for (const path of paths) {
-    const params = match(path.slice(1).split('/'), parts)
-    if (params !== undefined) return { path, params }
-  }
-  return undefined
-}
-
-const paths = Object.keys(pageRoutes) as PagePath[]
-
-/** Without a trailing slash; `undefined` if the encoding is invalid. */
-function partsOf(pathname: string): readonly string[] | undefined {
-  try {
-    return pathname.replace(/\/$/, '').split('/').slice(1).map(decodeURIComponent)
-  } catch {
-    return undefined
-  }
-}
-
-function match(pattern: readonly string[], parts: readonly string[]): PageParams | undefined {
-  const params: Record<string, string> = {}
-  const given = parts.length === 0 ? [''] : parts
-  for (const [index, wanted] of pattern.entries()) {
-    const part = given[index]
-    if (part === undefined || (part === '' && wanted !== '')) return undefined
-    if (wanted === '*') return { '*': given.slice(index).join('/') }
-    if (wanted.startsWith(':')) params[wanted.slice(1)] = part
-    else if (wanted !== part) return undefined
-  }
-  return given.length === pattern.length ? params : undefined
-}
-
-export const productName = 'Model Gateway'
-
-/** The title in the browser's tab. Pure. */
-export function pageTitle(name: string): string {
-  return `${name} · ${productName}`
-}
-
-export const notFoundTitle: Readonly<Record<Language, string>> = {
-  ru: 'Страница не найдена',
-  en: 'Page not found',
+  return findRoute(paths, pathname)
 }

@@ -11,12 +11,12 @@ import { measureScripts } from '#core/redis/script-metrics'
 import { receiptRoute } from '../billing/receipt-route.ts'
 import { createLiveEvents } from '../events/live-events.ts'
 import { pagesFolder } from '../pages/build-pages.ts'
+import { pageRoutes } from '../pages/page-routes.ts'
 import { openShop } from '../payments/shop.ts'
 import { responseRoutes } from '../responses/response-routes.ts'
 import type { WebConfig } from './config.ts'
 import { userSessions } from './internal/api/caller.ts'
 import { cabinetEndpoints } from './internal/cabinet-endpoints.ts'
-import { findBuiltPages } from './internal/pages/built-pages.ts'
 import type { LocalPage } from './local-page.ts'
 import { createWebMetrics, type WebMetrics } from './metrics.ts'
 import type { Mount } from './mount.ts'
@@ -71,7 +71,11 @@ export async function startWeb(
       },
       endpoints: cabinetEndpoints({ pool, redis, throttles, programmed, liveEvents, shop, config, log }),
       throttles,
-      site: { pages: findBuiltPages(pagesFolder), gatewayOrigin: new URL(config.gatewayBaseUrl).origin },
+      site: {
+        folder: pagesFolder,
+        routes: pageRoutes,
+        otherOrigins: [new URL(config.gatewayBaseUrl).origin],
+      },
       ...additions,
       metrics,
       log,

@@ -13,7 +13,10 @@ import type { Standalone } from '../support/standalone.ts'
 import { type HttpProxy, startProxy } from './proxy.ts'
 import { type Traces, tracesOf } from './traces.ts'
 
-type System = Pick<Standalone, 'baseUrl' | 'cabinetUrl' | 'mailCatcherUrl' | 'testPaymentsUrl' | 'cabinet'>
+type System = Pick<
+  Standalone,
+  'baseUrl' | 'cabinetUrl' | 'administrationUrl' | 'mailCatcherUrl' | 'testPaymentsUrl' | 'cabinet'
+>
 
 /** The servers of this run, from `npm start --json`. */
 export const system: System = JSON.parse(inject('systemReady'))

@@ -51,7 +51,7 @@ test('an administrator sets password and second factor with the printed token, a
   const email = newEmail()
   const { stdout } = await command(` ${email.toUpperCase()}`)
   const token = setUpTokenIn(stdout)
-  expect(stdout).toContain('http://localhost:3003/api/v1/auth/setup')
+  expect(stdout).toContain('http://localhost:3003/setup')
   const admin = visitor()
   expect((await admin.post('/auth/setup/confirm', { token, code: '123456' })).body.code).toBe('conflict')
   const { body } = await admin.post('/auth/setup', { token, password: aPassword })

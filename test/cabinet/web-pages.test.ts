@@ -118,7 +118,7 @@ test('without built pages the API answers all the same, and a page names the com
     appOrigin: 'http://localhost:3000',
     trustedProxies: [],
     metrics: createWebMetrics(),
-    site: { pages: undefined, gatewayOrigin: 'http://localhost:8080' },
+    site: { folder: '/nowhere', routes: pageRoutes, otherOrigins: [] },
     log: { debug: () => undefined, info: () => undefined } as never,
   })
   const page = await app.inject('/login')

@@ -27,7 +27,7 @@ test('the commands of the documents sign up, call a model and pay, and the seede
 
   const [, admin = '', adminPassword = ''] = /^ {2}administrator (\S+) +(\S+)$/m.exec(banner) ?? []
   const [, uri = '', code = ''] = /^ {2}second factor (\S+) \(code now: (\d{6})\)$/m.exec(banner) ?? []
-  const [, administrationUrl = ''] = /^ {2}administration {2}(\S+)\/api\/v1$/m.exec(banner) ?? []
+  const [, administrationUrl = ''] = /^ {2}administration {2}(\S+)$/m.exec(banner) ?? []
   const administrator = visitorOf(administrationUrl)
   const credentials = { email: admin, password: adminPassword }
   expect((await administrator.post('/auth/login', credentials)).status).toBe(422) // a code is missing

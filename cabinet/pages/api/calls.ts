@@ -30,11 +30,11 @@ type Modules =
 
 type AnyContract = Extract<Modules, Contract>
 
-/** An endpoint as the documentation names it, without `/api/v1`: `GET /keys/:key_id`. */
+/** An endpoint of the cabinet as the documentation names it, without `/api/v1`: `GET /keys/:key_id`. */
 export type Call = NameOf<AnyContract>
 
 /** GET endpoints that return JSON: `/keys/:key_id`. */
-export type ReadPath = Call extends infer Name ? (Name extends `GET ${infer Path}` ? Path : never) : never
+export type ReadPath = ReadPathOf<Call>
 
 /** Endpoints that return one page of a list with a cursor to the next. */
 export type ListPath = ReadPath extends infer Path
@@ -46,19 +46,31 @@ export type ListPath = ReadPath extends infer Path
   : never
 
 /** The inputs of an endpoint: those that its contract defines. */
-export type Input<Name extends Call> = InputOf<ContractOf<Name>>
+export type Input<Name extends Call> = InputTo<AnyContract, Name>
 
 /** The response of a successful call; `undefined` if it has no body. */
-export type Answer<Name extends Call> = AnswerOf<ContractOf<Name>['answers']>
+export type Answer<Name extends Call> = AnswerTo<AnyContract, Name>
 
-type NameOf<C> = C extends {
+/** The same for the contracts of another process: `InputTo<OurContracts, 'GET /me'>`. */
+export type InputTo<All, Name> = InputOf<ContractOf<All, Name>>
+
+/** The same for the contracts of another process. */
+export type AnswerTo<All, Name> = AnswerOf<AnswersIn<ContractOf<All, Name>>>
+
+/** The paths among the GET endpoints with these names. */
+export type ReadPathOf<Name> = Name extends `GET ${infer Path}` ? Path : never
+
+/** The names of these contracts. */
+export type NameOf<C> = C extends {
   readonly method: infer Method extends string
   readonly url: `/api/v1${infer Path}`
 }
   ? `${Method} ${Path}`
   : never
 
-type ContractOf<Name extends Call> = AnyContract extends infer C
+type AnswersIn<C> = C extends { readonly answers: infer Answers } ? Answers : never
+
+type ContractOf<All, Name> = All extends infer C
   ? C extends Contract
     ? NameOf<C> extends Name
       ? C

@@ -5,7 +5,7 @@ import {
   useInfiniteQuery,
   useQuery,
 } from '@tanstack/react-query'
-import { call, callVersioned, type Versioned } from './call.ts'
+import { callAny, type Given, type Versioned } from './call.ts'
 import type { Answer, Input, ListPath, ReadPath } from './calls.ts'
 import { queryClient } from './query-client.ts'
 
@@ -30,10 +30,18 @@ export function useRead<Path extends ReadPath>(
   path: Path,
   ...[input, options]: Readings<Path>
 ): UseQueryResult<Answer<`GET ${Path}`>> {
-  return useQuery({
-    queryKey: [path, input ?? {}],
-    queryFn: ({ signal }) =>
-      call(`GET ${path}` as never, { ...input, signal } as never) as Promise<Answer<`GET ${Path}`>>,
+  return useReadAny(path, input, options)
+}
+
+/** Like `useRead`, of any process: its caller has the types. */
+export function useReadAny<Body>(
+  path: string,
+  input: Given = {},
+  options: Options = {},
+): UseQueryResult<Body> {
+  return useQuery<Body>({
+    queryKey: [path, input],
+    queryFn: async ({ signal }) => (await callAny(`GET ${path}`, { ...input, signal })).body,
     placeholderData: keepPreviousData as never,
     ...options,
   })
@@ -46,10 +54,7 @@ export function useReadVersioned<Path extends ReadPath>(
 ): UseQueryResult<Versioned<Answer<`GET ${Path}`>>> {
   return useQuery({
     queryKey: [path, input ?? {}, 'versioned'],
-    queryFn: ({ signal }) =>
-      callVersioned(`GET ${path}` as never, { ...input, signal } as never) as Promise<
-        Versioned<Answer<`GET ${Path}`>>
-      >,
+    queryFn: ({ signal }) => callAny(`GET ${path}`, { ...input, signal }),
     ...options,
   })
 }
@@ -60,13 +65,17 @@ export function useReadList<Path extends ListPath>(
   input: Reading<Path> = {} as Reading<Path>,
   options: Options = {},
 ) {
-  type Page = Answer<`GET ${Path}`>
+  return useReadListAny<Answer<`GET ${Path}`>>(path, input, options)
+}
+
+/** Like `useReadList`, of any process: its caller has the types. */
+function useReadListAny<Page>(path: string, input: Given = {}, options: Options = {}) {
   return useInfiniteQuery({
     queryKey: [path, input, 'pages'],
     initialPageParam: undefined as string | undefined,
-    queryFn: ({ signal, pageParam }) => {
-      const query = { ...(input as { readonly query?: object }).query, cursor: pageParam }
-      return call(`GET ${path}` as never, { ...input, query, signal } as never) as Promise<Page>
+    queryFn: async ({ signal, pageParam }): Promise<Page> => {
+      const query = { ...input.query, cursor: pageParam }
+      return (await callAny(`GET ${path}`, { ...input, query, signal })).body
     },
     getNextPageParam: (page) => (page as { readonly next_cursor: string | null }).next_cursor ?? undefined,
     placeholderData: keepPreviousData as never,
@@ -86,6 +95,11 @@ export function rowsOf<Row>(
 
 /** Reads these endpoints again wherever they are shown, including other data whose path begins the same way. */
 export async function readAgain(...paths: readonly ReadPath[]): Promise<void> {
+  await readAnyAgain(...paths)
+}
+
+/** Like `readAgain`, of any process. */
+export async function readAnyAgain(...paths: readonly string[]): Promise<void> {
   await Promise.all(
     paths.map((path) =>
       queryClient.invalidateQueries({

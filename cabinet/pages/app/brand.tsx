@@ -1,5 +1,5 @@
 import { Link } from 'wouter'
-import { productName } from '../page-routes.ts'
+import { productName } from '../route-table.ts'
 
 export function Brand({ href }: { readonly href: string }) {
   return (

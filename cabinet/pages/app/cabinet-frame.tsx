@@ -14,7 +14,7 @@ import { ProblemNote } from '../kit/problem-note.tsx'
 import type { PagePath } from '../page-routes.ts'
 import { Brand } from './brand.tsx'
 import { ConsentsBanner } from './consents-banner.tsx'
-import { type Right, signOut, useMay, useMe, useReloadForSomebodyElse } from './me.ts'
+import { chooseLanguage, type Right, signOut, useMay, useMe, useReloadForSomebodyElse } from './me.ts'
 import { Menu } from './menu.tsx'
 import { shellWords } from './messages.ts'
 import { preloadPage } from './pages.tsx'
@@ -63,7 +63,7 @@ function TopBar() {
         <Menu icon="person" label={words.userMenu}>
           <div className="grid gap-4">
             <p className="px-2 text-sm break-words text-muted">{me.data?.email}</p>
-            <Preferences />
+            <Preferences onLanguage={chooseLanguage} />
             <Button variant="secondary" isPending={leaving.isPending} onClick={leaving.start}>
               {words.logout}
             </Button>

@@ -1,9 +1,7 @@
 import { Component, type ReactNode } from 'react'
-import { useWords } from '../i18n/language.ts'
-import { Button } from '../kit/button.tsx'
 import type { PagePath } from '../page-routes.ts'
-import { shellWords } from './messages.ts'
 import { NotLoaded } from './not-loaded.tsx'
+import { PageFailed } from './page-failed.tsx'
 import { PageNotLoaded } from './pages.tsx'
 
 type FailingProps = { readonly path: PagePath | undefined; readonly children: ReactNode }
@@ -26,16 +24,3 @@ export class Failing extends Component<FailingProps, { readonly error: unknown }
 }
 
 const isNotLoaded = (error: unknown) => error instanceof PageNotLoaded
-
-function PageFailed() {
-  const words = useWords(shellWords)
-  return (
-    <div role="alert" className="grid justify-items-start gap-4">
-      <h1 className="text-2xl">{words.pageFailed}</h1>
-      <p className="max-w-prose text-muted">{words.pageFailedDetail}</p>
-      <Button variant="primary" onClick={() => location.reload()}>
-        {words.reload}
-      </Button>
-    </div>
-  )
-}

@@ -1,5 +1,6 @@
 import type { ComponentType } from 'react'
-import type { PageParams, PagePath } from '../page-routes.ts'
+import type { PagePath } from '../page-routes.ts'
+import type { PageParams } from '../route-table.ts'
 
 /** The props of a page: the variable parts of its address. */
 export type PageProps = { readonly params: PageParams }

@@ -3,7 +3,6 @@ import { useLanguage, useWords } from '../i18n/language.ts'
 import { classNames } from '../kit/class-names.ts'
 import { Icon, type IconName } from '../kit/icon.tsx'
 import { type Language, languages, type Theme, themes } from '../preferences.ts'
-import { chooseLanguage } from './me.ts'
 import { shellWords } from './messages.ts'
 import { setTheme, useTheme } from './theme.ts'
 
@@ -12,7 +11,7 @@ const languageNames: Readonly<Record<Language, string>> = { ru: 'Русский'
 const themeIcons: Readonly<Record<Theme, IconName>> = { system: 'device', light: 'sun', dark: 'moon' }
 
 /** Language and theme; both change at once, without a reload. */
-export function Preferences() {
+export function Preferences({ onLanguage }: { readonly onLanguage: (language: Language) => void }) {
   const words = useWords(shellWords)
   const [language, theme] = [useLanguage(), useTheme()]
   const themeNames = { system: words.themeSystem, light: words.themeLight, dark: words.themeDark }
@@ -20,7 +19,7 @@ export function Preferences() {
     <div className="grid gap-4">
       <Choice legend={words.language}>
         {languages.map((one) => (
-          <Option key={one} isChosen={one === language} lang={one} onChoose={() => chooseLanguage(one)}>
+          <Option key={one} isChosen={one === language} lang={one} onChoose={() => onLanguage(one)}>
             {languageNames[one]}
           </Option>
         ))}

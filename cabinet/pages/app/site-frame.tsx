@@ -3,6 +3,7 @@ import { Link } from 'wouter'
 import { useWords } from '../i18n/language.ts'
 import { ButtonLink } from '../kit/button.tsx'
 import { Brand } from './brand.tsx'
+import { chooseLanguage } from './me.ts'
 import { Menu } from './menu.tsx'
 import { shellWords } from './messages.ts'
 import { Preferences } from './preferences-menu.tsx'
@@ -31,7 +32,7 @@ export function SiteFrame({
           </nav>
           <div className="ms-auto flex items-center gap-1">
             <Menu icon="sun" label={`${words.language}, ${words.theme.toLowerCase()}`}>
-              <Preferences />
+              <Preferences onLanguage={chooseLanguage} />
             </Menu>
             <ButtonLink href="/app" size="small" variant="secondary">
               {words.cabinet}

@@ -1,6 +1,6 @@
 import { useEffect, useLayoutEffect } from 'react'
 import { useLanguage } from '../i18n/language.ts'
-import { pageTitle } from '../page-routes.ts'
+import { pageTitle } from '../route-table.ts'
 
 /** The title of a route in the browser's tab, before the page's own name. */
 export function useRouteTitle(name: string): void {

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import tailwind from '@tailwindcss/vite'
 import react from '@vitejs/plugin-react'
 import { build } from 'vite'
-import { pagesFolder } from '../build-pages.ts'
+import { administrationPagesFolder, pagesFolder } from '../build-pages.ts'
 import { compressFiles } from './compressed.ts'
 import { refuseForeignCode } from './own-code.ts'
 import { refuseWeight } from './weights.ts'
@@ -18,19 +18,26 @@ const oldestBrowsers = ['chrome123', 'edge123', 'firefox121', 'safari17.5']
  * kilobyte.
  */
 const ofSomePages =
-  /[\\/]cabinet[\\/]pages[\\/]features[\\/]|[\\/]node_modules[\\/](?:markdown-to-jsx|uqr)[\\/]/
+  /[\\/]cabinet[\\/]pages[\\/](?:features|administration[\\/]\w+)[\\/]|[\\/]node_modules[\\/](?:markdown-to-jsx|uqr)[\\/]/
 const sharedByPages = { name: 'index', test: (id: string) => !ofSomePages.test(id) }
 
 /**
- * Builds the pages into `pagesFolder`. During the build the server serves either the old or the new pages.
+ * Builds the pages of the cabinet and of administration, each into its folder. Both have the same budgets. During the build the server serves either the old or the new pages.
  *
  * @throws Error for wrong code, a bundle that is too heavy, or a bundle that contains server code.
  */
 export async function buildPages(): Promise<void> {
+  await buildInto(pagesFolder, folder)
+  await buildInto(administrationPagesFolder, join(folder, 'administration'))
+}
+
+/** @param root of `index.html` */
+async function buildInto(builtFolder: string, root: string): Promise<void> {
   const outDir = mkdtempSync(join(folder, 'dist.new-'))
   try {
     await build({
-      root: folder,
+      root,
+      publicDir: join(folder, 'public'),
       configFile: false,
       logLevel: 'error',
       plugins: [react(), tailwind(), refuseWeight(), refuseForeignCode(folder)],
@@ -47,17 +54,17 @@ export async function buildPages(): Promise<void> {
     })
     compressFiles(join(outDir, 'assets'))
     chmodSync(outDir, 0o755) // the server may run as another user
-    replaceBy(outDir)
+    replaceBy(outDir, builtFolder)
   } finally {
     rmSync(outDir, { recursive: true, force: true })
   }
 }
 
-function replaceBy(outDir: string): void {
+function replaceBy(outDir: string, builtFolder: string): void {
   const old = mkdtempSync(join(folder, 'dist.old-'))
   try {
-    moveIfThere(pagesFolder, join(old, 'dist'))
-    moveIfThere(outDir, pagesFolder)
+    moveIfThere(builtFolder, join(old, 'dist'))
+    moveIfThere(outDir, builtFolder)
   } finally {
     rmSync(old, { recursive: true, force: true })
   }

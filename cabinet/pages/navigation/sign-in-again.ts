@@ -1,6 +1,8 @@
 import { navigate } from 'wouter/use-browser-location'
-import { findPage, pageRoutes } from '../page-routes.ts'
 import { leaveOnceAllowed } from './stay-here.ts'
+
+/** Addresses of pages that need a session. */
+const ofSession = /^\/app(?:\/|$)/
 
 /**
  * Goes to the sign-in page, which returns to this one. If a secret is shown, waits until it is closed. Does nothing on
@@ -11,16 +13,14 @@ export function goToLogin(): void {
 }
 
 function leaveForLogin(): void {
-  const page = findPage(location.pathname)
-  if (page === undefined || pageRoutes[page.path].area !== 'app') return
+  if (!ofSession.test(location.pathname)) return
   const next = `${location.pathname}${location.search}`
   navigate(`/login?${new URLSearchParams({ next })}`, { replace: true })
 }
 
-/** The address after signing in: the requested page if it is ours, else the overview. Pure. */
-export function nextPage(search: string): string {
+/** The address after signing in: the requested page if it exists, else the first one. Pure. */
+export function nextPage(search: string, findPage: (pathname: string) => object | undefined): string {
   const next = new URLSearchParams(search).get('next') ?? ''
   const [pathname = ''] = next.split(/[?#]/)
-  const page = findPage(pathname)
-  return next.startsWith('/app') && page !== undefined ? next : '/app'
+  return ofSession.test(pathname) && findPage(pathname) !== undefined ? next : '/app'
 }

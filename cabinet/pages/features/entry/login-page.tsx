@@ -6,6 +6,7 @@ import { PasswordField, TextField } from '../../kit/fields.tsx'
 import { Form, SubmitButton } from '../../kit/form.tsx'
 import { LinkedText, TextLink } from '../../kit/text-link.tsx'
 import { nextPage } from '../../navigation/sign-in-again.ts'
+import { findPage } from '../../page-routes.ts'
 import { emailError, onlyErrors, textOf } from './checks.ts'
 import { EntryCard } from './entry-card.tsx'
 import { entryWords } from './messages.ts'
@@ -29,7 +30,7 @@ export function LoginPage() {
         }
         onDone={({ mfa }) => {
           queryClient.clear()
-          navigate(mfa === 'totp' ? `/login/totp${search}` : nextPage(search), { replace: true })
+          navigate(mfa === 'totp' ? `/login/totp${search}` : nextPage(search, findPage), { replace: true })
         }}
       >
         <TextField name="email" label={words.email} type="email" autoComplete="username" />

@@ -9,6 +9,7 @@ import { TextField } from '../../kit/fields.tsx'
 import { Form, SubmitButton } from '../../kit/form.tsx'
 import { LinkedText } from '../../kit/text-link.tsx'
 import { nextPage } from '../../navigation/sign-in-again.ts'
+import { findPage } from '../../page-routes.ts'
 import { onlyErrors, textOf } from './checks.ts'
 import { EntryCard } from './entry-card.tsx'
 import { entryWords } from './messages.ts'
@@ -46,7 +47,7 @@ export function TotpPage() {
         errorsOf={errorsOf}
         onDone={() => {
           queryClient.clear()
-          navigate(nextPage(search), { replace: true })
+          navigate(nextPage(search, findPage), { replace: true })
         }}
       >
         {isCode ? (

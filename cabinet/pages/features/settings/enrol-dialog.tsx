@@ -3,14 +3,13 @@ import { call } from '../../api/call.ts'
 import type { Answer } from '../../api/calls.ts'
 import { readAgain } from '../../api/queries.ts'
 import { useWords } from '../../i18n/language.ts'
-import { CopyButton } from '../../kit/copy-button.tsx'
 import { Dialog } from '../../kit/dialog.tsx'
 import { PasswordField } from '../../kit/fields.tsx'
 import { Form, SubmitButton } from '../../kit/form.tsx'
 import { onlyErrors, textOf } from '../entry/checks.ts'
+import { AppSecret } from './app-secret.tsx'
 import { CodeField, codeError } from './code-field.tsx'
 import { settingsWords } from './messages.ts'
-import { QrCode } from './qr-code.tsx'
 import { RecoveryCodes } from './recovery-codes.tsx'
 
 type Enrolment = Answer<'POST /me/totp/enrol'>
@@ -74,14 +73,7 @@ function ConfirmCode({
       onDone={({ recovery_codes }) => onDone(recovery_codes)}
     >
       <p>{words.scan}</p>
-      <div className="grid justify-items-center gap-3">
-        <QrCode text={otpauth_uri} label={words.qrLabel} />
-        <p className="text-sm text-muted">{words.orType}</p>
-        <p className="flex flex-wrap items-center justify-center gap-x-2">
-          <code className="font-mono text-sm break-all">{secret.replace(/(.{4})(?=.)/g, '$1 ')}</code>
-          <CopyButton isCompact text={secret} label={words.copySecret} />
-        </p>
-      </div>
+      <AppSecret secret={secret} uri={otpauth_uri} />
       <CodeField />
       <SubmitButton>{words.turnOn}</SubmitButton>
     </Form>

@@ -1,4 +1,4 @@
-import { type Me, useMe } from '../../app/me.ts'
+import { chooseLanguage, type Me, useMe } from '../../app/me.ts'
 import { Preferences } from '../../app/preferences-menu.tsx'
 import { useLanguage, useWords } from '../../i18n/language.ts'
 import { Badge } from '../../kit/badge.tsx'
@@ -33,7 +33,7 @@ export function SettingsPage() {
         </Loaded>
         <Section title={words.appearance} lead={words.appearanceLead}>
           <div className="-mx-2 max-w-xs">
-            <Preferences />
+            <Preferences onLanguage={chooseLanguage} />
           </div>
         </Section>
       </div>

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { findPage, notFoundTitle, pageRoutes, pageTitle } from '../../../pages/page-routes.ts'
 import type { Language, Theme } from '../../../pages/preferences.ts'
+import { findRoute, notFoundTitle, pageTitle, type RouteTable } from '../../../pages/route-table.ts'
 
 /** The built pages. */
 export type BuiltPages = {
@@ -18,25 +18,26 @@ const head = '<html lang="ru" data-theme="system">'
 const title = '<title>Model Gateway</title>'
 
 /**
- * Reads the built pages; `undefined`: they are not built.
+ * Reads the built pages of these routes; `undefined`: they are not built.
  * @throws Error for an unexpected document.
  */
-export function findBuiltPages(folder: string): BuiltPages | undefined {
+export function findBuiltPages(folder: string, routes: RouteTable): BuiltPages | undefined {
   const document = findFile(join(folder, 'index.html'))?.toString()
   const icon = findFile(join(folder, 'icon.svg'))
   if (document === undefined || icon === undefined) return undefined
   if (!document.includes(head) || !document.includes(title))
     throw new Error(`${folder}/index.html is not a document of the cabinet's pages`)
+  const paths = Object.keys(routes)
   return {
     assetsFolder: join(folder, 'assets'),
     icon,
     render(pathname, { language, theme }) {
-      const path = findPage(pathname)?.path
-      const name = path === undefined ? notFoundTitle[language] : pageRoutes[path].title[language]
+      const route = routes[findRoute(paths, pathname)?.path ?? '']
+      const name = (route?.title ?? notFoundTitle)[language]
       const html = document
         .replace(head, `<html lang="${language}" data-theme="${theme}">`)
         .replace(title, `<title>${pageTitle(name)}</title>`)
-      return { isFound: path !== undefined, html }
+      return { isFound: route !== undefined, html }
     },
   }
 }

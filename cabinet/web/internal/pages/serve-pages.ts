@@ -1,18 +1,20 @@
 import files from '@fastify/static'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { pageRoutes } from '../../../pages/page-routes.ts'
 import { findLanguage, findTheme, languageCookie, themeCookie } from '../../../pages/preferences.ts'
+import type { RouteTable } from '../../../pages/route-table.ts'
 import { localeOf } from '../api/locale.ts'
-import type { BuiltPages, Preferences } from './built-pages.ts'
+import { type BuiltPages, findBuiltPages, type Preferences } from './built-pages.ts'
 
 const yearMs = 365 * 24 * 60 * 60 * 1000
 const notBuilt = "The cabinet's pages have not been built here. Run: npm run pages\n"
 
 export type Site = {
-  /** `undefined`: not built, which page URLs then report. */
-  readonly pages: BuiltPages | undefined
-  /** The origin that the playground may call in addition to the cabinet. */
-  readonly gatewayOrigin: string
+  /** Of the build. While it does not exist, page URLs report that. */
+  readonly folder: string
+  /** Its pages. */
+  readonly routes: RouteTable
+  /** The origins that pages may call in addition to their own. */
+  readonly otherOrigins: readonly string[]
 }
 
 /**
@@ -21,8 +23,9 @@ export type Site = {
  *
  * @returns the response for unknown paths; `undefined` for programs.
  */
-export function servePages(app: FastifyInstance, { pages, gatewayOrigin }: Site) {
-  const policy = policyOf(gatewayOrigin)
+export function servePages(app: FastifyInstance, { folder, routes, otherOrigins }: Site) {
+  const pages = findBuiltPages(folder, routes)
+  const policy = policyOf(otherOrigins)
 
   function answer(request: FastifyRequest, reply: FastifyReply): FastifyReply {
     reply.header('cache-control', 'no-store')
@@ -35,7 +38,7 @@ export function servePages(app: FastifyInstance, { pages, gatewayOrigin }: Site)
       .send(html)
   }
 
-  for (const path of Object.keys(pageRoutes)) app.get(path, answer)
+  for (const path of Object.keys(routes)) app.get(path, answer)
   if (pages !== undefined) serveFiles(app, pages)
   return (request: FastifyRequest, reply: FastifyReply): FastifyReply | undefined =>
     pages !== undefined && wantsPage(request) ? answer(request, reply) : undefined
@@ -79,14 +82,14 @@ function preferencesOf(request: FastifyRequest, app: FastifyInstance): Preferenc
   }
 }
 
-/** A page may load only our files, and call only us and the gateway. Inline scripts do not run. */
-function policyOf(gatewayOrigin: string): string {
+/** A page may load only our files, and call only us and these origins. Inline scripts do not run. */
+function policyOf(otherOrigins: readonly string[]): string {
   return [
     "default-src 'none'",
     "script-src 'self'",
     "style-src 'self'",
     "img-src 'self' data:",
-    `connect-src 'self' ${gatewayOrigin}`,
+    `connect-src ${["'self'", ...otherOrigins].join(' ')}`,
     "manifest-src 'self'",
     "form-action 'self'",
     "base-uri 'none'",

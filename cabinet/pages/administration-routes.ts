@@ -1,0 +1,17 @@
+import type { RouteTable } from './route-table.ts'
+
+const page = (ru: string, en: string) => ({ title: { ru, en } })
+
+/**
+ * Every page of administration, which the administration process serves at its own address. Those below `/app` need an
+ * administrator's session.
+ */
+export const administrationRoutes = {
+  '/': page('Администрирование', 'Administration'),
+  '/login': page('Вход для администраторов', 'Administrator sign-in'),
+  '/setup': page('Настройка доступа', 'Set up your access'),
+  '/app': page('Поиск', 'Search'),
+  '/app/account': page('Мой доступ', 'My access'),
+} as const satisfies RouteTable
+
+export type AdministrationPath = keyof typeof administrationRoutes

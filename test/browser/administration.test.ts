@@ -1,0 +1,127 @@
+import { expect, test } from 'vitest'
+import { makeAdministrator } from '#cabinet/administrators/made-administrator'
+import { type AdministrationPath, administrationRoutes } from '#cabinet/pages/administration-routes'
+import { inScope } from '#core/audit/scope'
+import { codeOf } from '../support/administrators.ts'
+import { settle, visit } from './addresses.ts'
+import { administrationUrl, administratorCode, openAsAdministrator } from './administrator.ts'
+import { expectNoViolations } from './axe.ts'
+import { openDatabase } from './signed-in-calls.ts'
+import { newEmail, openBrowser, password, system } from './visitor.ts'
+
+/** A token, as `npm run admin` prints it. */
+async function printedToken(email: string): Promise<string> {
+  const pool = openDatabase()
+  const scope = { actor: { kind: 'command', name: 'npm run admin' }, organizationId: null } as const
+  const made = await inScope(pool, scope, (client) => makeAdministrator(client, email, 'make'))
+  await pool.end()
+  return 'token' in made ? made.token : ''
+}
+
+test('an administrator sets up access with the printed token, signs out, and signs in with a recovery code', async () => {
+  const { page } = await openBrowser({}, { baseURL: administrationUrl })
+  const email = newEmail()
+  await page.goto('/')
+  await page.waitForURL('**/login?**')
+  await page.getByRole('link', { name: 'Настройте доступ' }).click()
+  await page.getByLabel('Токен').fill('x'.repeat(43))
+  await page.locator('[name=password]').fill(password)
+  await page.getByRole('button', { name: 'Продолжить' }).click()
+  await page.getByText('Токен устарел или уже использован').waitFor()
+  await page.getByLabel('Токен').fill(` ${await printedToken(email)} `)
+  await page.getByRole('button', { name: 'Продолжить' }).click()
+  await page.getByRole('heading', { name: 'Подключите приложение' }).waitFor()
+  const secret = ((await page.locator('code').textContent()) ?? '').replace(/\s/g, '')
+  await expectNoViolations(page)
+  await page.locator('[name=code]').fill(codeOf(secret))
+  await page.getByRole('button', { name: 'Войти', exact: true }).click()
+  await page.getByRole('heading', { name: 'Сохраните резервные коды' }).waitFor()
+  const codes = await page.locator('dialog li').allTextContents()
+  expect(codes).toHaveLength(10)
+  await page.getByRole('button', { name: 'Коды сохранены' }).click()
+  await page.waitForURL('**/app')
+
+  await page.getByRole('button', { name: 'Профиль и выход' }).click()
+  await page.getByText(email).first().waitFor()
+  await page.getByRole('button', { name: 'Выйти' }).click()
+  await page.waitForURL('**/login')
+  await page.locator('[name=email]').fill(email)
+  await page.locator('[name=password]').fill(password)
+  await page.locator('[name=code]').fill('000000')
+  await page.getByRole('button', { name: 'Войти', exact: true }).click()
+  await page.getByText('Почта, пароль или код не подходят').waitFor()
+  await page.getByRole('button', { name: 'Ввести резервный код' }).click()
+  await page.locator('[name=recovery_code]').fill(codes[0] ?? '')
+  await page.getByRole('button', { name: 'Войти', exact: true }).click()
+  await page.waitForURL('**/app')
+})
+
+test('a code is asked for again by a dialog, and closing it leaves the page as it was', async () => {
+  const { page } = await openAsAdministrator()
+  await visit(page, '/app/account')
+  await page.getByRole('button', { name: 'Ввести код ещё раз' }).click()
+  await page.getByRole('heading', { name: 'Подтвердите, что это вы' }).waitFor()
+  await expectNoViolations(page)
+  await page.keyboard.press('Escape')
+  await page.locator('dialog').waitFor({ state: 'detached' })
+  await page.getByRole('button', { name: 'Ввести код ещё раз' }).click()
+  await page.locator('dialog [name=code]').fill('12345')
+  await page.getByRole('button', { name: 'Подтвердить' }).click()
+  await page.getByText('Введите шесть цифр кода').waitFor()
+  await page.locator('dialog [name=code]').fill(await administratorCode())
+  await page.keyboard.press('Enter')
+  await page.getByText('Код принят').waitFor()
+  expect(await page.locator('dialog').count()).toBe(0)
+})
+
+test('no page or file of administration is served to customers, and no file of the cabinet to administrators', async () => {
+  const { page } = await openBrowser({}, { baseURL: administrationUrl })
+  const scriptOf = async (url: string) => {
+    const document = await (
+      await page.request.get(`${url}/login`, { headers: { accept: 'text/html' } })
+    ).text()
+    return /src="(\/assets\/index-[^"]+)"/.exec(document)?.[1] ?? ''
+  }
+  const [ours, theirs] = [await scriptOf(administrationUrl), await scriptOf(system.cabinetUrl)]
+  expect([ours, theirs].every((path) => path.endsWith('.js'))).toBe(true)
+  expect((await page.request.get(`${system.cabinetUrl}${ours}`)).status()).toBe(404)
+  expect((await page.request.get(`${administrationUrl}${theirs}`)).status()).toBe(404)
+  const response = await page.request.get(`${administrationUrl}/app/keys`, {
+    headers: { accept: 'text/html' },
+  })
+  expect(response.status()).toBe(404)
+  const policy = (await page.request.get('/login')).headers()['content-security-policy']
+  expect(policy).toContain("default-src 'none'; script-src 'self'; style-src 'self';")
+  expect(policy).toContain("connect-src 'self';")
+})
+
+const examples: Partial<Record<AdministrationPath, string>> = {}
+
+for (const [language, width] of [
+  ['ru', 1280],
+  ['en', 390],
+] as const)
+  test(`axe finds nothing on any page of administration, light or dark (${language}, ${width} px)`, async () => {
+    const { page } = await openAsAdministrator({ language, width })
+    for (const path of Object.keys(administrationRoutes) as AdministrationPath[]) {
+      await page.goto(examples[path] ?? path)
+      await settle(page)
+      await expectNoViolations(page)
+      const isTooWide = await page.evaluate(() => document.documentElement.scrollWidth > innerWidth)
+      expect([path, isTooWide]).toEqual([path, false])
+    }
+  }, 120_000)
+
+test('the navigation works with the keyboard only, and focus moves to the content', async () => {
+  const { page } = await openAsAdministrator()
+  await page.goto('/app')
+  await settle(page)
+  const link = page.getByRole('link', { name: 'Мой доступ' })
+  for (let presses = 0; presses < 30; presses++) {
+    await page.keyboard.press('Tab')
+    if (await link.evaluate((element) => element === document.activeElement)) break
+  }
+  await page.keyboard.press('Enter')
+  await page.waitForURL('**/app/account')
+  await page.waitForFunction(() => document.activeElement?.id === 'main')
+})
