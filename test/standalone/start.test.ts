@@ -193,7 +193,8 @@ function userOf(pid: number): number {
 
 /** Addresses at which a process listens; IPv6 ones other than loopback as the kernel writes them. */
 function listeningOf(pid: number): readonly string[] {
-  const sockets = readdirSync(`/proc/${pid}/fd`).map((fd) => {
+  const files = isRunning({ pid }) ? readdirSync(`/proc/${pid}/fd`) : [] // one that a server started for a moment
+  const sockets = files.map((fd) => {
     try {
       return readlinkSync(`/proc/${pid}/fd/${fd}`)
     } catch {

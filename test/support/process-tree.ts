@@ -16,7 +16,7 @@ export function descendantsOf(root: number | undefined): readonly RunningProcess
   return childrenOf(root)
 }
 
-export function isRunning({ pid }: RunningProcess): boolean {
+export function isRunning({ pid }: Pick<RunningProcess, 'pid'>): boolean {
   try {
     return process.kill(pid, 0)
   } catch {
