@@ -19,33 +19,33 @@ export const testFiles = {
 }
 
 /** Promises of how long something takes: they run alone and last, or they would measure their neighbours. */
-const timed = [
-  'test/operator/{kubectl,many-keys}.test.ts',
-  'test/gateway/accepted-bodies.test.ts',
-  'test/cabinet/even-answers.test.ts',
-]
+const timed = ['test/operator/{kubectl,many-keys}.test.ts', 'test/gateway/accepted-bodies.test.ts']
 
 /** Rare events that take long to bring about, each at its only size: `npm run test:slow` runs them, and nothing else does. */
 const rare = [
   'test/abuse/abuse.test.ts',
   'test/abuse/door/junk-at-the-door.test.ts',
-  'test/cabinet/{epoch-load,notifications,older-database,provider-outage,restored-postgres,worker-end}.test.ts',
-  'test/charts/jobs.test.ts',
-  'test/gateway/provider-memory.test.ts',
-  'test/operator/{api-key-crashes,catalog-outage,garbage,gone-means-dead,lost-secrets,operator-end}.test.ts',
-  'test/operator/{release-finalizers,route-permissions,upgrade,watched-namespaces}.test.ts',
-  'test/release/image.test.ts',
+  'test/cabinet/{epoch-load,mail,notifications,older-database,payment-secrets,payments-killed,provider-outage}.test.ts',
+  'test/cabinet/{published-catalog,receiver-away,replicas,restored-postgres,settlement-workers,web-killed,worker-end}.test.ts',
+  'test/charts/{alerts,jobs,missing-image}.test.ts',
+  'test/gateway/{abort-billing,failures-gateway,failures-redis,provider-memory,responses-fallback}.test.ts',
+  'test/operator/{api-key-crashes,catalog-outage,database-refusals,garbage,gone-means-dead,leader-elector}.test.ts',
+  'test/operator/{lost-secrets,older-database,operator-end,provider-health,reflector,release-finalizers}.test.ts',
+  'test/operator/{route-permissions,uninstall,upgrade,vanished-keys,watched-namespaces}.test.ts',
+  'test/release/{image,lint}.test.ts',
   'test/rollout/rollout.test.ts',
-  'test/standalone/slim-installation.test.ts',
+  'test/standalone/{mailbox,manifests,native-providers,pay,postgres,slim-installation,start}.test.ts',
 ]
+
+/** Promises of how long something takes that few changes could break: they run alone, and `npm run test:slow` runs them. */
+const rareTimed = ['test/cabinet/even-answers.test.ts']
 
 /** What `npm run test:slow` runs, at full size. */
 const slow = [
   ...rare,
   'test/chaos/chaos.test.ts',
   'test/gateway/{parallel,fuzz}.test.ts',
-  'test/cabinet/{web-killed,payments-killed,endpoint-fuzz,webhook-bad-input,trials,derived-sums}.test.ts',
-  'test/operator/uninstall.test.ts',
+  'test/cabinet/{endpoint-fuzz,webhook-bad-input,trials,derived-sums}.test.ts',
   'test/charts/{install,render,refusals,renamed-values}.test.ts',
 ]
 /** Pages in states that few people see, at their only size: `npm run test:slow` runs them, and nothing else does. */
@@ -55,7 +55,7 @@ const rarePages = [
 ]
 /** How fast pages are when they run alone. What they weigh is checked by every build (cabinet/pages/build/weights.ts). */
 const slowBrowser = ['test/browser/{budgets,proof-of-work}.test.ts']
-const slowTimed = ['test/operator/{kubectl,many-keys}.test.ts']
+const slowTimed = [...rareTimed, 'test/operator/{kubectl,many-keys}.test.ts']
 
 /** Small files that take a minute or two: begun last, as Vitest does with small files, they would keep one processor idle. */
 const long = [
@@ -118,7 +118,7 @@ export default defineConfig({
           ...onRealParts,
           name: 'integration',
           include: testFiles.integration,
-          exclude: [...timed, ...rare],
+          exclude: [...timed, ...rare, ...rareTimed],
           // On two processors: files wait for processes, clocks and leases. With two the run took 758 s, with three 587 s.
           maxWorkers: 3,
           sequence: { groupOrder: 1 },

@@ -5,13 +5,12 @@ import { checkInvariants } from '#core/ledger/invariants'
 import { startRedis } from '#standalone/redis'
 import { startTill } from '#standalone/yookassa/start-till'
 import { newClientAddress } from '../support/client-address.ts'
-import { isSlowRun } from '../support/environment.ts'
 import { makePayer, type Payer } from '../support/payer.ts'
 import { createDatabase, urlAs } from '../support/postgres.ts'
 import { type Process, secrets, startProcess, untilReady } from '../support/processes.ts'
 import { redisLogins, redisUrlOf } from '../support/redis-logins.ts'
 import { signedInAdministrator } from '../support/signed-in.ts'
-import { isUsualKill, openStepGate } from '../support/step-gate.ts'
+import { openStepGate } from '../support/step-gate.ts'
 import { driveTill, shopSettingsOf, testShop } from '../support/till.ts'
 import { administrationSettings, administrationUrl, appUrl, webSettings } from '../support/web-settings.ts'
 
@@ -20,8 +19,6 @@ import { administrationSettings, administrationUrl, appUrl, webSettings } from '
  * before its first call to the provider, whichever comes first, then after the second, and so on. A run without a kill
  * counts the steps. A call counts as two: the provider has not received it yet, and it has carried it out but its
  * response is lost. Then everything continues and must end in the same state as without a kill.
- *
- * The usual run kills after some of these steps, the slow run after the others.
  *
  * Each flow has its own database, test payment provider, Redis and processes, so that flows run in parallel.
  */
@@ -435,7 +432,6 @@ async function killEverywhere<Subject extends { readonly payer: Payer }>(flow: F
   const expected = await uninterrupted(world, flow)
   expect(expected.steps.length).toBeLessThan(stepCountMax)
   for (const index of expected.steps.keys()) {
-    if (isUsualKill(expected.steps, index) === isSlowRun) continue
     const stepCount = index + 1
     const subject = await flow.prepare(world)
     void world.gate.closeAfter(stepCount, flow.about?.(subject))

@@ -6,17 +6,16 @@ import { checkInvariants } from '#core/ledger/invariants'
 import { solve } from '#standalone/solve-proof'
 import { newEmail, registration, tokenTo } from '../support/cabinet.ts'
 import { pepper } from '../support/customer.ts'
-import { isSlowRun } from '../support/environment.ts'
 import { databaseOfThisFile, urlAs } from '../support/postgres.ts'
 import { type Process, startProcess, untilReady } from '../support/processes.ts'
 import { inTestScope } from '../support/scope.ts'
 import { signedIn } from '../support/signed-in.ts'
-import { isUsualKill, openStepGate } from '../support/step-gate.ts'
+import { openStepGate } from '../support/step-gate.ts'
 import { appUrl, webSettings } from '../support/web-settings.ts'
 
 /**
  * Kills the cabinet's web process after the first statement of a call that writes, then after the second, and so on.
- * The last kill is after the commit, before the response. The usual run kills after some of them, the slow run after the others.
+ * The last kill is after the commit, before the response.
  */
 const database = await databaseOfThisFile()
 const { pool } = database
@@ -255,7 +254,6 @@ async function killEverywhere<Subject>(flow: Flow<Subject>): Promise<readonly ('
   const statements = await statementsOf(flow)
   expect(statements.length).toBeLessThan(statementCountMax)
   for (const [index, statement] of statements.entries()) {
-    if (isUsualKill(statements, index) === isSlowRun) continue
     const subject = await flow.prepare()
     const [call, key] = [await flow.call(subject), randomUUID()]
     const isKilled = await isKilledAfter(index + 1, call, key)
@@ -284,7 +282,7 @@ test.each([
   async (_, run) => {
     const left = await run()
     // Killed before anything was sent, and after all of it was committed.
-    if (!isSlowRun) expect([left[0], left.at(-1)]).toEqual(['nothing', 'all'])
+    expect([left[0], left.at(-1)]).toEqual(['nothing', 'all'])
     expect((await checkInvariants(pool)).filter(({ breachCount }) => breachCount > 0)).toEqual([])
   },
 )

@@ -3,7 +3,6 @@ import { afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
 import { apiVersion } from '#crds/resource'
 import { ownKeyClusterOfThisFile, type Team } from '../support/api-key-cluster.ts'
 import { deployed } from '../support/cluster.ts'
-import { isSlowRun } from '../support/environment.ts'
 import { statusOf } from '../support/live-keys.ts'
 import { operatorsOfThisFile } from '../support/operator.ts'
 import { patient } from '../support/patient-gateway.ts'
@@ -82,10 +81,7 @@ const steps: Readonly<Record<string, (team: Team) => Promise<void>>> = {
   },
 }
 
-const everyOrder = permutationsOf(Object.keys(steps))
-/** An order and its reverse: either of any two steps comes before the other in one of them. */
-const isUsual = (index: number) => index === 0 || index === everyOrder.length - 1
-const orders = everyOrder.filter((_, index) => isUsual(index) !== isSlowRun)
+const orders = permutationsOf(Object.keys(steps))
 
 function permutationsOf(names: readonly string[]): readonly (readonly string[])[] {
   if (names.length < 2) return [names]
@@ -152,48 +148,40 @@ async function managerOf(keyId: string): Promise<string | undefined> {
   return rows[0]?.managed_by
 }
 
-test.skipIf(isSlowRun)(
-  'the way of the README leaves nothing behind, word for word',
-  async () => {
-    await cluster.kubectlOk(['apply', '--server-side', '-f', 'crds'])
-    await cluster.kubectlOk(['wait', '--for=condition=Established', 'crd', '--all', '--timeout=30s'])
-    await startOperator()
-    const { revoked, orphaned } = await createInstallation()
-    const [whileItRuns = [], afterIt = []] = readCommands('## Uninstall')
-    for (const line of whileItRuns) await runLine({ user: cluster, databaseUrl }, line)
-    await operator.stop()
-    const said: string[] = []
-    for (const line of afterIt) said.push(await runLine({ user: cluster, databaseUrl }, line))
-    expect(said.join('')).toContain("Took the operator's finalizer off 0 of 0 ApiKeys.")
-    for (const { keyId } of [revoked, orphaned]) expect(said.join('')).not.toContain(keyId)
-    for (const plural of plurals) await untilGone(`${crdPath}/${plural}.modelgateway.dev`)
-    await untilGone(`/api/v1/namespaces/${namespace}`)
-    await untilGone('/apis/rbac.authorization.k8s.io/v1/clusterroles/model-gateway-operator')
-    expect(await settledStatus(gateway, revoked.text)).toBe(401)
-    expect(await settledStatus(gateway, orphaned.text)).toBe(200)
-  },
-  180_000,
-)
+test('the way of the README leaves nothing behind, word for word', async () => {
+  await cluster.kubectlOk(['apply', '--server-side', '-f', 'crds'])
+  await cluster.kubectlOk(['wait', '--for=condition=Established', 'crd', '--all', '--timeout=30s'])
+  await startOperator()
+  const { revoked, orphaned } = await createInstallation()
+  const [whileItRuns = [], afterIt = []] = readCommands('## Uninstall')
+  for (const line of whileItRuns) await runLine({ user: cluster, databaseUrl }, line)
+  await operator.stop()
+  const said: string[] = []
+  for (const line of afterIt) said.push(await runLine({ user: cluster, databaseUrl }, line))
+  expect(said.join('')).toContain("Took the operator's finalizer off 0 of 0 ApiKeys.")
+  for (const { keyId } of [revoked, orphaned]) expect(said.join('')).not.toContain(keyId)
+  for (const plural of plurals) await untilGone(`${crdPath}/${plural}.modelgateway.dev`)
+  await untilGone(`/api/v1/namespaces/${namespace}`)
+  await untilGone('/apis/rbac.authorization.k8s.io/v1/clusterroles/model-gateway-operator')
+  expect(await settledStatus(gateway, revoked.text)).toBe(401)
+  expect(await settledStatus(gateway, orphaned.text)).toBe(200)
+}, 180_000)
 
-test.skipIf(isSlowRun)(
-  'a team can still be removed when the namespace of the release went first, with the operator in it',
-  async () => {
-    await cluster.kubectlOk(['create', 'namespace', namespace])
-    await cluster.kubectlOk(['apply', '--server-side', '-f', 'crds', '-f', 'operator/deploy'])
-    await cluster.kubectlOk(['wait', '--for=condition=Established', 'crd', '--all', '--timeout=30s'])
-    await startOperator()
-    const { team, revoked, orphaned } = await createInstallation()
-    await operator.kill()
-    await cluster.kubectlOk(['delete', 'namespace', namespace, '--timeout=60s'])
-    await steps.namespace?.(team)
-    await steps.CRDs?.(team)
-    const { code, stdout } = await releaseFinalizers({ user: cluster, databaseUrl })
-    expect(code).toBe(0)
-    for (const { keyId } of [revoked, orphaned]) expect(stdout).toContain(`key ${keyId}`)
-    await untilEnded(team)
-  },
-  180_000,
-)
+test('a team can still be removed when the namespace of the release went first, with the operator in it', async () => {
+  await cluster.kubectlOk(['create', 'namespace', namespace])
+  await cluster.kubectlOk(['apply', '--server-side', '-f', 'crds', '-f', 'operator/deploy'])
+  await cluster.kubectlOk(['wait', '--for=condition=Established', 'crd', '--all', '--timeout=30s'])
+  await startOperator()
+  const { team, revoked, orphaned } = await createInstallation()
+  await operator.kill()
+  await cluster.kubectlOk(['delete', 'namespace', namespace, '--timeout=60s'])
+  await steps.namespace?.(team)
+  await steps.CRDs?.(team)
+  const { code, stdout } = await releaseFinalizers({ user: cluster, databaseUrl })
+  expect(code).toBe(0)
+  for (const { keyId } of [revoked, orphaned]) expect(stdout).toContain(`key ${keyId}`)
+  await untilEnded(team)
+}, 180_000)
 
 /** The commands of a section of the operator's page, by block. */
 function readCommands(heading: string): readonly (readonly string[])[] {

@@ -30,24 +30,6 @@ export type StepGate = {
 /** What opens a transaction changes nothing: after it is where before it was. */
 const opening = /^(?:begin|select set_config)/
 
-/** Whether a step only reads: after it there is what was before it. */
-const isReading = (step: string) =>
-  /^(?:select|with)\b/.test(step) &&
-  !/\b(?:(?:book|grant|reverse|post|write|promise)_\w+\(|insert into|update \w+ set|delete from)/.test(step)
-
-const isCall = (step: string) => /^(?:GET|POST) /.test(step)
-
-/**
- * Whether the usual run kills after this step; the slow run kills after all others. These are the first, the last, every call
- * to an API, and every tenth statement that writes.
- */
-export function isUsualKill(steps: readonly string[], index: number): boolean {
-  const step = steps[index] ?? ''
-  if (index === 0 || index === steps.length - 1 || isCall(step)) return true
-  const written = steps.slice(0, index).filter((before) => !isReading(before)).length
-  return !isReading(step) && written % 10 === 0
-}
-
 const passedHeaders = ['authorization', 'content-type', 'idempotence-key'] as const
 
 type Steps = ReturnType<typeof countSteps>
