@@ -22,6 +22,7 @@ import { once } from '../api/once.ts'
 import { toPage } from '../api/page.ts'
 import { notFound, type Problem } from '../api/problem.ts'
 import { effectiveLimits } from './internal/effective-limits.ts'
+import { hideBalance } from './internal/hidden-balance.ts'
 import { change, inMemberScope, requireOwn, statusOfChange } from './internal/key-change.ts'
 import { findLiveUse, findRefusals } from './internal/live-use.ts'
 import { isVersion, showKeys, showOneKey, versionOf } from './internal/shown-key.ts'
@@ -98,7 +99,9 @@ function readingEndpoints({ pool, redis }: KeyDeps): readonly Endpoint[] {
       })
       if (found === undefined) return notFound
       const live = await findLiveUse(redis, found.key)
-      const limits = effectiveLimits({ ...found, live, model, nowMs: Date.now() })
+      const limits = effectiveLimits({ ...found, live, model, nowMs: Date.now() }).map((limit) =>
+        hideBalance(caller, limit),
+      )
       const would_refuse = limits.some((limit) => limit.would_refuse)
       return { status: 200 as const, body: { live: live !== undefined, would_refuse, limits } }
     }),
@@ -106,23 +109,31 @@ function readingEndpoints({ pool, redis }: KeyDeps): readonly Endpoint[] {
       const key = await ofKey(caller, params.key_id, async (_, found) => found)
       if (key === undefined) return notFound
       const refusals = await findRefusals(redis, key.organizationId)
-      const data = (refusals ?? []).filter(({ keyId }) => keyId === key.keyId).map(showRefusal)
+      const data = (refusals ?? [])
+        .filter(({ keyId }) => keyId === key.keyId)
+        .map((refused) => hideBalance(caller, showRefusal(refused)))
       return { status: 200 as const, body: { live: refusals !== undefined, data } }
     }),
-    endpoint(contracts.listRefusals, async ({ caller: { organizationId }, query: { limit } }) => {
-      const refusals = (await findRefusals(redis, organizationId))?.slice(0, limit)
-      const keyIds = [...new Set(refusals?.map(({ keyId }) => keyId))]
-      const names = await inReadScope(pool, organizationId, (client) =>
-        readKeyNames(client, organizationId, keyIds),
-      )
-      const data = (refusals ?? []).map((refused) => ({
-        ...showRefusal(refused),
-        api_key_id: refused.keyId,
-        api_key_name: names.get(refused.keyId) ?? null,
-      }))
-      return { status: 200 as const, body: { live: refusals !== undefined, data } }
-    }),
+    refusalsEndpoint({ pool, redis }),
   ]
+}
+
+/** The rejected requests of all keys. */
+function refusalsEndpoint({ pool, redis }: Pick<KeyDeps, 'pool' | 'redis'>): Endpoint {
+  return endpoint(contracts.listRefusals, async ({ caller, query: { limit } }) => {
+    const { organizationId } = caller
+    const refusals = (await findRefusals(redis, organizationId))?.slice(0, limit)
+    const keyIds = [...new Set(refusals?.map(({ keyId }) => keyId))]
+    const names = await inReadScope(pool, organizationId, (client) =>
+      readKeyNames(client, organizationId, keyIds),
+    )
+    const data = (refusals ?? []).map((refused) => ({
+      ...hideBalance(caller, showRefusal(refused)),
+      api_key_id: refused.keyId,
+      api_key_name: names.get(refused.keyId) ?? null,
+    }))
+    return { status: 200 as const, body: { live: refusals !== undefined, data } }
+  })
 }
 
 /** No secret is stored. Repeated calls get the same key without its secret. */

@@ -101,7 +101,7 @@ type Place = {
 
 const allPlaces: readonly Place[] = [
   { path: '/app', icon: 'overview', word: 'overview' },
-  { path: '/app/keys', icon: 'key', word: 'keys' },
+  { path: '/app/keys', icon: 'key', word: 'keys', right: 'keys.read' },
   { path: '/app/usage', icon: 'usage', word: 'usage' },
   { path: '/app/requests', icon: 'requests', word: 'requests' },
   { path: '/app/billing', icon: 'billing', word: 'billing', right: 'billing.read' },

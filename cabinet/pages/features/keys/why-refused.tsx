@@ -112,6 +112,7 @@ function isHeld({ held }: Pick<Limit, 'held'>): boolean {
 
 function LimitValue({ limit: { scope, limit } }: { readonly limit: Limit }) {
   const words = useWords(keyWords)
+  if (limit === null && scope === 'balance') return null // only for members who may read it
   if (limit === null)
     return <span className="text-muted">{scope === 'models' ? words.allModels : words.unlimited}</span>
   if (typeof limit === 'object')

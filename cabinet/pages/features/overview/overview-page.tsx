@@ -23,6 +23,7 @@ export function OverviewPage() {
   const language = useLanguage()
   const steps = useSteps()
   const mayMakeKeys = useMay('keys.write')
+  const maySeeKeys = useMay('keys.read')
   const mayPay = useMay('billing.write')
   return (
     <>
@@ -47,8 +48,8 @@ export function OverviewPage() {
         <div className="grid gap-6">
           <Checklist steps={steps} />
           <Figures />
-          <KeysNearBudget />
-          <LastRefusals />
+          {maySeeKeys && <KeysNearBudget />}
+          {maySeeKeys && <LastRefusals />}
         </div>
       )}
     </>

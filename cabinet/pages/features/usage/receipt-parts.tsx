@@ -1,4 +1,5 @@
 import type { ReactNode } from 'react'
+import { useMay } from '../../app/me.ts'
 import { useLanguage, useWords } from '../../i18n/language.ts'
 import { EmptyState } from '../../kit/loaded.tsx'
 import { Money } from '../../kit/money.tsx'
@@ -70,8 +71,11 @@ export function RequestFacts(receipt: Receipt) {
   const { first_content_ms, total_ms } = receipt.timings
   const { model_asked, model_ran, endpoint, stream, status, error_code, output_limit, dropped_params } =
     receipt
-  const key = (
-    <TextLink href={`/app/keys/${receipt.api_key_id}`}>{receipt.api_key_name ?? words.noKey}</TextLink>
+  const name = receipt.api_key_name ?? words.noKey
+  const key = useMay('keys.read') ? (
+    <TextLink href={`/app/keys/${receipt.api_key_id}`}>{name}</TextLink>
+  ) : (
+    name
   )
   return (
     <dl className="grid gap-2 text-sm">

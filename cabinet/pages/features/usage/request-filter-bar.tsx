@@ -1,6 +1,7 @@
 import { useId } from 'react'
 import { useRead } from '../../api/queries.ts'
 import { useTimeZone } from '../../api/time-zone.ts'
+import { useMay } from '../../app/me.ts'
 import { useLanguage, useWords } from '../../i18n/language.ts'
 import { Button } from '../../kit/button.tsx'
 import { formatTime } from '../../kit/date-time.tsx'
@@ -24,6 +25,7 @@ export function RequestFilterBar({
   readonly change: Change
 }) {
   const words = useWords(usageWords)
+  const maySeeKeys = useMay('keys.read')
   const { from, to, key_id, model, outcome } = filters
   return (
     <WithErrors errors={errors}>
@@ -45,7 +47,7 @@ export function RequestFilterBar({
             <DayFilter name="to" label={words.to} value={to} onChange={(day) => change({ to: day })} />
           </div>
         )}
-        <KeyFilter keyId={key_id} onChange={(id) => change({ key_id: id })} />
+        {maySeeKeys && <KeyFilter keyId={key_id} onChange={(id) => change({ key_id: id })} />}
         <ModelFilter model={model} onChange={(name) => change({ model: name })} />
         <SelectField
           name="outcome"
