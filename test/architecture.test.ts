@@ -109,6 +109,7 @@ const siblingsOf: Readonly<Record<string, Readonly<Record<string, readonly strin
     organizations: ['api', 'billing'],
     keys: ['api', 'billing'],
     events: ['api', 'people'],
+    team: ['api', 'mail', 'people'],
     payments: ['api', 'billing', 'mail', 'people'],
     administrators: ['api', 'people'],
     responses: [],
@@ -124,6 +125,7 @@ const siblingsOf: Readonly<Record<string, Readonly<Record<string, readonly strin
       'people',
       'administrators',
       'support',
+      'team',
     ],
     web: [
       'api',
@@ -136,6 +138,7 @@ const siblingsOf: Readonly<Record<string, Readonly<Record<string, readonly strin
       'people',
       'responses',
       'events',
+      'team',
       'pages',
     ],
     support: ['api', 'billing', 'people'],

@@ -10,10 +10,14 @@ export const rights = [
   'billing.write',
   'organization.read',
   'organization.write',
+  'team.write',
 ] as const
 
-/** A user's role in an organization. For now every user is an owner. The other roles come with teams. */
-export type MemberRole = 'owner' | 'developer' | 'accountant'
+/** All roles. */
+export const memberRoles = ['owner', 'developer', 'accountant'] as const
+
+/** A user's role in an organization. */
+export type MemberRole = (typeof memberRoles)[number]
 
 /** The callers that an endpoint accepts. */
 export type Access =
@@ -23,7 +27,7 @@ export type Access =
   | { readonly to: 'half_signed_in' }
   /** A signed-in user. */
   | { readonly to: 'person' }
-  /** A member of an organization, for that organization. `confirmed`: only with a confirmed address. */
+  /** A member of the organization that the call names. `confirmed`: only with a confirmed address. */
   | { readonly to: 'member'; readonly right: Right; readonly confirmed?: true }
   /** An administrator; `again`: one who entered a code at most 5 minutes ago. */
   | { readonly to: 'administrator'; readonly again?: true }
@@ -63,7 +67,7 @@ export type Locale = 'ru' | 'en'
 export const rightsOf: Readonly<Record<MemberRole, readonly Right[]>> = {
   owner: rights,
   developer: ['keys.read', 'keys.write', 'usage.read', 'organization.read'],
-  accountant: ['keys.read', 'usage.read', 'billing.read', 'billing.write', 'organization.read'],
+  accountant: ['usage.read', 'billing.read', 'billing.write', 'organization.read'],
 }
 
 /** Whether this role has this permission. Pure. */

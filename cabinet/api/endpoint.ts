@@ -13,6 +13,8 @@ export type Endpoint = {
 /** Known of every call. */
 export type Visit = {
   readonly requestId: string
+  /** The organization that the call names. Only for endpoints of members is it known to be the caller's. */
+  readonly organizationId: string | undefined
   /** The caller's address. An IPv4 address is in dotted form. */
   readonly address: string
   /** `User-Agent`, at most 256 characters. */

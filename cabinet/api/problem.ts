@@ -44,6 +44,17 @@ export const problems = {
       'Передайте заголовок Idempotency-Key: от 1 до 255 печатных символов ASCII, новый для каждого нового запроса.',
     ],
   },
+  organization_required: {
+    status: 400,
+    en: [
+      'Organization required',
+      'You are a member of several organizations. Send the ID of one of them in the header Organization-Id.',
+    ],
+    ru: [
+      'Укажите организацию',
+      'Вы состоите в нескольких организациях. Передайте идентификатор одной из них в заголовке Organization-Id.',
+    ],
+  },
   unauthenticated: {
     status: 401,
     en: ['Not signed in', 'Sign in, then try again.'],
@@ -120,6 +131,58 @@ export const problems = {
     ru: [
       'Управляется из Kubernetes',
       'Ключом управляет ресурс ApiKey в кластере Kubernetes: измените его там. В кабинете ключ можно только заблокировать и разблокировать.',
+    ],
+  },
+  last_owner: {
+    status: 409,
+    en: ['Last owner', 'An organization needs at least one owner. Make another member an owner first.'],
+    ru: [
+      'Последний владелец',
+      'В организации должен быть хотя бы один владелец. Сначала сделайте владельцем другого участника.',
+    ],
+  },
+  too_many_members: {
+    status: 409,
+    en: [
+      'Too many members',
+      'The organization has reached its limit of members. Remove a member, then try again.',
+    ],
+    ru: [
+      'Слишком много участников',
+      'В организации уже максимальное число участников. Исключите одного из них и повторите.',
+    ],
+  },
+  too_many_invitations: {
+    status: 409,
+    en: [
+      'Too many invitations',
+      'The organization has reached its limit of pending invitations, or of invitations in one day. Revoke one, or try again tomorrow.',
+    ],
+    ru: [
+      'Слишком много приглашений',
+      'У организации слишком много открытых приглашений, или за сутки их отправлено слишком много. Отзовите одно из них или повторите завтра.',
+    ],
+  },
+  too_many_organizations: {
+    status: 409,
+    en: [
+      'Too many organizations',
+      'You have reached the limit of organizations. Leave one of them, then try again.',
+    ],
+    ru: [
+      'Слишком много организаций',
+      'Вы состоите в максимальном числе организаций. Выйдите из одной из них и повторите.',
+    ],
+  },
+  invitation_not_valid: {
+    status: 409,
+    en: [
+      'Invitation not valid',
+      'The invitation was already used, was revoked or has expired. Ask an owner of the organization for a new one.',
+    ],
+    ru: [
+      'Приглашение недействительно',
+      'Приглашение уже использовано, отозвано или истекло. Попросите владельца организации прислать новое.',
     ],
   },
   too_many_open_payments: {

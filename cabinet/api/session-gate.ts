@@ -12,10 +12,12 @@ export type SessionGate = {
   /**
    * Finds the caller as required by an endpoint's access, or returns a problem.
    *
+   * @param organizationId the organization that the call names. It is not checked yet.
    * @throws Postgres errors, or that Postgres is unavailable: an outage is never a 401.
    */
   findCaller(
     access: Access,
     token: string | undefined,
+    organizationId: string | undefined,
   ): Promise<{ readonly caller: Caller } | { readonly problem: Problem }>
 }

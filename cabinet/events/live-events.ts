@@ -10,7 +10,7 @@ import { createHintedIds, resync } from './internal/hinted-ids.ts'
 /** Live events for the pages of organizations. */
 export type LiveEvents = {
   /**
-   * The events of a member's organization, until the session ends. The first event is `resync`. After it, each change
+   * The events of a member's organization, until the session or the membership ends. The first event is `resync`. After it, each change
    * is sent, at most once a second. If changes may have been missed, another `resync` is sent.
    *
    * `too_many_of_person`, `full`: the user, or this process, has reached its limit of streams.
@@ -120,7 +120,7 @@ function tell(
   sessions: Marks['sessions'],
   news: readonly ServerEvent[],
 ): void {
-  const isOpen = sessions.get(sessionId) === organizationId
+  const isOpen = sessions.get(sessionId)?.includes(organizationId) === true
   if (isOpen && !isCurrent) return
   for (const event of isOpen ? news : [ended]) reader.send(event)
   if (!isOpen) reader.end()

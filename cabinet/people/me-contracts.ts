@@ -1,9 +1,17 @@
 import { z } from 'zod'
-import { rights } from '../api/access.ts'
+import { memberRoles, rights } from '../api/access.ts'
 import type { Contract } from '../api/contract.ts'
 import { id, pathId, time } from '../api/fields.ts'
 import { legalKinds } from '../legal/legal-version.ts'
 import { hasOneFactor, locale, password, secondFactor, totpCode } from './fields.ts'
+
+const organization = z.object({
+  id,
+  name: z.string(),
+  display_name: z.string().nullable(),
+  role: z.enum(memberRoles),
+  rights: z.array(z.enum(rights)).meta({ description: 'Permissions of the role.' }),
+})
 
 const me = z.object({
   id,
@@ -17,15 +25,11 @@ const me = z.object({
   outdated_consents: z
     .array(z.enum(legalKinds))
     .meta({ description: 'Documents in force that the user has not accepted.' }),
-  organization: z
-    .object({
-      id,
-      name: z.string(),
-      display_name: z.string().nullable(),
-      role: z.enum(['owner', 'developer', 'accountant']),
-      rights: z.array(z.enum(rights)).meta({ description: 'Permissions of the role.' }),
-    })
-    .nullable(),
+  organization: organization.nullable().meta({
+    description:
+      'The organization named by the header Organization-Id, or null if you are not a member. Without the header, the one you chose last.',
+  }),
+  organizations: z.array(organization).meta({ description: 'Those you are a member of, last chosen first.' }),
 })
 
 export const readMe = {
@@ -39,12 +43,13 @@ export const readMe = {
 
 export const changeMe = {
   operation: 'changeMe',
-  summary: 'Set the language of emails',
+  summary: 'Set the language of emails, or choose the organization that new browser tabs open',
   method: 'PATCH',
   url: '/api/v1/me',
   access: { to: 'person' },
-  body: z.strictObject({ locale }),
+  body: z.strictObject({ locale: locale.optional(), organization_id: id.optional() }),
   answers: { 200: me },
+  problems: ['not_found'],
 } as const satisfies Contract
 
 const session = z.object({

@@ -14,12 +14,15 @@ const seenEveryS = 60
 /** Sessions of one user, and pending-MFA sessions separately. A new one ends the one unused for longest. */
 const sessionsMax = 50
 
-/** A session, its user, and the organization that the user acts for. For now, an account has one organization. */
+/** A session, its user, and the membership that a call names. */
 export type FoundSession = {
   readonly stage: 'password' | 'complete'
   readonly person: Person
-  readonly membership: { readonly organizationId: string; readonly memberRole: MemberRole } | undefined
+  /** `several`: the call names no organization, and the user has more than one. */
+  readonly membership: Membership | 'several' | undefined
 }
+
+type Membership = { readonly organizationId: string; readonly memberRole: MemberRole }
 
 type Row = {
   readonly stage: 'password' | 'complete'
@@ -32,53 +35,72 @@ type Row = {
   readonly hasTotp: boolean
   readonly organizationId: string | null
   readonly memberRole: MemberRole | null
+  readonly membershipCount: number | null
   readonly isSeenNoted: boolean
 }
 
 /**
  * The session of a cookie, unless it has ended, was idle for too long, or its user is blocked.
  *
+ * @param named the organization that the call names. Without a name, a user's only organization is meant.
  * @throws Postgres errors, or that Postgres is unavailable.
  */
-export async function findSession(pool: Pool, token: string): Promise<FoundSession | undefined> {
-  const row = await inReadScope(pool, null, (client) => readSession(client, token))
+export async function findSession(
+  pool: Pool,
+  token: string,
+  named: string | undefined,
+): Promise<FoundSession | undefined> {
+  const row = await inReadScope(pool, null, (client) => readSession(client, token, named))
   if (row === undefined) return undefined
   if (!row.isSeenNoted) await pool.query('update sessions set seen_at = now() where id = $1', [row.sessionId])
-  const { stage, organizationId, memberRole, isSeenNoted: _, ...person } = row
-  const membership =
-    organizationId === null || memberRole === null ? undefined : { organizationId, memberRole }
-  return { stage, person, membership }
+  const { stage, organizationId, memberRole, membershipCount, isSeenNoted: _, ...person } = row
+  return { stage, person, membership: membershipOf({ organizationId, memberRole, membershipCount }) }
 }
 
-async function readSession(client: Queryable, token: string): Promise<Row | undefined> {
+function membershipOf({
+  organizationId,
+  memberRole,
+  membershipCount,
+}: Pick<Row, 'organizationId' | 'memberRole' | 'membershipCount'>): FoundSession['membership'] {
+  if (organizationId === null || memberRole === null) return undefined
+  return membershipCount === 1 ? { organizationId, memberRole } : 'several'
+}
+
+/** An id that is malformed is one of no organization. */
+async function readSession(
+  client: Queryable,
+  token: string,
+  named: string | undefined,
+): Promise<Row | undefined> {
   const { rows } = await client.query<Row>(
     `select s.stage, s.id as "sessionId", s.mfa_at as "mfaAt", u.id as "userId", u.email, u.locale,
             u.email_confirmed_at is not null as "isConfirmed", u.totp_enrolled_at is not null as "hasTotp",
-            m.organization_id as "organizationId", m.role as "memberRole",
+            m.organization_id as "organizationId", m.role as "memberRole", m.count as "membershipCount",
             s.seen_at > now() - make_interval(secs => $2) as "isSeenNoted"
        from sessions s join users u on u.id = s.user_id
-       left join lateral (select * from memberships where user_id = u.id order by created_at limit 1) m on true
+       left join lateral (
+         select organization_id, role, count(*) over ()::int as count from memberships
+          where user_id = u.id and ($4::text is null or organization_id::text = lower($4)) limit 1) m on true
       where s.token_hash = $1 and s.expires_at > now() and u.blocked_at is null
         and s.seen_at > now() - make_interval(secs => $3)`,
-    [hashToken(token), seenEveryS, lifetime.idleS],
+    [hashToken(token), seenEveryS, lifetime.idleS, named ?? null],
   )
   return rows[0]
 }
 
-/** Those of these sessions that are valid now, with the organization of their user. Does not count as a use. */
+/** Those of these sessions that are valid now, with the organizations of their users. Does not count as a use. */
 export async function findOpenSessions(
   client: Queryable,
   sessionIds: readonly string[],
-): Promise<ReadonlyMap<string, string | null>> {
-  const { rows } = await client.query<{ id: string; organizationId: string | null }>(
-    `select s.id, m.organization_id as "organizationId"
+): Promise<ReadonlyMap<string, readonly string[]>> {
+  const { rows } = await client.query<{ id: string; organizationIds: readonly string[] }>(
+    `select s.id, array(select organization_id::text from memberships where user_id = u.id) as "organizationIds"
        from sessions s join users u on u.id = s.user_id
-       left join lateral (select * from memberships where user_id = u.id order by created_at limit 1) m on true
       where s.id = any($1::uuid[]) and s.stage = 'complete' and s.expires_at > now() and u.blocked_at is null
         and s.seen_at > now() - make_interval(secs => $2)`,
     [sessionIds, lifetime.idleS],
   )
-  return new Map(rows.map(({ id, organizationId }) => [id, organizationId]))
+  return new Map(rows.map(({ id, organizationIds }) => [id, organizationIds]))
 }
 
 /** The token for the browser. Only its hash is stored. */

@@ -32,6 +32,9 @@ const callers = [
   'owner elsewhere',
   'developer',
   'accountant',
+  'developer here, owner elsewhere',
+  'member of two who names none',
+  'former member',
   'owner',
   'owner with TOTP',
   'administrator of an hour ago',
@@ -49,9 +52,10 @@ const rightsOf: Readonly<Record<'owner' | 'developer' | 'accountant', readonly R
     'billing.write',
     'organization.read',
     'organization.write',
+    'team.write',
   ],
   developer: ['keys.read', 'keys.write', 'usage.read', 'organization.read'],
-  accountant: ['keys.read', 'usage.read', 'billing.read', 'billing.write', 'organization.read'],
+  accountant: ['usage.read', 'billing.read', 'billing.write', 'organization.read'],
 }
 
 /** Why an endpoint is not for a caller; `undefined`: it is. */
@@ -64,10 +68,20 @@ function refusalOf(access: Access, caller: CallerName): string | undefined {
   if (access.to === 'person') return undefined
   if (access.to === 'administrator')
     return caller !== 'administrator' && access.again ? '403 mfa_step_up_required' : undefined
-  const role = caller === 'developer' || caller === 'accountant' ? caller : 'owner'
+  if (caller === 'former member') return '403 forbidden'
+  if (caller === 'member of two who names none') return '400 organization_required'
+  const role = roleOf(caller)
   if (!rightsOf[role].includes(access.right)) return '403 forbidden'
   return access.confirmed && caller === 'unconfirmed' ? '403 email_not_verified' : undefined
 }
+
+function roleOf(caller: CallerName): 'owner' | 'developer' | 'accountant' {
+  if (caller === 'accountant') return caller
+  return caller.startsWith('developer') ? 'developer' : 'owner'
+}
+
+/** Callers that name the organization of the objects. */
+const naming: readonly CallerName[] = ['developer here, owner elsewhere', 'former member']
 
 /** A caller, and the objects of the call. */
 type Scene = {
@@ -79,6 +93,11 @@ type Scene = {
   readonly sessionId: string
   readonly userId: string
   readonly organizationId: string
+  readonly invitationId: string
+  /** The organization that the call names. */
+  readonly named?: string
+  /** The address of a caller who may be invited. */
+  readonly callerEmail?: string
 }
 
 /** How an endpoint is called, and what is answered to whomever it is for. */
@@ -86,7 +105,9 @@ type Example = {
   readonly answer: string
   /** Where it depends on the caller after all. */
   readonly unless?: Partial<Readonly<Record<CallerName, string>>>
-  readonly params?: (scene: Scene) => Readonly<Record<string, string>>
+  readonly params?: (
+    scene: Scene,
+  ) => Readonly<Record<string, string>> | Promise<Readonly<Record<string, string>>>
   readonly query?: (scene: Scene) => Readonly<Record<string, string>>
   readonly body?: (scene: Scene) => object
   readonly ifMatch?: (scene: Scene) => Promise<string>
@@ -97,6 +118,7 @@ const aKey = ({ keyId: key_id }: Scene) => ({ key_id })
 const aPayment = ({ paymentId: payment_id }: Scene) => ({ payment_id })
 const aDifference = ({ differenceId: difference_id }: Scene) => ({ difference_id })
 const aUser = ({ userId: user_id }: Scene) => ({ user_id })
+const anInvitation = ({ invitationId: invitation_id }: Scene) => ({ invitation_id })
 const reason = () => ({ reason: 'A rule is tried' })
 const email = () => ({ email: `${randomUUID()}@example.com` })
 const password = 'correct horse battery staple'
@@ -160,6 +182,24 @@ const examples: Readonly<Record<string, Example>> = {
     answer: '200',
     params: () => ({ hash: String(document?.sha256) }),
     unless: { 'owner elsewhere': '200' },
+  },
+  listMembers: { answer: '200' },
+  changeMember: { answer: '200', params: aUser, body: () => ({ role: 'developer' }) },
+  removeMember: { answer: '204', params: aUser },
+  leaveOrganization: { answer: '204', unless: { 'owner elsewhere': '409 last_owner' } },
+  listInvitations: { answer: '200' },
+  invite: { answer: '201', body: () => ({ ...email(), role: 'accountant' }) },
+  revokeInvitation: { answer: '204', params: anInvitation },
+  listReceivedInvitations: { answer: '200' },
+  acceptInvitation: {
+    answer: '200',
+    params: receivedInvitation,
+    unless: { unconfirmed: '403 email_not_verified' },
+  },
+  declineInvitation: {
+    answer: '204',
+    params: receivedInvitation,
+    unless: { unconfirmed: '403 email_not_verified' },
   },
   listPricedModels: { answer: '200' },
   estimateCost: { answer: '200', body: () => ({ model, input_tokens: 1 }) },
@@ -256,9 +296,32 @@ async function keyVersion({ keyId }: Scene): Promise<string> {
   return `"${rows[0]?.version}-guessed"`
 }
 
+/** An invitation from another organization to the caller; for callers without an address, one to a stranger. */
+async function receivedInvitation({ callerEmail, invitationId }: Scene) {
+  if (callerEmail === undefined) return { invitation_id: invitationId }
+  const sender = await signedIn(pool)
+  return { invitation_id: await insertInvitation(sender, callerEmail) }
+}
+
+async function insertInvitation(
+  { organizationId, userId }: { readonly organizationId: string; readonly userId: string },
+  address: string,
+): Promise<string> {
+  const id = randomUUID()
+  await pool.query(
+    `insert into invitations (id, organization_id, email, role, invited_by, expires_at)
+     values ($1, $2, $3, 'developer', $4, now() + interval '7 days')`,
+    [id, organizationId, address, userId],
+  )
+  return id
+}
+
 /** Only its members may read it: accepted callers ask for their own. */
-async function organizationVersion({ cookie }: Scene): Promise<string> {
-  const { headers } = await app.inject({ url: '/api/v1/organization', headers: { cookie: cookie ?? '' } })
+async function organizationVersion({ cookie, named }: Scene): Promise<string> {
+  const { headers } = await app.inject({
+    url: '/api/v1/organization',
+    headers: { cookie: cookie ?? '', ...(named === undefined ? {} : { 'organization-id': named }) },
+  })
   return String(headers.etag ?? '"unknown"')
 }
 
@@ -293,6 +356,7 @@ async function filledOrganization(): Promise<Owned> {
     paymentId,
     differenceId: String(rows[0]?.id),
     userId,
+    invitationId: await insertInvitation({ organizationId, userId }, `${mark}@example.com`),
     mark,
     sessionId: await sessionOf(userId),
   }
@@ -309,16 +373,33 @@ async function sceneOf(caller: CallerName, of: Owned): Promise<Scene> {
   if (caller.startsWith('administrator')) return { ...of, ...(await administratorOf(caller)) }
   const hasTotp = withTotp.some((name) => name === caller)
   const { userId, cookie } = await signedIn(pool, {
-    memberRole: caller === 'developer' || caller === 'accountant' ? caller : 'owner',
+    memberRole: roleOf(caller),
     isConfirmed: caller !== 'unconfirmed',
     ...(caller === 'owner elsewhere' ? {} : { organizationId: of.organizationId }),
     hasTotp,
   })
+  if (caller === 'former member') await pool.query('delete from memberships where user_id = $1', [userId])
+  if (caller === 'developer here, owner elsewhere' || caller === 'member of two who names none')
+    await joinAnother(userId)
   if (hasTotp) await sealAnySecret(userId)
   if (caller === 'half signed in')
     await pool.query(`update sessions set stage = 'password' where user_id = $1`, [userId])
   const sessionId = caller === 'owner elsewhere' ? of.sessionId : await sessionOf(userId)
-  return { ...of, sessionId, cookie }
+  return {
+    ...of,
+    sessionId,
+    cookie,
+    ...(naming.includes(caller) ? { named: of.organizationId } : {}),
+    ...(caller === 'owner elsewhere' ? {} : { callerEmail: `${userId}@example.com` }),
+  }
+}
+
+async function joinAnother(userId: string): Promise<void> {
+  const { organizationId } = await signedIn(pool)
+  await pool.query(`insert into memberships (organization_id, user_id, role) values ($1, $2, 'owner')`, [
+    organizationId,
+    userId,
+  ])
 }
 
 async function administratorOf(caller: CallerName): Promise<Pick<Scene, 'cookie' | 'sessionId'>> {
@@ -347,7 +428,7 @@ async function ask(
   scene: Scene,
   isAtAdministration = isOfAdministration(operation),
 ) {
-  const params = example.params?.(scene) ?? {}
+  const params = (await example.params?.(scene)) ?? {}
   const body = example.body?.(scene)
   const version = ifMatch === undefined ? undefined : await example.ifMatch?.(scene)
   const response = await (isAtAdministration ? administration.app : app).inject({
@@ -358,6 +439,7 @@ async function ask(
       ...(scene.cookie === undefined
         ? {}
         : { cookie: scene.cookie, origin: isAtAdministration ? administrationUrl : appUrl }),
+      ...(scene.named === undefined ? {} : { 'organization-id': scene.named }),
       ...(idempotencyKey === undefined ? {} : { 'idempotency-key': randomUUID() }),
       ...(version === undefined ? {} : { 'if-match': version }),
     },
@@ -370,7 +452,7 @@ async function ask(
 
 /** The parts of a response that identify an organization. */
 function findTraces(of: Owned, text: string): readonly string[] {
-  const traces = [of.mark, of.keyId, of.requestId, of.paymentId, of.organizationId]
+  const traces = [of.mark, of.keyId, of.requestId, of.paymentId, of.organizationId, of.invitationId]
   return traces.filter((trace) => text.includes(trace))
 }
 
@@ -435,6 +517,7 @@ test.each(named.map((contract) => [contract.operation, contract] as const))(
       sessionId: id,
       userId: id,
       organizationId: id,
+      invitationId: id,
     })
     const told = async (of: Scene) => {
       const ifMatch = example.ifMatch === undefined ? {} : { ifMatch: async () => '"1-x"' }

@@ -244,7 +244,7 @@ describe('a new key', () => {
     expect(await accountant.make()).toMatchObject({ status: 403, body: { code: 'forbidden' } })
     for (const [method, path] of changes(id))
       expect((await accountant.call(method, path, { body: {} })).status).toBe(403)
-    expect((await accountant.call('GET', `/keys/${id}`)).status).toBe(200)
+    expect((await accountant.call('GET', `/keys/${id}`)).status).toBe(403)
   })
 })
 

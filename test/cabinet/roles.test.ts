@@ -151,6 +151,11 @@ const refused = {
     'select from email_tokens',
     'insert into organizations default values',
     'insert into memberships default values',
+    "update memberships set role = 'owner'",
+    'delete from memberships',
+    'insert into invitations default values',
+    'update invitations set accepted_at = now()',
+    'delete from invitations',
     'insert into api_keys default values',
     'update api_keys set owner_blocked_at = null',
     'update api_keys set rpm = 1',
@@ -252,7 +257,11 @@ const refused = {
     'delete from users',
     "update consents set version = '0'",
     'delete from consents',
-    "update memberships set role = 'owner'",
+    'update memberships set user_id = user_id',
+    'update memberships set organization_id = organization_id',
+    "update invitations set email = ''",
+    'update invitations set expires_at = now()',
+    "update invitations set role = 'owner'",
     'insert into bonuses default values',
     'update bonuses set amount = 1',
     "select post_credit(gen_random_uuid(), 'top_up', gen_random_uuid(), 1, now())",
@@ -282,6 +291,7 @@ describe('row-level security: the cabinet sees, of', () => {
     'usage_hourly',
     'requests',
     'memberships',
+    'invitations',
     'bonuses',
     'api_key_credentials',
     'key_daily_spend',
@@ -865,6 +875,11 @@ async function filledCustomer(): Promise<string> {
   await database.pool.query(
     `with one as (select grant_trial(gen_random_uuid(), $1, uuid_send($1)))
      insert into memberships (organization_id, user_id, role) select $1, $2, 'owner' from one`,
+    [organizationId, userId],
+  )
+  await database.pool.query(
+    `insert into invitations (id, organization_id, email, role, invited_by, expires_at)
+     values (gen_random_uuid(), $1, 'guest@example.com', 'developer', $2, now() + interval '7 days')`,
     [organizationId, userId],
   )
   return organizationId

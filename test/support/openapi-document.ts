@@ -77,6 +77,7 @@ export function openApiOf(contracts: readonly Contract[], name: Process): object
 function operationOf(contract: Contract): ZodOpenApiOperationObject {
   const { operation, summary, access, params, query, body } = contract
   const header = z.object({
+    ...(access.to === 'member' ? { 'Organization-Id': organizationName } : {}),
     ...(contract.idempotencyKey === true ? { 'Idempotency-Key': z.string().min(1).max(255) } : {}),
     ...(contract.ifMatch === true ? { 'If-Match': z.string() } : {}),
     ...(mayNeedProof(contract) ? { 'Proof-Of-Work': proof } : {}),
@@ -97,6 +98,11 @@ function operationOf(contract: Contract): ZodOpenApiOperationObject {
     responses: responsesOf(contract),
   }
 }
+
+const organizationName = z.uuid().optional().meta({
+  description:
+    'The organization that the call is for; required for members of several. Or `organization_id` in the query.',
+})
 
 const proof = z.string().max(4096).optional().meta({
   description:
@@ -154,7 +160,7 @@ function problemsOf({
   const isChange = contract.method !== 'GET'
   const implied: readonly (readonly [boolean, readonly ProblemCode[]])[] = [
     [access.to !== 'anyone', ['unauthenticated']],
-    [access.to === 'member', ['forbidden']],
+    [access.to === 'member', ['forbidden', 'organization_required']],
     [access.to === 'member' && access.confirmed === true, ['email_not_verified']],
     [access.to === 'administrator' && access.again === true, ['mfa_step_up_required']],
     [isChange, ['cross_site_request']],

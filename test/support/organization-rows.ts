@@ -7,6 +7,7 @@ const owned = [
   'usage_hourly',
   'requests',
   'memberships',
+  'invitations',
   'bonuses',
   'audit_log',
   'payments',

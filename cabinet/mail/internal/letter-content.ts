@@ -46,6 +46,16 @@ export const letterContentSchema = z.discriminatedUnion('kind', [
     /** `reason`: the provider's code, or null if the provider sent none. */
     vars: z.object({ ...payment, reason: z.string().max(128).nullable() }),
   }),
+  z.object({
+    kind: z.literal('invitation'),
+    /** The organization's name, the invited role, and the sender's address. */
+    vars: z.object({
+      organization: z.string(),
+      role: z.enum(['owner', 'developer', 'accountant']),
+      sender: z.string(),
+      ...byLink.shape,
+    }),
+  }),
   z.object({ kind: z.literal('totp_enabled'), vars: nothing }),
   z.object({ kind: z.literal('totp_disabled'), vars: nothing }),
 ])

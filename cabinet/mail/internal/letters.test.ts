@@ -26,6 +26,15 @@ const letters: readonly LetterContent[] = [
     },
   },
   { kind: 'payment_canceled', vars: { organization: '<a&b>', amount: '100', reason: 'insufficient_funds' } },
+  {
+    kind: 'invitation',
+    vars: {
+      organization: '<a&b>',
+      role: 'developer',
+      sender: 'a&b@example.com',
+      link: 'https://cabinet.example/app/invitations/1?a=1&b=2',
+    },
+  },
   { kind: 'totp_enabled', vars: {} },
   { kind: 'totp_disabled', vars: {} },
 ]

@@ -1,4 +1,5 @@
 import { escapeHtml } from '#core/process/html'
+import { draftInvitationInEnglish, draftInvitationInRussian } from './invitation-letter.ts'
 import type { LetterContent, Locale } from './letter-content.ts'
 import { draftPaymentInEnglish, draftPaymentInRussian } from './payment-letters.ts'
 import { momentOf, rublesInEnglish, rublesInRussian } from './written-values.ts'
@@ -91,6 +92,8 @@ function draftInRussian(content: LetterContent): Draft {
     case 'payment_refunded':
     case 'payment_canceled':
       return draftPaymentInRussian(content)
+    case 'invitation':
+      return draftInvitationInRussian(content.vars)
     case 'totp_enabled':
       return {
         subject: 'Вход по одноразовому коду включён',
@@ -160,6 +163,8 @@ function draftInEnglish(content: LetterContent): Draft {
     case 'payment_refunded':
     case 'payment_canceled':
       return draftPaymentInEnglish(content)
+    case 'invitation':
+      return draftInvitationInEnglish(content.vars)
     case 'totp_enabled':
       return {
         subject: 'One-time codes are now required',

@@ -12,6 +12,7 @@ import type * as config from '../../payments/config-contracts.ts'
 import type * as payments from '../../payments/payment-contracts.ts'
 import type * as auth from '../../people/auth-contracts.ts'
 import type * as me from '../../people/me-contracts.ts'
+import type * as team from '../../team/team-contracts.ts'
 
 /** Types only: no contract code is bundled into the pages. Add each contract module with new endpoints here. */
 type Modules =
@@ -27,6 +28,7 @@ type Modules =
   | (typeof auth)[keyof typeof auth]
   | (typeof legal)[keyof typeof legal]
   | (typeof me)[keyof typeof me]
+  | (typeof team)[keyof typeof team]
 
 type AnyContract = Extract<Modules, Contract>
 

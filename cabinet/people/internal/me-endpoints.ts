@@ -1,28 +1,36 @@
 import { inReadScope, inScope, scopeOfPerson } from '#core/audit/scope'
 import { isId } from '#core/db/id'
 import type { Locale } from '../../api/access.ts'
-import { type Endpoint, endpoint } from '../../api/endpoint.ts'
+import { type Endpoint, endpoint, type Visit } from '../../api/endpoint.ts'
 import { notFound } from '../../api/problem.ts'
 import { readVersionsInForce } from '../../legal/legal-texts.ts'
 import { acceptDocument, changeMe, endSession, listConsents, listSessions, readMe } from '../me-contracts.ts'
 import { endSessions, listLiveSessions, shownSession } from '../session-store.ts'
 import { acceptOnce, readConsents, readOutdatedConsents } from './consent-store.ts'
-import { chooseLocale, readProfile } from './me-store.ts'
+import { chooseLocale, chooseOrganization, readProfile } from './me-store.ts'
 import type { PeopleParts } from './people-parts.ts'
 
 /** Endpoints for the signed-in user's own account. */
 export function meEndpoints({ pool }: PeopleParts): readonly Endpoint[] {
-  const profileOf = (userId: string) =>
+  const profileOf = (userId: string, { organizationId }: Visit) =>
     inReadScope(pool, null, async (client) => ({
-      ...(await readProfile(client, userId)),
+      ...(await readProfile(client, userId, organizationId)),
       outdated_consents: await readOutdatedConsents(client, userId),
     }))
   return [
-    endpoint(readMe, async ({ caller }) => ({ status: 200, body: await profileOf(caller.userId) })),
-    endpoint(changeMe, async ({ caller: { userId }, body, visit }) => {
+    endpoint(readMe, async ({ caller: { userId }, visit }) => ({
+      status: 200,
+      body: await profileOf(userId, visit),
+    })),
+    endpoint(changeMe, async ({ caller: { userId }, body: { locale, organization_id }, visit }) => {
       const scope = scopeOfPerson(userId, null, visit.requestId)
-      await inScope(pool, scope, (client) => chooseLocale(client, userId, body.locale))
-      return { status: 200, body: await profileOf(userId) }
+      const isMember = await inScope(pool, scope, async (client) => {
+        const isChosen =
+          organization_id === undefined || (await chooseOrganization(client, userId, organization_id))
+        if (isChosen && locale !== undefined) await chooseLocale(client, userId, locale)
+        return isChosen
+      })
+      return isMember ? { status: 200, body: await profileOf(userId, visit) } : notFound
     }),
     endpoint(listSessions, async ({ caller: { userId, sessionId } }) => {
       const sessions = await listLiveSessions(pool, userId)

@@ -13,37 +13,49 @@ type ProfileRow = {
   readonly recoveryCodesLeft: number
   readonly acceptedOfferAt: Date
   readonly acceptedPdnAt: Date
-  readonly organizationId: string | null
-  readonly organizationName: string | null
-  readonly displayName: string | null
-  readonly memberRole: MemberRole | null
+  /** The last chosen first. */
+  readonly organizations: readonly {
+    readonly id: string
+    readonly name: string
+    readonly displayName: string | null
+    readonly role: MemberRole
+  }[]
 }
 
 /**
- * Requires the platform's scope, because the organization is only known after this query.
+ * Requires the platform's scope, because the organizations are only known after this query.
+ *
+ * @param named the organization that the call names.
  * @throws Error if the user does not exist.
  */
 export async function readProfile(
   client: Queryable,
   userId: string,
+  named: string | undefined,
 ): Promise<Omit<z.output<(typeof readMe.answers)[200]>, 'outdated_consents'>> {
   const { rows } = await client.query<ProfileRow>(
     `select u.id, u.email, u.locale, u.email_confirmed_at is not null as "isConfirmed",
             u.totp_enrolled_at is not null as "hasTotp",
             (select count(*)::int from recovery_codes where user_id = u.id and used_at is null) as "recoveryCodesLeft",
             u.accepted_offer_at as "acceptedOfferAt", u.accepted_pdn_at as "acceptedPdnAt",
-            m.organization_id as "organizationId", o.name as "organizationName", o.display_name as "displayName",
-            m.role as "memberRole"
+            coalesce((select jsonb_agg(jsonb_build_object('id', o.id, 'name', o.name, 'displayName', o.display_name,
+                                                          'role', m.role)
+                                       order by m.chosen_at desc nulls last, m.created_at, o.id)
+                        from memberships m join organizations o on o.id = m.organization_id
+                       where m.user_id = u.id), '[]') as organizations
        from users u
-       left join lateral (select * from memberships where user_id = u.id order by created_at limit 1) m on true
-       left join organizations o on o.id = m.organization_id
       where u.id = $1`,
     [userId],
   )
   const [row] = rows
   if (row === undefined) throw new Error(`user ${userId} has a session, but no row`)
-  const { organizationId, organizationName, displayName, memberRole } = row
-  const hasOrganization = organizationId !== null && organizationName !== null && memberRole !== null
+  const organizations = row.organizations.map(({ id, name, displayName, role }) => ({
+    id,
+    name,
+    display_name: displayName,
+    role,
+    rights: [...rightsOf[role]],
+  }))
   return {
     id: row.id,
     email: row.email,
@@ -53,16 +65,26 @@ export async function readProfile(
     recovery_codes_left: row.recoveryCodesLeft,
     accepted_offer_at: row.acceptedOfferAt.toISOString(),
     accepted_pdn_at: row.acceptedPdnAt.toISOString(),
-    organization: hasOrganization
-      ? {
-          id: organizationId,
-          name: organizationName,
-          display_name: displayName,
-          role: memberRole,
-          rights: [...rightsOf[memberRole]],
-        }
-      : null,
+    organization:
+      named === undefined
+        ? (organizations[0] ?? null)
+        : (organizations.find(({ id }) => id === named.toLowerCase()) ?? null),
+    organizations,
   }
+}
+
+/** Notes the organization that new browser tabs open. Returns whether the user is a member of it. */
+export async function chooseOrganization(
+  client: ScopedClient,
+  userId: string,
+  organizationId: string,
+): Promise<boolean> {
+  const { rowCount } = await client.withoutAudit(
+    'a preference that grants nothing',
+    'update memberships set chosen_at = clock_timestamp() where user_id = $1 and organization_id = $2',
+    [userId, organizationId],
+  )
+  return rowCount === 1
 }
 
 /** Sets the language of emails. */

@@ -19,6 +19,7 @@ import { organizationEndpoints } from '../../organizations/organization-endpoint
 import { paymentEndpoints } from '../../payments/payment-endpoints.ts'
 import type { Shop } from '../../payments/shop.ts'
 import { peopleEndpoints } from '../../people/people-endpoints.ts'
+import { teamEndpoints } from '../../team/team-endpoints.ts'
 import type { WebConfig } from '../config.ts'
 import { openApiEndpoint } from './api/openapi-endpoint.ts'
 import { configEndpoint } from './config-endpoint.ts'
@@ -50,6 +51,7 @@ export function cabinetEndpoints(deps: CabinetDeps): readonly Endpoint[] {
     ...catalogEndpoints({ pool }),
     ...keyEndpoints({ pool, redis, keyPepper, programmed }),
     ...organizationEndpoints({ pool }),
+    ...teamEndpoints({ pool, appUrl }),
     ...ledgerEndpoints({ pool, readLiveSums: (organization) => readOrganizationSums(redis, organization) }),
     ...usageEndpoints({ pool }),
     ...overviewEndpoints({ pool }),

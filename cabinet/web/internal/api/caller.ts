@@ -14,9 +14,9 @@ export function userSessions(pool: Pool): SessionGate {
       // Users who return from the payment provider are still signed in.
       sameSite: 'lax',
     },
-    async findCaller(access, token) {
+    async findCaller(access, token, organizationId) {
       if (access.to === 'anyone') return { caller: undefined }
-      const session = token === undefined ? undefined : await findSession(pool, token)
+      const session = token === undefined ? undefined : await findSession(pool, token, organizationId)
       return session === undefined ? { problem: { code: 'unauthenticated' } } : admit(access, session)
     },
   }
@@ -30,6 +30,7 @@ export function admit(
   const isHalf = stage === 'password'
   if (isHalf !== (access.to === 'half_signed_in')) return { problem: { code: 'unauthenticated' } }
   if (access.to === 'member') {
+    if (membership === 'several') return { problem: { code: 'organization_required' } }
     if (membership === undefined || !mayDo(membership.memberRole, access.right))
       return { problem: { code: 'forbidden' } }
     if (access.confirmed === true && !person.isConfirmed) return { problem: { code: 'email_not_verified' } }

@@ -6,6 +6,7 @@ import type { Contract } from '../../../api/contract.ts'
 import type { Idempotency } from '../../../api/endpoint.ts'
 import { findFieldRefusal } from '../../../api/field-refusal.ts'
 import type { FieldError, Problem } from '../../../api/problem.ts'
+import { namedOrganization, queryWithoutOrganization } from './named-organization.ts'
 
 type ParsedInput = {
   readonly params: unknown
@@ -40,13 +41,15 @@ export function parseInput(
     return parsed.data
   }
   const params = read(contract.params, request.params)
-  const query = read(contract.query ?? noQuery, request.query)
+  const query = read(contract.query ?? noQuery, queryWithoutOrganization(contract.access, request))
   const body = read(contract.body, request.body ?? {})
   if (errors.length > 0) return { problem: { code: 'validation_failed', errors: errors.slice(0, errorsMax) } }
   // Only now: written as text, a body nested deeper than any contract's would overflow the stack. Without a contract,
   // the body is ignored and does not distinguish requests.
   const bodyRead = contract.body === undefined ? null : request.body
-  const idempotency = key === undefined ? undefined : { key, requestHash: hashOf(request, bodyRead) }
+  const organization = namedOrganization(contract.access, request)
+  const idempotency =
+    key === undefined ? undefined : { key, requestHash: hashOf(request, organization, bodyRead) }
   return { params, query, body, idempotency, ifMatch }
 }
 
@@ -71,9 +74,15 @@ function findKey(header: string | readonly string[] | undefined): string | undef
   return typeof header === 'string' && keyPattern.test(header) ? header : undefined
 }
 
-function hashOf({ method, url }: Pick<FastifyRequest, 'method' | 'url'>, body: unknown): Buffer {
+/** The same call for another organization is another one. */
+function hashOf(
+  { method, url }: Pick<FastifyRequest, 'method' | 'url'>,
+  organization: string | undefined,
+  body: unknown,
+): Buffer {
+  const named = organization === undefined ? [] : [organization]
   return createHash('sha256')
-    .update(JSON.stringify([method, url, body ?? null]))
+    .update(JSON.stringify([method, url, body ?? null, ...named]))
     .digest()
 }
 

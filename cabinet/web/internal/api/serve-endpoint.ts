@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { isUnavailability } from '#core/db/availability'
 import type { Log } from '#core/process/log'
 import { plainAddress } from '#core/process/plain-address'
-import type { Caller } from '../../../api/access.ts'
+import type { Access, Caller } from '../../../api/access.ts'
 import type { Contract } from '../../../api/contract.ts'
 import type { AnyOutput, Endpoint, EventFeed, Visit } from '../../../api/endpoint.ts'
 import { type Problem, type ProblemCode, problemBody, statusOf } from '../../../api/problem.ts'
@@ -18,6 +18,7 @@ import { endpointThrottle } from './endpoint-throttle.ts'
 import { eventStream } from './event-stream-writer.ts'
 import type { ExportSlots } from './export-slots.ts'
 import { localeOf } from './locale.ts'
+import { namedOrganization } from './named-organization.ts'
 import { networkOf } from './network.ts'
 import { isSameSite } from './origin.ts'
 import { parseInput } from './parse-input.ts'
@@ -92,7 +93,7 @@ export function serveEndpoint(
     // The difficulty was fixed when the challenge was requested.
     const needed = isOpen ? await throttle.neededWork(plainAddress(request.ip), device) : 0
     if (needed > 0 && work === 0) return { problem: { code: 'proof_of_work_required', work: needed } }
-    const visit = { ...visitOf(request), locale, device, work }
+    const visit = { ...visitOf(request, access), locale, device, work }
     return handle({ ...input, visit, caller: request.account } as never)
   }
 
@@ -110,7 +111,7 @@ export function serveEndpoint(
     if (isOpen) return undefined
     const waitS = await throttle.waitOfAddress(plainAddress(request.ip))
     if (waitS > 0) return { code: 'rate_limited', retryAfterS: waitS }
-    const found = await deps.sessions.findCaller(access, token)
+    const found = await deps.sessions.findCaller(access, token, namedOrganization(access, request))
     if ('problem' in found) return found.problem
     request.account = found.caller
     if (contract.throttle === undefined || found.caller === undefined) return undefined
@@ -144,9 +145,13 @@ function idOf(account: Exclude<Caller, undefined>): string {
   return 'userId' in account ? account.userId : account.administratorId
 }
 
-function visitOf(request: FastifyRequest): Pick<Visit, 'requestId' | 'address' | 'agent'> {
+function visitOf(
+  request: FastifyRequest,
+  access: Access,
+): Pick<Visit, 'requestId' | 'organizationId' | 'address' | 'agent'> {
   return {
     requestId: request.id,
+    organizationId: namedOrganization(access, request),
     address: plainAddress(request.ip),
     agent: (request.headers['user-agent'] ?? '').slice(0, agentLengthMax),
   }

@@ -1,0 +1,134 @@
+import type { Facts } from '#core/audit/audit-log'
+import type { ScopedClient } from '#core/audit/scope'
+import type { Queryable } from '#core/db/pool'
+import type { MemberRole } from '../../api/access.ts'
+
+/** Members of an organization, and invitations that may become members. Lists of members are not paged. */
+export const membersMax = 100
+
+/** A member of an organization. */
+export type TeamMember = {
+  readonly userId: string
+  readonly email: string
+  readonly role: MemberRole
+  readonly joinedAt: Date
+}
+
+/**
+ * Serializes changes of an organization's members and invitations until the transaction ends. Call it first: what is
+ * read after it cannot change.
+ */
+export async function lockTeam(client: ScopedClient, organizationId: string): Promise<void> {
+  await client.query('select from organizations where id = $1 for no key update', [organizationId])
+}
+
+/** Members of an organization, oldest membership first. */
+export async function readMembers(client: Queryable, organizationId: string): Promise<readonly TeamMember[]> {
+  const { rows } = await client.query<TeamMember>(
+    `select u.id as "userId", u.email, m.role, m.created_at as "joinedAt"
+       from memberships m join users u on u.id = m.user_id
+      where m.organization_id = $1 order by m.created_at, u.id limit $2`,
+    [organizationId, membersMax],
+  )
+  return rows
+}
+
+/** The role of a user in an organization; `undefined`: not a member. */
+export async function findRole(
+  client: Queryable,
+  organizationId: string,
+  userId: string,
+): Promise<MemberRole | undefined> {
+  const { rows } = await client.query<{ role: MemberRole }>(
+    'select role from memberships where organization_id = $1 and user_id = $2',
+    [organizationId, userId],
+  )
+  return rows[0]?.role
+}
+
+/** Whether a member is the organization's only owner. Only after `lockTeam` does the answer last. */
+export async function isLastOwner(
+  client: ScopedClient,
+  organizationId: string,
+  userId: string,
+): Promise<boolean> {
+  const { rows } = await client.query<{ userId: string }>(
+    `select user_id as "userId" from memberships where organization_id = $1 and role = 'owner' limit 2`,
+    [organizationId],
+  )
+  return rows.length === 1 && rows[0]?.userId === userId
+}
+
+type Membership = { readonly organizationId: string; readonly userId: string; readonly role: MemberRole }
+
+/** Adds a member, for whom new browser tabs open this organization. */
+export async function addMember(
+  client: ScopedClient,
+  { organizationId, userId, role }: Membership,
+  invitationId: string,
+): Promise<void> {
+  await client.change(
+    `insert into memberships (organization_id, user_id, role, chosen_at)
+     values ($1, $2, $3, clock_timestamp())`,
+    [organizationId, userId, role],
+    () => changeOf('organization.add_member', organizationId, null, { userId, role, invitationId }),
+  )
+}
+
+/** Gives a member another role. */
+export async function setRole(
+  client: ScopedClient,
+  { organizationId, userId, role }: Membership,
+  after: MemberRole,
+): Promise<void> {
+  await client.change(
+    'update memberships set role = $3 where organization_id = $1 and user_id = $2',
+    [organizationId, userId, after],
+    () => changeOf('organization.change_member', organizationId, { userId, role }, { userId, role: after }),
+  )
+}
+
+export async function deleteMember(
+  client: ScopedClient,
+  { organizationId, userId, role }: Membership,
+): Promise<void> {
+  await client.change(
+    'delete from memberships where organization_id = $1 and user_id = $2',
+    [organizationId, userId],
+    () => changeOf('organization.remove_member', organizationId, { userId, role }, null),
+  )
+}
+
+/** Audits a rejected change. */
+export async function noteRejection(
+  client: ScopedClient,
+  action: 'organization.keep_last_owner' | 'organization.reject_invitation',
+  organizationId: string,
+  facts: Facts,
+): Promise<void> {
+  await client.change('select', [], () => changeOf(action, organizationId, null, facts))
+}
+
+/** Audits that a user tried an invitation to another address. Requires the platform's scope. */
+export async function noteForeignInvitation(
+  client: ScopedClient,
+  organizationId: string,
+  facts: Facts,
+): Promise<void> {
+  const after = { ...facts, why: 'other_address' }
+  await client.change('select', [], () => ({
+    ...changeOf('organization.reject_invitation', organizationId, null, after),
+    organizationId: null,
+  }))
+}
+
+/** A row of the audit log of an organization. Pure. */
+export function changeOf(action: string, organizationId: string, before: Facts | null, after: Facts | null) {
+  return {
+    action,
+    subject: { kind: 'Organization', id: organizationId },
+    organizationId,
+    before,
+    after,
+  } as const
+}
