@@ -132,15 +132,37 @@ test('an amount is accepted in any typed form, and a wrong one shows an error at
   expect(await paymentsOf(page)).toMatchObject([{ amount_rub: '1000.5' }])
 })
 
-test('a changed offer is accepted on the way, and what was typed stays', async () => {
-  const { page } = await openBrowser()
-  const email = await register(page)
-  await pool.query(
+/** As if the offer that the user accepted were an earlier version. */
+const outdateOffer = (email: string) =>
+  pool.query(
     `insert into consents (user_id, kind, version, sha256, locale, address, agent)
      select user_id, kind, 'before', sha256, c.locale, address, agent
        from consents c join users u on u.id = c.user_id where u.email = $1 and kind = 'offer'`,
     [email],
   )
+
+test('a new version of the offer is announced on every page until it is accepted', async () => {
+  const { page } = await openBrowser()
+  const email = await register(page)
+  await page.goto('/app')
+  await page.getByRole('heading', { level: 1 }).waitFor()
+  const banner = page.getByText('Вышла новая редакция документа.')
+  expect(await banner.count()).toBe(0)
+  await outdateOffer(email)
+  await page.goto('/app/keys')
+  await banner.waitFor()
+  await expectNoViolations(page)
+  await banner.getByRole('link', { name: 'Прочитать и принять' }).click()
+  await page.getByRole('button', { name: 'Принять новую редакцию' }).click()
+  await page.getByText('Новая редакция принята').first().waitFor()
+  await page.goto('/app/keys')
+  await page.getByRole('heading', { level: 1 }).waitFor()
+  expect(await banner.count()).toBe(0)
+})
+
+test('a changed offer is accepted on the way, and what was typed stays', async () => {
+  const { page } = await openBrowser()
+  await outdateOffer(await register(page))
   await page.goto('/app/billing')
   await page.getByLabel('Сумма', { exact: true }).fill('700')
   await page.getByRole('button', { name: 'Перейти к оплате' }).click()
