@@ -3,7 +3,6 @@ import type { Pool } from 'pg'
 import { inReadScope, inScope } from '#core/audit/scope'
 import { isId } from '#core/db/id'
 import { formatRub, type NanoRub } from '#core/ledger/money'
-import type { Log } from '#core/process/log'
 import { type Endpoint, endpoint, type Input, type Output } from '../api/endpoint.ts'
 import { once } from '../api/once.ts'
 import { toPage } from '../api/page.ts'
@@ -12,7 +11,6 @@ import type { Throttles } from '../api/throttles.ts'
 import { addressHash } from '../people/address-hash.ts'
 import { hasAcceptedOffer } from '../people/offer-consent.ts'
 import { paymentBody } from './internal/call-body.ts'
-import { callPayment } from './internal/calls.ts'
 import {
   findPayment,
   hasOpenPayments,
@@ -20,24 +18,24 @@ import {
   readPayments,
   type StoredPayment,
 } from './internal/payment-store.ts'
-import { refreshPayment } from './internal/settle-payment.ts'
 import { showPayment as show } from './internal/shown-payment.ts'
+import type { PaymentChecks } from './payment-checks.ts'
 import * as contracts from './payment-contracts.ts'
-import type { Shop } from './shop.ts'
+import type { ShopTerms } from './payment-settings.ts'
 
 export type PaymentDeps = {
   readonly pool: Pool
   readonly throttles: Throttles
-  readonly log: Log
+  readonly checks: PaymentChecks
   /** `undefined`: payments are not configured. */
-  readonly shop: Shop | undefined
+  readonly shop: ShopTerms | undefined
   readonly topUpMax: NanoRub
   readonly keyPepper: string
   /** The page that the payer returns to. */
   readonly appUrl: string
 }
 
-/** Limit of provider calls for one payment. A waiting page asks every few seconds. */
+/** Limit of checks of one payment. A waiting page asks every few seconds. */
 const refreshRate = { name: 'payment_refresh', count: 20, perS: 60 }
 
 /** Unpaid payments of one organization. Each is polled until it is paid or expires. */
@@ -64,12 +62,12 @@ export function paymentEndpoints(deps: PaymentDeps): readonly Endpoint[] {
   ]
 }
 
-/** The row is written before the call, so that the payment is known regardless of the call's outcome. */
+/** The row is written before the worker's call, so that the payment is known regardless of the call's outcome. */
 async function create(
   deps: PaymentDeps,
   { caller, visit, body, idempotency }: Input<typeof contracts.createPayment>,
 ): Promise<Output<typeof contracts.createPayment>> {
-  const { pool, shop, topUpMax, keyPepper, appUrl, log } = deps
+  const { pool, checks, shop, topUpMax, keyPepper, appUrl } = deps
   const { userId, organizationId, email } = caller
   const amount = body.amount_rub
   if (shop === undefined) return unavailable
@@ -90,14 +88,14 @@ async function create(
     }),
   )
   if ('problem' in noted) return noted
-  await callPayment({ pool, shop: shop.forOneWait(), log }, noted.body.id)
+  await checks.ask({ id: noted.body.id, organizationId })
   const payment = await findOwn(pool, organizationId, noted.body.id)
   if (payment === undefined) throw new Error(`payment ${noted.body.id} does not exist`)
   return { status: 201, body: show(payment) }
 }
 
 async function refresh(
-  { pool, shop, throttles, log }: PaymentDeps,
+  { pool, shop, throttles, checks }: PaymentDeps,
   { caller: { organizationId }, params }: Input<typeof contracts.refreshPayment>,
 ): Promise<Output<typeof contracts.refreshPayment>> {
   const payment = await findOwn(pool, organizationId, params.payment_id)
@@ -105,14 +103,8 @@ async function refresh(
   if (shop === undefined) return unavailable
   const waitS = await throttles.count(refreshRate, payment.id)
   if (waitS > 0) return { problem: { code: 'rate_limited', retryAfterS: waitS } }
-  const { id, providerId, hasRefunds } = payment
-  const deps = { pool, shop: shop.forOneWait(), log }
-  if (providerId === null) await callPayment(deps, id)
-  else {
-    const answer = await refreshPayment(deps, { id, providerId, hasRefunds })
-    if (answer.kind !== 'answered') return unavailable
-  }
-  const now = await findOwn(pool, organizationId, id)
+  if ((await checks.ask(payment)) === 'unavailable') return unavailable
+  const now = await findOwn(pool, organizationId, payment.id)
   return now === undefined ? notFound : { status: 200, body: show(now) }
 }
 

@@ -3,6 +3,7 @@ import { Gauge, type Registry } from 'prom-client'
 import type { Job } from '#core/process/job'
 import type { Log } from '#core/process/log'
 import { callPayment, callRefund } from './internal/calls.ts'
+import { checkPayment, removeOldChecks } from './internal/check-payment.ts'
 import { comparedDays, comparePayments, type Span } from './internal/comparison.ts'
 import { processNotification } from './internal/inbox.ts'
 import { removeOldNotifications } from './internal/kept-notifications.ts'
@@ -19,6 +20,10 @@ const laneCount = 4
  * others.
  */
 const noticeLaneCount = 24
+/** Lanes only for payments that a customer waits for. */
+const checkLaneCount = 8
+/** A customer waits for the page. The provider may take three times as long; the other lanes wait for that. */
+const checkMsMax = 8_000
 /** A notification is processed at most this long after it arrives, even if its hint was lost. */
 const everyMs = 1_000
 const measureEveryMs = 5_000
@@ -60,6 +65,15 @@ export function paymentJobs(deps: Deps, shop: Shop | undefined): readonly Job[] 
     wokenBy: ['webhooks'],
     run: async (_stopping, ending) => ((await processNotification(settleUntil(ending))) ? 'more' : 'idle'),
   }
+  const checks: Job = {
+    name: 'payment_checks',
+    everyMs,
+    wokenBy: ['payments'],
+    run: async (_stopping, ending) => {
+      const ends = AbortSignal.any([ending, AbortSignal.timeout(checkMsMax)])
+      return (await checkPayment(settleUntil(ends))) ? 'more' : 'idle'
+    },
+  }
   let uncompared: readonly Span[] = []
   const comparison: Job = {
     name: 'payment_comparison',
@@ -77,6 +91,7 @@ export function paymentJobs(deps: Deps, shop: Shop | undefined): readonly Job[] 
   return [
     ...Array.from({ length: laneCount }, () => lane),
     ...Array.from({ length: noticeLaneCount }, () => notices),
+    ...Array.from({ length: checkLaneCount }, () => checks),
     comparison,
     ...always,
   ]
@@ -98,8 +113,11 @@ function removalJob(pool: Pool): Job {
     name: 'webhook_removal',
     everyMs: removeEveryMs,
     async run() {
-      const count = await removeOldNotifications(pool, removedCountMax)
-      return count === removedCountMax ? 'more' : 'idle'
+      const counts = [
+        await removeOldNotifications(pool, removedCountMax),
+        await removeOldChecks(pool, removedCountMax),
+      ]
+      return counts.includes(removedCountMax) ? 'more' : 'idle'
     },
   }
 }

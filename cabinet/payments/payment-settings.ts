@@ -5,26 +5,27 @@ import type { ReceiptSettings } from './internal/call-body.ts'
 import type { YookassaAccess } from './internal/yookassa.ts'
 
 /** The shop that receives the money, and the fields of its receipts. */
-export type ShopSettings = YookassaAccess & {
-  /** Its payments move no real money. */
-  readonly isTest: boolean
+export type ShopSettings = YookassaAccess &
+  ShopTerms & {
+    /** Its payments move no real money. */
+    readonly isTest: boolean
+  }
+
+/** What a payment is recorded with. */
+export type ShopTerms = {
   /** `undefined`: no receipts are sent to the provider. */
   readonly receipt: ReceiptSettings | undefined
 }
 
 const wholeUpTo = (max: number) => z.coerce.number().pipe(z.int().min(1).max(max))
 
-/** Settings of every process that calls the provider. */
-export const shopSettings = {
-  /** The shop. Without it payments are off. Set the secret key as well. */
+/** Settings of a process that records payments, and does not call the provider. */
+export const shopTermsSettings = {
+  /** The shop. Without it payments are off. Processes that call the provider also need its secret key. */
   YOOKASSA_SHOP_ID: z
     .string()
     .regex(/^\d{1,32}$/, 'must be the shop ID, which has only digits')
     .optional(),
-  /** Secret key of the shop; one that begins with `test_` belongs to a test shop. */
-  YOOKASSA_SECRET_KEY: z.string().min(8, 'must be at least 8 characters long').optional(),
-  /** The payment provider's API. */
-  YOOKASSA_URL: httpUrlSetting.default('https://api.yookassa.ru/v3'),
   /** VAT code of fiscal receipts, 1 to 12. Without it no receipts are sent. An accountant decides this and the next ones. */
   RECEIPT_VAT_CODE: wholeUpTo(12).optional(),
   /** Tax system code, 1 to 6. */
@@ -39,6 +40,16 @@ export const shopSettings = {
   RECEIPT_TIMEZONE: wholeUpTo(11).optional(),
 }
 
+/** Settings of every process that calls the provider. */
+export const shopSettings = {
+  ...shopTermsSettings,
+  /** Secret key of the shop; one that begins with `test_` belongs to a test shop. */
+  YOOKASSA_SECRET_KEY: z.string().min(8, 'must be at least 8 characters long').optional(),
+  /** The payment provider's API. */
+  YOOKASSA_URL: httpUrlSetting.default('https://api.yookassa.ru/v3'),
+}
+
+type TermsData = z.output<z.ZodObject<typeof shopTermsSettings>>
 type Data = z.output<z.ZodObject<typeof shopSettings>>
 
 /** Test shops have their own keys, which begin with this. */
@@ -48,23 +59,25 @@ const testKeyStart = 'test_'
 export function shopOf(data: Data): ShopSettings | undefined {
   const { YOOKASSA_SHOP_ID: shopId, YOOKASSA_SECRET_KEY: secretKey, YOOKASSA_URL: url } = data
   if (shopId === undefined || secretKey === undefined) return undefined
+  const isTest = secretKey.startsWith(testKeyStart)
+  return { url, shopId, secretKey, isTest, receipt: receiptOf(data) }
+}
+
+/** The terms of the shop, or `undefined` if payments are not configured. */
+export function shopTermsOf(data: TermsData): ShopTerms | undefined {
+  return data.YOOKASSA_SHOP_ID === undefined ? undefined : { receipt: receiptOf(data) }
+}
+
+function receiptOf(data: TermsData): ReceiptSettings | undefined {
   const { RECEIPT_VAT_CODE: vatCode } = data
+  if (vatCode === undefined) return undefined
   return {
-    url,
-    shopId,
-    secretKey,
-    isTest: secretKey.startsWith(testKeyStart),
-    receipt:
-      vatCode === undefined
-        ? undefined
-        : {
-            vatCode,
-            taxSystemCode: data.RECEIPT_TAX_SYSTEM_CODE,
-            paymentSubject: data.RECEIPT_PAYMENT_SUBJECT,
-            paymentMode: data.RECEIPT_PAYMENT_MODE,
-            internet: data.RECEIPT_INTERNET,
-            timezone: data.RECEIPT_TIMEZONE,
-          },
+    vatCode,
+    taxSystemCode: data.RECEIPT_TAX_SYSTEM_CODE,
+    paymentSubject: data.RECEIPT_PAYMENT_SUBJECT,
+    paymentMode: data.RECEIPT_PAYMENT_MODE,
+    internet: data.RECEIPT_INTERNET,
+    timezone: data.RECEIPT_TIMEZONE,
   }
 }
 

@@ -17,15 +17,15 @@ import {
 import type { KeyList } from '#core/process/key-list'
 import type { Warn } from '#core/process/start-or-exit'
 import {
-  refuseHalfAShop,
-  type ShopSettings,
-  shopOf,
-  shopSettings,
+  type ShopTerms,
+  shopTermsOf,
+  shopTermsSettings,
   topUpMaxSetting,
 } from '../payments/payment-settings.ts'
 
-const settingsSchema = z.object({
-  ...shopSettings,
+/** Every setting, with its default. Secrets have none. */
+export const envSchema = z.object({
+  ...shopTermsSettings,
   /** Largest top-up, in whole rubles; at least 100. */
   TOP_UP_MAX_RUB: topUpMaxSetting,
   ...trialSettings,
@@ -55,9 +55,6 @@ const settingsSchema = z.object({
   LOG_LEVEL: logLevelSetting,
 })
 
-/** Every setting, with its default. Secrets have none. */
-export const envSchema = settingsSchema.superRefine(refuseHalfAShop)
-
 /** The settings of the cabinet's web process; docs/operate/settings.md lists them. */
 export type WebConfig = {
   readonly databaseUrl: string
@@ -78,7 +75,7 @@ export type WebConfig = {
   /** Receipts that one key may read per minute and replica. */
   readonly receiptsPerMinute: number
   /** The payment shop; `undefined`: payments are not configured. */
-  readonly shop: ShopSettings | undefined
+  readonly shop: ShopTerms | undefined
   /** Largest amount of one payment. */
   readonly topUpMax: NanoRub
   /** When trials are granted, and their daily limit. */
@@ -104,7 +101,7 @@ export function readConfig(env: NodeJS.ProcessEnv, warn?: Warn): WebConfig {
     adminPort: data.CABINET_ADMIN_PORT,
     host: data.CABINET_HOST,
     receiptsPerMinute: data.CABINET_RECEIPTS_PER_MINUTE,
-    shop: shopOf(data),
+    shop: shopTermsOf(data),
     topUpMax: data.TOP_UP_MAX_RUB,
     trials: trialRulesOf(data),
     logLevel: data.LOG_LEVEL,

@@ -12,7 +12,7 @@ import { receiptRoute } from '../billing/receipt-route.ts'
 import { createLiveEvents } from '../events/live-events.ts'
 import { pagesFolder } from '../pages/build-pages.ts'
 import { pageRoutes } from '../pages/page-routes.ts'
-import { openShop } from '../payments/shop.ts'
+import { createPaymentChecks } from '../payments/payment-checks.ts'
 import { responseRoutes } from '../responses/response-routes.ts'
 import type { WebConfig } from './config.ts'
 import { userSessions } from './internal/api/caller.ts'
@@ -55,7 +55,7 @@ export async function startWeb(
   const throttles = createThrottles(redis.redis)
   const programmed = createProgrammedKeys(pool)
   const liveEvents = createLiveEvents(pool)
-  const shop = config.shop === undefined ? undefined : openShop(config.shop)
+  const checks = createPaymentChecks(pool)
   const served = await serve(
     { ...config, ownUrl: config.appUrl },
     {
@@ -69,7 +69,7 @@ export async function startWeb(
           ...responseRoutes(pool, config.keyPepper),
         ],
       },
-      endpoints: cabinetEndpoints({ pool, redis, throttles, programmed, liveEvents, shop, config, log }),
+      endpoints: cabinetEndpoints({ pool, redis, throttles, programmed, liveEvents, checks, log, config }),
       throttles,
       site: {
         folder: pagesFolder,
@@ -85,10 +85,11 @@ export async function startWeb(
   const hints = listenForHints({
     databaseUrl: config.databaseUrl,
     applicationName: 'model-gateway-cabinet-hints',
-    listenTo: ['programmed', 'of_organization'],
+    listenTo: ['programmed', 'of_organization', 'answered'],
     onHint(hint) {
       programmed.onHint(hint)
       liveEvents.onHint(hint)
+      checks.onHint(hint)
     },
   })
   return {
@@ -100,7 +101,6 @@ export async function startWeb(
         await Promise.all([hints.stop(), database.stop()])
         await pool.end()
         redis.close()
-        await shop?.close()
       })
     },
   }

@@ -6,11 +6,13 @@ import { Client } from 'pg'
  *
  * `everything`: a new connection, which may have missed hints. `changed`: in Postgres. `programmed`: the
  * worker has recorded what the data plane has. `of_organization`: one of its keys or payments, by its id.
+ * `answered`: a check of a payment, by its id.
  */
 export type Hint =
   | { readonly kind: 'everything' }
   | { readonly kind: 'changed'; readonly what: (typeof changes)[number] }
   | { readonly kind: 'programmed'; readonly what: 'keys' | 'routes' }
+  | { readonly kind: 'answered'; readonly what: 'payment_checks'; readonly id: string }
   | {
       readonly kind: 'of_organization'
       readonly what: 'keys' | 'payments'
@@ -26,12 +28,13 @@ export type HintOptions = {
   readonly onHint: (hint: Hint) => void
 }
 
-const changes = ['keys', 'catalogue', 'credits', 'letters', 'webhooks'] as const
+const changes = ['keys', 'catalogue', 'credits', 'letters', 'webhooks', 'payments'] as const
 
 const channels = {
   changed: 'model_gateway_changes',
   programmed: 'model_gateway_programmed',
   of_organization: 'model_gateway_organizations',
+  answered: 'model_gateway_answers',
 } as const
 const reconnectMs = 500
 /** How often a connection is checked, and how long it may take to answer. */
@@ -95,6 +98,8 @@ function hintOf(channel: string, payload: string | undefined): Hint {
   if (channel === channels.changed && isChange(payload)) return { kind: 'changed', what: payload }
   if (channel === channels.programmed && (payload === 'keys' || payload === 'routes'))
     return { kind: 'programmed', what: payload }
+  if (channel === channels.answered && payload !== undefined)
+    return { kind: 'answered', what: 'payment_checks', id: payload }
   if (channel === channels.of_organization) {
     const [what, organizationId, id] = (payload ?? '').split(' ')
     if ((what === 'keys' || what === 'payments') && organizationId !== undefined && id !== undefined)

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { allEndpoints } from '#cabinet/administration/internal/all-endpoints'
 import { createLiveEvents } from '#cabinet/events/live-events'
+import { createPaymentChecks } from '#cabinet/payments/payment-checks'
 import { cabinetEndpoints } from '#cabinet/web/internal/cabinet-endpoints'
 import { createPool } from '#core/db/pool'
 import { createProgrammedKeys } from '#core/keys/programmed-keys'
@@ -19,6 +20,7 @@ function describedEndpoints() {
     keyPepper: 'p'.repeat(32),
     sealingKeys: [Buffer.alloc(32)] as const,
     appUrl: 'https://cabinet.example',
+    shop: undefined,
     topUpMax: nanoRub(350_000_000_000_000n),
     trials: { grant: 'email', dailyMax: nanoRub(3_000_000_000_000n) } as const,
     gatewayBaseUrl: 'https://gateway.example/v1',
@@ -26,9 +28,10 @@ function describedEndpoints() {
   const quiet = () => undefined
   const log = { debug: quiet, info: quiet, warn: quiet, error: quiet }
   const [programmed, liveEvents] = [createProgrammedKeys(pool), createLiveEvents(pool)]
+  const checks = createPaymentChecks(pool)
   const common = { pool, throttles, programmed, shop: undefined, log }
   return {
-    web: cabinetEndpoints({ ...common, redis, liveEvents, config }),
+    web: cabinetEndpoints({ pool, throttles, programmed, redis, liveEvents, checks, log, config }),
     administration: allEndpoints({
       ...common,
       sealingKeys: config.sealingKeys,

@@ -159,6 +159,8 @@ async function startWorld(victim: Role, others: readonly Role[]) {
 const names = { web: 'cabinet', administration: 'administration', worker: 'worker', receiver: 'webhook' }
 
 const waiting = { timeout: 20_000, interval: 20 }
+/** A worker that was killed does not answer. */
+const answerWaiting = { timeout: 5_000, interval: 20 }
 
 async function untilRolledBack(pool: Pool, name: string): Promise<void> {
   await vi.waitFor(async () => {
@@ -217,6 +219,17 @@ async function untilAtRest({ pool }: World): Promise<void> {
               (select count(*)::int from refunds where next_call_at is not null) as refunds`,
     )
     expect(rows).toEqual([{ waiting: 0, payments: 0, refunds: 0 }])
+  }, waiting)
+}
+
+/** Waits until the worker has answered what customers asked about a payment, even if they wait no more. */
+async function untilChecked({ pool }: World, paymentId: string): Promise<void> {
+  await vi.waitFor(async () => {
+    const { rows } = await pool.query(
+      'select count(*)::int as open from payment_checks where payment_id = $1 and outcome is null',
+      [paymentId],
+    )
+    expect(rows).toEqual([{ open: 0 }])
   }, waiting)
 }
 
@@ -327,10 +340,10 @@ const refunding: Flow<Asking> = {
 const askAgain = (world: World, { payer, id }: Paying) =>
   world.post(payer, `/payments/${id}/refresh`, {}, randomUUID())
 
-/** A payment without notification, posted by the page that polls. */
+/** A payment without notification, posted because the page that polls asks for it. */
 const refreshing: Flow<Paying> = {
   victim: 'web',
-  others: [],
+  others: ['worker'],
   async prepare(world) {
     const paying = await begin(world)
     await world.drive.pay(paying.providerId, 'lost')
@@ -338,6 +351,28 @@ const refreshing: Flow<Paying> = {
   },
   act: askAgain,
   goOn: async (world, paying) => expect((await askAgain(world, paying)).status).toBe(200),
+}
+
+/** The same, where the worker that was asked is killed, and the page asks again. */
+const checking: Flow<Paying> = {
+  victim: 'worker',
+  others: ['web'],
+  prepare: refreshing.prepare,
+  about: ({ id, providerId }) => [id, providerId],
+  async act({ pool }, { id }) {
+    const checkId = randomUUID()
+    await pool.query('insert into payment_checks (id, payment_id) values ($1, $2)', [checkId, id])
+    await vi.waitFor(async () => {
+      const { rows } = await pool.query('select outcome from payment_checks where id = $1', [checkId])
+      expect(rows).toEqual([{ outcome: 'answered' }])
+    }, answerWaiting)
+  },
+  async goOn(world, paying) {
+    await vi.waitFor(async () => {
+      const [payment] = await rowsOf(world, 'payments', paying.id)
+      if (payment?.status !== 'succeeded') expect((await askAgain(world, paying)).status).toBe(200)
+    }, waiting)
+  },
 }
 
 type Notified = Paying & { readonly notification: string; readonly objectId: string }
@@ -400,6 +435,7 @@ const repeatingCreation: Flow<Repeated> = {
     const payer = await makePayer(world.pool)
     await world.drive.misbehave({ on: 'create_payment', answer: 'internal_error', work: 'not_done' })
     const { body } = await world.post(payer, '/payments', { amount_rub: '1000' }, randomUUID())
+    await untilChecked(world, body.id)
     return { payer, ids: [body.id] }
   },
 }
@@ -468,11 +504,16 @@ test.concurrent.each([
     { calls: 8, kinds: refunded },
   ],
   [
-    'the web process credits what was paid',
-    () => killEverywhere(refreshing),
+    'the worker credits what a customer waits for',
+    () => killEverywhere(checking),
     { calls: 2, kinds: ['top_up', 'welcome'] },
   ],
-  ['the web process makes a payment', () => killEverywhere(creating), { calls: 2, kinds: [] }],
+  [
+    'the web process waits for a credit',
+    () => killEverywhere(refreshing),
+    { calls: 0, kinds: ['top_up', 'welcome'] },
+  ],
+  ['the web process orders a payment', () => killEverywhere(creating), { calls: 0, kinds: [] }],
   [
     'the worker processes a notification',
     () => killEverywhere(processing),

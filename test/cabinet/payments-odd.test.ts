@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { Registry } from 'prom-client'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
+import { checkPayment } from '#cabinet/payments/internal/check-payment'
 import { processNotification } from '#cabinet/payments/internal/inbox'
 import { refreshPayment, settlePayment } from '#cabinet/payments/internal/settle-payment'
 import { paymentJobs } from '#cabinet/payments/payment-jobs'
@@ -195,13 +196,15 @@ test('a refund that is under way explains what was given back', async () => {
 })
 
 test('a payment that is answered with the id of another one is put aside and given up, never a 500', async () => {
-  const { till, drive, payment } = await begunPayment()
-  const { apiUrl } = await rewritingTill(till, (object) => ({ ...object, id: payment.providerId }))
-  const trusted = { ...shopSettingsOf({ apiUrl }), TRUSTED_PROXY_CIDRS: '127.0.0.0/8' }
+  const { till, drive, deps, payment, answerWith } = await begunPayment()
+  answerWith((object) => ({ ...object, id: payment.providerId }))
+  const trusted = { ...shopSettingsOf(till), TRUSTED_PROXY_CIDRS: '127.0.0.0/8' }
   await using web = await startTestWeb(database, trusted)
   await drive.set({ notifications: 'lost' })
   const payer = await makePayer(pool)
-  const { status, body } = await postAs(web, payer, '/payments', { amount_rub: '500' })
+  const answer = postAs(web, payer, '/payments', { amount_rub: '500' })
+  await vi.waitFor(async () => expect(await checkPayment(deps)).toBe(true))
+  const { status, body } = await answer
   expect({ status, body }).toMatchObject({
     status: 201,
     body: { status: 'canceled', confirmation_url: null, cancellation_reason: 'not_as_asked' },

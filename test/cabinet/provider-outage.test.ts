@@ -106,7 +106,9 @@ test('a provider that carries out requests but returns 500 for an hour has one p
   for (let minute = 1; minute <= 60; minute++) {
     await passMinute()
     // Once a minute: neither less nor more.
-    await vi.waitFor(() => expect(calls.map(unknownOutcomes)).toEqual(calls.map(() => minute)))
+    // Workers also made the first call of each payment, and administration that of the refund.
+    const expected = [minute + 1, minute + 1, minute]
+    await vi.waitFor(() => expect(calls.map(unknownOutcomes)).toEqual(expected))
     if (minute === 30) await drive.pay(await idAtTill(paid))
   }
   await drive.behave()

@@ -236,6 +236,18 @@ const refused = {
   ],
   model_gateway_cabinet: [
     ...ofAdministrators,
+    'select from payment_evidence',
+    'insert into payment_evidence (payment_id) values (null)',
+    'insert into refunds (status) values (null)',
+    'update refunds set status = status',
+    'select book_top_up(gen_random_uuid())',
+    'select grant_welcome(gen_random_uuid(), gen_random_uuid())',
+    'select book_refund(gen_random_uuid())',
+    'select reverse_welcome(gen_random_uuid())',
+    'select grant_promised_trial(gen_random_uuid(), gen_random_uuid())',
+    "update payment_checks set outcome = 'answered'",
+    'insert into payment_checks (taken_at) values (now())',
+    'delete from payment_checks',
     'select from webhook_inbox',
     'select from payment_differences',
     'select from audit_log',
@@ -297,7 +309,7 @@ describe('row-level security: the cabinet sees, of', () => {
     'key_daily_spend',
     'payments',
     'refunds',
-    'payment_evidence',
+    'payment_checks',
   ]
 
   test.each(owned)(
@@ -367,175 +379,178 @@ test('the customers’ process writes rows of the audit log only as a user or a 
     })
 })
 
-describe.each(['model_gateway_cabinet', 'model_gateway_worker'])('%s, which settles payments,', (role) => {
-  const pool = poolAs(role, database)
-  const scope = { actor: { kind: 'job', name: 'test' }, organizationId: null } as const
-  /** In one transaction, like an attacker who controls the process. */
-  const tryAll = (statements: readonly string[], ids: readonly string[]) =>
-    inScope(pool, scope, async (client) => {
-      for (const sql of statements) {
-        const used = ids.filter((_, index) => sql.includes(`$${index + 1}`))
-        await client.withoutAudit('part of the test', sql, used)
+describe.each(['model_gateway_administration', 'model_gateway_worker'])(
+  '%s, which settles payments,',
+  (role) => {
+    const pool = poolAs(role, database)
+    const scope = { actor: { kind: 'job', name: 'test' }, organizationId: null } as const
+    /** In one transaction, like an attacker who controls the process. */
+    const tryAll = (statements: readonly string[], ids: readonly string[]) =>
+      inScope(pool, scope, async (client) => {
+        for (const sql of statements) {
+          const used = ids.filter((_, index) => sql.includes(`$${index + 1}`))
+          await client.withoutAudit('part of the test', sql, used)
+        }
+      })
+    const refused = { code: '23514' }
+    const call = 'update payments set provider_id = $1::uuid::text, next_call_at = null where id = $1'
+    /** The provider's alleged response. */
+    const read = (
+      changes: Partial<Record<'payment_id' | 'provider_id' | 'status' | 'paid' | 'amount', string>> = {},
+    ) => {
+      const said = {
+        payment_id: 'id',
+        provider_id: 'provider_id',
+        status: "'succeeded'",
+        paid: 'true',
+        amount: 'amount',
       }
-    })
-  const refused = { code: '23514' }
-  const call = 'update payments set provider_id = $1::uuid::text, next_call_at = null where id = $1'
-  /** The provider's alleged response. */
-  const read = (
-    changes: Partial<Record<'payment_id' | 'provider_id' | 'status' | 'paid' | 'amount', string>> = {},
-  ) => {
-    const said = {
-      payment_id: 'id',
-      provider_id: 'provider_id',
-      status: "'succeeded'",
-      paid: 'true',
-      amount: 'amount',
-    }
-    const columns = Object.entries({ ...said, ...changes })
-    return `insert into payment_evidence (${columns.map(([name]) => name)}, captured_at)
+      const columns = Object.entries({ ...said, ...changes })
+      return `insert into payment_evidence (${columns.map(([name]) => name)}, captured_at)
             select ${columns.map(([, value]) => value)}, now() from payments where id = $1`
-  }
-  const pay = `update payments set status = 'succeeded', succeeded_at = now(),
+    }
+    const pay = `update payments set status = 'succeeded', succeeded_at = now(),
                  evidence_id = (select max(id) from payment_evidence where payment_id = $1) where id = $1`
-  /** As the release before this does it. */
-  const payUnproved = `update payments set provider_id = coalesce(provider_id, $1::uuid::text), status = 'succeeded',
+    /** As the release before this does it. */
+    const payUnproved = `update payments set provider_id = coalesce(provider_id, $1::uuid::text), status = 'succeeded',
                          succeeded_at = now(), next_call_at = null where id = $1`
-  const book = 'select book_top_up($1)'
-  const paid = [call, read(), pay, book]
-  const refund = `insert into refunds (id, payment_id, organization_id, provider_id, amount, status)
+    const book = 'select book_top_up($1)'
+    const paid = [call, read(), pay, book]
+    const refund = `insert into refunds (id, payment_id, organization_id, provider_id, amount, status)
                   select $2::uuid, id, organization_id, $2::uuid::text, amount, 'succeeded' from payments where id = $1`
-  const giveBack = "update payments set status = 'refunded', refunded = amount where id = $1"
-  const bookRefund = 'select book_refund($2) where $1::uuid is not null'
+    const giveBack = "update payments set status = 'refunded', refunded = amount where id = $1"
+    const bookRefund = 'select book_refund($2) where $1::uuid is not null'
 
-  test('calls no payment paid without its row in the ledger', async () => {
-    const ids = [await newPayment(), randomUUID()]
-    await expect(tryAll([call, read(), pay], ids)).rejects.toMatchObject(refused)
-    const early = ['set constraints all immediate', ...paid]
-    await expect(tryAll(early, ids)).rejects.toMatchObject(refused)
-    expect(await statusOf(ids)).toBe('pending')
-    await tryAll(paid, ids)
-    expect(await statusOf(ids)).toBe('succeeded')
-  })
+    test('calls no payment paid without its row in the ledger', async () => {
+      const ids = [await newPayment(), randomUUID()]
+      await expect(tryAll([call, read(), pay], ids)).rejects.toMatchObject(refused)
+      const early = ['set constraints all immediate', ...paid]
+      await expect(tryAll(early, ids)).rejects.toMatchObject(refused)
+      expect(await statusOf(ids)).toBe('pending')
+      await tryAll(paid, ids)
+      expect(await statusOf(ids)).toBe('succeeded')
+    })
 
-  test('marks no payment as paid without evidence of its provider', async () => {
-    const ids = [await newPayment()]
-    await expect(tryAll([call, pay, book], ids)).rejects.toMatchObject(refused)
-    await expect(tryAll([call, payUnproved, book], ids)).rejects.toMatchObject(refused)
-    await expect(tryAll([payUnproved, book], ids)).rejects.toMatchObject(refused)
-    const refunded = `update payments set status = 'refunded', refunded = amount, succeeded_at = now() where id = $1`
-    await expect(tryAll([call, refunded, book], ids)).rejects.toMatchObject(refused)
-    expect(await statusOf(ids)).toBe('pending')
-  })
+    test('marks no payment as paid without evidence of its provider', async () => {
+      const ids = [await newPayment()]
+      await expect(tryAll([call, pay, book], ids)).rejects.toMatchObject(refused)
+      await expect(tryAll([call, payUnproved, book], ids)).rejects.toMatchObject(refused)
+      await expect(tryAll([payUnproved, book], ids)).rejects.toMatchObject(refused)
+      const refunded = `update payments set status = 'refunded', refunded = amount, succeeded_at = now() where id = $1`
+      await expect(tryAll([call, refunded, book], ids)).rejects.toMatchObject(refused)
+      expect(await statusOf(ids)).toBe('pending')
+    })
 
-  test.each([
-    ['is not paid', { paid: 'false' }],
-    ['has another status', { status: "'waiting_for_capture'" }],
-    ['has another amount', { amount: 'amount + 1' }],
-    ['has another id at the provider', { provider_id: "'another'" }],
-  ])('calls no payment paid by one that %s', async (_, changes) => {
-    const ids = [await newPayment()]
-    await expect(tryAll([call, read(changes), pay, book], ids)).rejects.toMatchObject(refused)
-  })
+    test.each([
+      ['is not paid', { paid: 'false' }],
+      ['has another status', { status: "'waiting_for_capture'" }],
+      ['has another amount', { amount: 'amount + 1' }],
+      ['has another id at the provider', { provider_id: "'another'" }],
+    ])('calls no payment paid by one that %s', async (_, changes) => {
+      const ids = [await newPayment()]
+      await expect(tryAll([call, read(changes), pay, book], ids)).rejects.toMatchObject(refused)
+    })
 
-  test('marks no payment as paid by evidence of another one, or of one that the provider has not created yet', async () => {
-    const [one, other] = [await newPayment(), await newPayment()]
-    await tryAll([call, read()], [other])
-    await tryAll([call], [one])
-    const borrow = `update payments set status = 'succeeded', succeeded_at = now(),
+    test('marks no payment as paid by evidence of another one, or of one that the provider has not created yet', async () => {
+      const [one, other] = [await newPayment(), await newPayment()]
+      await tryAll([call, read()], [other])
+      await tryAll([call], [one])
+      const borrow = `update payments set status = 'succeeded', succeeded_at = now(),
                       evidence_id = (select id from payment_evidence where payment_id = $2) where id = $1`
-    await expect(tryAll([borrow, book], [one, other])).rejects.toMatchObject(refused)
-    const unmade = await newPayment()
-    const withItsId = pay.replace(
-      'set status',
-      'set provider_id = $1::uuid::text, next_call_at = null, status',
-    )
-    const statements = [read({ provider_id: 'id::text' }), withItsId, book]
-    await expect(tryAll(statements, [unmade])).rejects.toMatchObject(refused)
-  })
-
-  test('keeps by what a payment was paid', async () => {
-    const ids = [await newPayment()]
-    await tryAll(paid, ids)
-    for (const change of ['evidence_id = null', 'succeeded_at = now()', "provider_id = 'another'"])
-      await expect(tryAll([`update payments set ${change} where id = $1`], ids)).rejects.toMatchObject(
-        refused,
+      await expect(tryAll([borrow, book], [one, other])).rejects.toMatchObject(refused)
+      const unmade = await newPayment()
+      const withItsId = pay.replace(
+        'set status',
+        'set provider_id = $1::uuid::text, next_call_at = null, status',
       )
-    const { rows } = await database.pool.query(
-      'select read_by from payment_evidence where payment_id = $1',
-      ids,
-    )
-    expect(rows).toEqual([{ read_by: role }])
-  })
+      const statements = [read({ provider_id: 'id::text' }), withItsId, book]
+      await expect(tryAll(statements, [unmade])).rejects.toMatchObject(refused)
+    })
 
-  test('believes a notification where it keeps no evidence, as the release before does not', async () => {
-    const [id] = [await newPayment()]
-    const notify = (changes: {
-      readonly amount?: string
-      readonly paid?: boolean
-      readonly paymentId?: string
-    }) =>
-      database.pool.query(
-        `insert into webhook_inbox (provider, event, object_id, body) values ('yookassa', 'payment.succeeded', $1, $2)`,
-        [
-          id,
-          {
-            object: {
-              id,
-              status: 'succeeded',
-              paid: changes.paid ?? true,
-              amount: { value: changes.amount ?? '100.00', currency: 'RUB' },
-              metadata: { payment_id: changes.paymentId ?? id },
+    test('keeps by what a payment was paid', async () => {
+      const ids = [await newPayment()]
+      await tryAll(paid, ids)
+      for (const change of ['evidence_id = null', 'succeeded_at = now()', "provider_id = 'another'"])
+        await expect(tryAll([`update payments set ${change} where id = $1`], ids)).rejects.toMatchObject(
+          refused,
+        )
+      const { rows } = await database.pool.query(
+        'select read_by from payment_evidence where payment_id = $1',
+        ids,
+      )
+      expect(rows).toEqual([{ read_by: role }])
+    })
+
+    test('believes a notification where it keeps no evidence, as the release before does not', async () => {
+      const [id] = [await newPayment()]
+      const notify = (changes: {
+        readonly amount?: string
+        readonly paid?: boolean
+        readonly paymentId?: string
+      }) =>
+        database.pool.query(
+          `insert into webhook_inbox (provider, event, object_id, body) values ('yookassa', 'payment.succeeded', $1, $2)`,
+          [
+            id,
+            {
+              object: {
+                id,
+                status: 'succeeded',
+                paid: changes.paid ?? true,
+                amount: { value: changes.amount ?? '100.00', currency: 'RUB' },
+                metadata: { payment_id: changes.paymentId ?? id },
+              },
             },
-          },
-        ],
+          ],
+        )
+      for (const changes of [{ amount: '10.00' }, { paid: false }, { paymentId: randomUUID() }])
+        await notify(changes)
+      await expect(tryAll([payUnproved, book], [id])).rejects.toMatchObject(refused)
+      await notify({})
+      await tryAll([payUnproved, book], [id])
+      expect(await statusOf([id])).toBe('succeeded')
+    })
+
+    test('calls nothing refunded without a refund and its row in the ledger', async () => {
+      const ids = [await newPayment(), randomUUID()]
+      await tryAll(paid, ids)
+      for (const statements of [[giveBack], [refund], [refund, giveBack], [refund, bookRefund]])
+        await expect(tryAll(statements, ids)).rejects.toMatchObject(refused)
+      await tryAll([refund, giveBack, bookRefund], ids)
+      expect(await statusOf(ids)).toBe('refunded')
+      const takeBack = "update refunds set status = 'canceled' where id = $2 and $1::uuid is not null"
+      await expect(tryAll([takeBack], ids)).rejects.toMatchObject(refused)
+    })
+
+    test('takes back no status except one given up before the provider knew it', async () => {
+      const ids = [await newPayment(), randomUUID()]
+      const become = (status: string) =>
+        `update payments set status = '${status}', succeeded_at = null where id = $1`
+      await tryAll([become('canceled')], ids)
+      await tryAll([become('pending')], ids)
+      await tryAll([become('waiting_for_capture')], ids)
+      await expect(tryAll([become('pending')], ids)).rejects.toMatchObject(refused)
+      await tryAll(paid, ids)
+      for (const status of ['pending', 'waiting_for_capture', 'canceled'])
+        await expect(tryAll([become(status)], ids)).rejects.toMatchObject(refused)
+    })
+
+    async function newPayment(): Promise<string> {
+      const { organizationId } = await createCustomer(database.pool)
+      const id = randomUUID()
+      await database.pool.query(
+        'insert into payments (id, organization_id, user_id, amount) values ($1, $2, $3, 100000000000)',
+        [id, organizationId, await newUser()],
       )
-    for (const changes of [{ amount: '10.00' }, { paid: false }, { paymentId: randomUUID() }])
-      await notify(changes)
-    await expect(tryAll([payUnproved, book], [id])).rejects.toMatchObject(refused)
-    await notify({})
-    await tryAll([payUnproved, book], [id])
-    expect(await statusOf([id])).toBe('succeeded')
-  })
+      return id
+    }
 
-  test('calls nothing refunded without a refund and its row in the ledger', async () => {
-    const ids = [await newPayment(), randomUUID()]
-    await tryAll(paid, ids)
-    for (const statements of [[giveBack], [refund], [refund, giveBack], [refund, bookRefund]])
-      await expect(tryAll(statements, ids)).rejects.toMatchObject(refused)
-    await tryAll([refund, giveBack, bookRefund], ids)
-    expect(await statusOf(ids)).toBe('refunded')
-    const takeBack = "update refunds set status = 'canceled' where id = $2 and $1::uuid is not null"
-    await expect(tryAll([takeBack], ids)).rejects.toMatchObject(refused)
-  })
-
-  test('takes back no status except one given up before the provider knew it', async () => {
-    const ids = [await newPayment(), randomUUID()]
-    const become = (status: string) =>
-      `update payments set status = '${status}', succeeded_at = null where id = $1`
-    await tryAll([become('canceled')], ids)
-    await tryAll([become('pending')], ids)
-    await tryAll([become('waiting_for_capture')], ids)
-    await expect(tryAll([become('pending')], ids)).rejects.toMatchObject(refused)
-    await tryAll(paid, ids)
-    for (const status of ['pending', 'waiting_for_capture', 'canceled'])
-      await expect(tryAll([become(status)], ids)).rejects.toMatchObject(refused)
-  })
-
-  async function newPayment(): Promise<string> {
-    const { organizationId } = await createCustomer(database.pool)
-    const id = randomUUID()
-    await database.pool.query(
-      'insert into payments (id, organization_id, user_id, amount) values ($1, $2, $3, 100000000000)',
-      [id, organizationId, await newUser()],
-    )
-    return id
-  }
-
-  async function statusOf([id]: readonly string[]): Promise<string> {
-    const { rows } = await database.pool.query('select status from payments where id = $1', [id])
-    return rows[0]?.status
-  }
-})
+    async function statusOf([id]: readonly string[]): Promise<string> {
+      const { rows } = await database.pool.query('select status from payments where id = $1', [id])
+      return rows[0]?.status
+    }
+  },
+)
 
 const worker = poolAs('model_gateway_worker', database)
 
@@ -867,8 +882,7 @@ async function filledCustomer(): Promise<string> {
   await database.pool.query(
     `with paid as (insert into payments (id, organization_id, user_id, amount)
                    values (gen_random_uuid(), $1, $2, 1) returning id)
-     , read as (insert into payment_evidence (payment_id, provider_id, status, paid, amount)
-                select id, 'p', 'pending', false, 1 from paid)
+     , asked as (insert into payment_checks (id, payment_id) select gen_random_uuid(), id from paid)
      insert into refunds (id, payment_id, organization_id, amount) select gen_random_uuid(), id, $1, 1 from paid`,
     [organizationId, userId],
   )

@@ -116,6 +116,12 @@ test('numbers may be set without quotes, and processes get every digit', async (
     cabinet: '1234567',
     worker: '1234567',
   })
+  // The cabinet does not call the payment provider.
+  for (const all of [objects, await render('mg', ...demo)])
+    expect(Object.keys(settingsOf(all, 'YOOKASSA_SECRET_KEY')).toSorted()).toEqual([
+      'administration',
+      'worker',
+    ])
   expect(settingsOf(objects, 'OPERATOR_CLUSTER_ID')).toMatchObject({ operator: '7654321' })
   expect(settingsOf(objects, 'OPERATOR_MIRROR_KEYS_MAX')).toEqual({ operator: '1000000' })
   expect(settingsOf(objects, 'BUFFERED_CHARGES_MAX')).toEqual({ gateway: '2000000' })

@@ -30,6 +30,16 @@ const nowhere = {
   receipt: undefined,
 }
 
+const log = {
+  debug: () => undefined,
+  info: () => undefined,
+  warn: () => undefined,
+  error: (facts: object) => process.stderr.write(`${inspect(facts)}\n`),
+}
+
+/** As if a worker had asked, and nothing was new. */
+const checks = { ask: async () => 'answered' as const, onHint: () => undefined }
+
 export type WholeCabinet = {
   readonly app: FastifyInstance
   /** The route table. */
@@ -64,17 +74,12 @@ export function wholeCabinetOfThisFile({ url }: TestDatabase): WholeCabinet {
     sealingKeys: [Buffer.from(secrets.CABINET_SEALING_KEY, 'base64')] as const,
     trials: { grant: 'email', dailyMax: nanoRub(3_000_000_000_000n) } as const,
     appUrl,
+    shop: { receipt: undefined },
     topUpMax: nanoRub(10n ** 15n),
     gatewayBaseUrl: 'https://gateway.example/v1',
   }
-  const log = {
-    debug: () => undefined,
-    info: () => undefined,
-    warn: () => undefined,
-    error: (facts: object) => process.stderr.write(`${inspect(facts)}\n`),
-  }
   const shop = openShop(nowhere)
-  const endpoints = cabinetEndpoints({ pool, redis, throttles, programmed, liveEvents, shop, log, config })
+  const endpoints = cabinetEndpoints({ pool, redis, throttles, programmed, liveEvents, checks, log, config })
   const app = buildApp({
     sessions: userSessions(pool),
     metrics: createWebMetrics(),

@@ -16,8 +16,8 @@ import { keyEndpoints } from '../../keys/key-endpoints.ts'
 import { createDocumentsInForce } from '../../legal/documents-in-force.ts'
 import { legalEndpoints } from '../../legal/legal-endpoints.ts'
 import { organizationEndpoints } from '../../organizations/organization-endpoints.ts'
+import type { PaymentChecks } from '../../payments/payment-checks.ts'
 import { paymentEndpoints } from '../../payments/payment-endpoints.ts'
-import type { Shop } from '../../payments/shop.ts'
 import { peopleEndpoints } from '../../people/people-endpoints.ts'
 import { teamEndpoints } from '../../team/team-endpoints.ts'
 import type { WebConfig } from '../config.ts'
@@ -30,21 +30,21 @@ export type CabinetDeps = {
   readonly throttles: Throttles
   readonly programmed: ProgrammedKeys
   readonly liveEvents: LiveEvents
-  readonly shop: Shop | undefined
+  readonly checks: PaymentChecks
   readonly log: Log
   readonly config: Pick<
     WebConfig,
-    'keyPepper' | 'sealingKeys' | 'appUrl' | 'topUpMax' | 'gatewayBaseUrl' | 'trials'
+    'keyPepper' | 'sealingKeys' | 'appUrl' | 'shop' | 'topUpMax' | 'gatewayBaseUrl' | 'trials'
   >
 }
 
 /** All endpoints of `/api/v1`, each from its module. */
 export function cabinetEndpoints(deps: CabinetDeps): readonly Endpoint[] {
-  const { pool, redis, throttles, programmed, liveEvents, shop, log, config } = deps
-  const { keyPepper, appUrl, topUpMax } = config
+  const { pool, redis, throttles, programmed, liveEvents, checks, log, config } = deps
+  const { keyPepper, appUrl, shop, topUpMax } = config
   return [
     openApiEndpoint,
-    configEndpoint(config, shop, createDocumentsInForce(pool, log)),
+    configEndpoint(config, createDocumentsInForce(pool, log)),
     ...legalEndpoints({ pool }),
     ...eventEndpoints({ liveEvents }),
     ...peopleEndpoints(deps),
@@ -56,6 +56,6 @@ export function cabinetEndpoints(deps: CabinetDeps): readonly Endpoint[] {
     ...usageEndpoints({ pool }),
     ...overviewEndpoints({ pool }),
     ...requestEndpoints({ pool }),
-    ...paymentEndpoints({ pool, throttles, log, shop, topUpMax, keyPepper, appUrl }),
+    ...paymentEndpoints({ pool, throttles, checks, shop, topUpMax, keyPepper, appUrl }),
   ]
 }

@@ -3,13 +3,11 @@ import { type Endpoint, endpoint } from '../../api/endpoint.ts'
 import type { createDocumentsInForce } from '../../legal/documents-in-force.ts'
 import { readConfig } from '../../payments/config-contracts.ts'
 import { topUpMin, welcome } from '../../payments/payment-contracts.ts'
-import type { Shop } from '../../payments/shop.ts'
 import type { WebConfig } from '../config.ts'
 
 /** Public configuration of this process. */
 export function configEndpoint(
-  { gatewayBaseUrl, topUpMax }: Pick<WebConfig, 'gatewayBaseUrl' | 'topUpMax'>,
-  shop: Shop | undefined,
+  { gatewayBaseUrl, shop, topUpMax }: Pick<WebConfig, 'gatewayBaseUrl' | 'shop' | 'topUpMax'>,
   documentsInForce: ReturnType<typeof createDocumentsInForce>,
 ): Endpoint {
   const body = {

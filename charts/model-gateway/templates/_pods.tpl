@@ -118,6 +118,18 @@ modelgateway.dev/secrets-revision: {{ include "mg.text" . | quote }}
 {{- end -}}
 {{- end -}}
 
+{{- /* The shop without its secret, for the cabinet, which records payments and does not call the provider. */ -}}
+{{- define "mg.shopTerms" -}}
+{{- if .Values.demo.enabled -}}
+- {name: YOOKASSA_SHOP_ID, value: "100500"}
+{{- else if .Values.payments.shopId -}}
+- {name: YOOKASSA_SHOP_ID, value: {{ include "mg.text" .Values.payments.shopId | quote }}}
+{{- range $name, $value := .Values.payments.env }}
+- {name: {{ $name }}, value: {{ include "mg.text" $value | quote }}}
+{{- end }}
+{{- end -}}
+{{- end -}}
+
 {{- /* Who gets a trial: the cabinet grants it, the worker measures it. */ -}}
 {{- define "mg.trialCredit" -}}
 - {name: TRIAL_GRANT, value: {{ .Values.trialCredit.grant | quote }}}
