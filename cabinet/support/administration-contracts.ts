@@ -33,6 +33,7 @@ const organization = z
     display_name: z.string().nullable(),
     balance_rub: rubles,
     key_count: z.int(),
+    blocked_at: time.nullable(),
     created_at: time,
   })
   .meta({ id: 'AdminOrganization' })
@@ -121,6 +122,29 @@ export const unblockUser = {
   summary: 'Unblock a user; keys blocked with the user stay blocked',
   url: '/api/v1/admin/users/:user_id/unblock',
   body: reason,
+} as const satisfies Contract
+
+const programmed = z
+  .boolean()
+  .meta({ description: 'Whether the change applies to every request from now on.' })
+const changedOrganization = organization.extend({ programmed })
+
+export const blockOrganization = {
+  operation: 'adminBlockOrganization',
+  summary: 'Block all API keys of an organization, including those it creates later',
+  method: 'POST',
+  url: '/api/v1/admin/organizations/:organization_id/block',
+  access: administrator,
+  params: organizationPath,
+  body: reason,
+  answers: { 200: changedOrganization, 202: changedOrganization },
+} as const satisfies Contract
+
+export const unblockOrganization = {
+  ...blockOrganization,
+  operation: 'adminUnblockOrganization',
+  summary: "Lift an organization's block; its keys that were blocked otherwise stay blocked",
+  url: '/api/v1/admin/organizations/:organization_id/unblock',
 } as const satisfies Contract
 
 export const blockKeyByAdmin = {

@@ -6,6 +6,7 @@ import type { Queryable } from '#core/db/pool'
 import { readKeyState } from '#core/keys/key-state'
 import { blockKey, unblockKey } from '#core/keys/key-store'
 import { listActiveKeysMadeBy } from '#core/keys/made-keys'
+import { setOrganizationBlocked, waitForOrganizationKeys } from '#core/keys/organization-block'
 import type { ProgrammedKeys } from '#core/keys/programmed-keys'
 import { credit } from '#core/ledger/credit'
 import { formatRub, nanoRub } from '#core/ledger/money'
@@ -18,11 +19,13 @@ import { setBlocked } from '../people/user-block.ts'
 import {
   adjustBalance,
   blockKeyByAdmin,
+  blockOrganization,
   blockUser,
   listOrganizations,
   listUsers,
   readAuditLog,
   unblockKeyByAdmin,
+  unblockOrganization,
   unblockUser,
 } from './administration-contracts.ts'
 import {
@@ -75,6 +78,8 @@ export function administrationEndpoints(deps: AdministrationDeps): readonly Endp
       }
     }),
 
+    ...organizationBlockEndpoints(pool),
+
     endpoint(adjustBalance, async ({ caller, visit, params, body, idempotency }) => {
       const { organization_id } = params
       if (!isId(organization_id)) return notFound
@@ -102,6 +107,17 @@ export function administrationEndpoints(deps: AdministrationDeps): readonly Endp
       )
       return { status: 200, body: toPage(entries, limit, entryOf, ({ id }) => String(id)) }
     }),
+  ]
+}
+
+function organizationBlockEndpoints(pool: Pool): readonly Endpoint[] {
+  return [
+    endpoint(blockOrganization, ({ caller, visit, params, body }) =>
+      changeOrganization(pool, scopeOf(caller, visit, body), params.organization_id, 'blocked'),
+    ),
+    endpoint(unblockOrganization, ({ caller, visit, params, body }) =>
+      changeOrganization(pool, scopeOf(caller, visit, body), params.organization_id, 'free'),
+    ),
   ]
 }
 
@@ -135,6 +151,24 @@ async function blockKeysMadeBy(client: ScopedClient, userId: string): Promise<vo
 async function findUser(client: Queryable, id: string): Promise<AdminUser | undefined> {
   const [user] = await readUsers(client, { id, limit: 1 })
   return user
+}
+
+async function changeOrganization(
+  pool: Pool,
+  scope: Scope,
+  organizationId: string,
+  state: 'blocked' | 'free',
+) {
+  if (!isId(organizationId)) return notFound
+  const organization = await inScope(pool, scope, async (client) => {
+    await setOrganizationBlocked(client, organizationId, state)
+    const [found] = await readOrganizations(client, { id: organizationId, limit: 1 })
+    return found
+  })
+  if (organization === undefined) return notFound
+  const programmed = await waitForOrganizationKeys(pool, organizationId)
+  const body = { ...organizationOf(organization), programmed }
+  return programmed ? ({ status: 200, body } as const) : ({ status: 202, body } as const)
 }
 
 async function changeKey(
@@ -190,13 +224,22 @@ function userOf({ id, email, locale, hasTotp, organizations, ...user }: AdminUse
   }
 }
 
-function organizationOf({ id, name, displayName, balance, keyCount, createdAt }: AdminOrganization) {
+function organizationOf({
+  id,
+  name,
+  displayName,
+  balance,
+  keyCount,
+  blockedAt,
+  createdAt,
+}: AdminOrganization) {
   return {
     id,
     name,
     display_name: displayName,
     key_count: keyCount,
     balance_rub: formatRub(nanoRub(balance)),
+    blocked_at: blockedAt?.toISOString() ?? null,
     created_at: createdAt.toISOString(),
   }
 }

@@ -1,6 +1,7 @@
 import { isId } from '../db/id.ts'
 import type { Queryable } from '../db/pool.ts'
 import type { NanoRub } from '../ledger/money.ts'
+import { blockedByAdminSql } from './blocker-sql.ts'
 import type { Blocker, KeyHash } from './key.ts'
 
 /**
@@ -210,7 +211,7 @@ async function read(
             k.expires_at as "expiresAt", k.read_balance as "readBalance",
             k.keeps_responses_hours as "keepsResponsesHours",
             array_remove(array[case when k.owner_blocked_at is not null then 'owner' end,
-                               case when k.admin_blocked_at is not null then 'admin' end,
+                               case when ${blockedByAdminSql('k')} then 'admin' end,
                                case when k.kubernetes_blocked_at is not null then 'kubernetes' end], null) as "blockedBy",
             k.revoked_at is not null as revoked, k.revoked_at as "revokedAt", k.created_at as "createdAt", k.version,
             k.projected_version >= k.version and c.all_projected as "isProjected", c.ever_projected as "everProjected",

@@ -1,9 +1,14 @@
 import { randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
+import { inReadScope } from '#core/audit/scope'
+import { readKeyStates } from '#core/keys/key-state'
+import { createKey } from '#core/keys/key-store'
+import { setOrganizationBlocked } from '#core/keys/organization-block'
 import { readBalance } from '#core/ledger/balance'
 import { checkInvariants } from '#core/ledger/invariants'
-import { createCustomer } from '../support/customer.ts'
+import { createCustomer, pepper } from '../support/customer.ts'
 import { databaseOfThisFile } from '../support/postgres.ts'
+import { inTestScope } from '../support/scope.ts'
 import { signedIn, signedInAdministrator } from '../support/signed-in.ts'
 import { administrationOfThisFile, webOfThisFile } from '../support/web.ts'
 
@@ -190,6 +195,59 @@ test('a key of any organization is blocked in the name of the administrator, and
     })
   expect((await change('block')).body).toMatchObject({ id: keyId, blocked_by: ['owner', 'admin'] })
   expect((await change('unblock')).body).toMatchObject({ id: keyId, blocked_by: ['owner'] })
+})
+
+test('a block of an organization is audited once, and only its own block is lifted', async () => {
+  const admin = await administrator()
+  const { keyId, organizationId } = await createCustomer(pool)
+  await pool.query('update api_keys set owner_blocked_at = now() where id = $1', [keyId])
+  const change = async (verb: string) => {
+    const { status, body } = await administration.call(
+      'POST',
+      `/admin/organizations/${organizationId}/${verb}`,
+      {
+        cookie: admin.cookie,
+        body: { reason: 'A stolen card' },
+      },
+    )
+    // No worker runs here: the data plane cannot have it yet.
+    return [status, body.id, body.programmed, typeof body.blocked_at]
+  }
+  const blockersOf = async () => {
+    const [key] = await inReadScope(pool, null, (client) => readKeyStates(client, [keyId]))
+    return key?.blockedBy
+  }
+  for (const _ of [1, 2]) expect(await change('block')).toEqual([202, organizationId, false, 'string'])
+  expect(await blockersOf()).toEqual(['owner', 'admin'])
+  for (const _ of [1, 2]) expect(await change('unblock')).toEqual([202, organizationId, false, 'object'])
+  expect(await blockersOf()).toEqual(['owner'])
+  const by = { actor_kind: 'administrator', actor_id: admin.administratorId, reason: 'A stolen card' }
+  const audited = await auditOf(organizationId)
+  expect(audited.filter(({ action }) => /block$/.test(action))).toEqual([
+    { action: 'organization.block', ...by },
+    { action: 'organization.unblock', ...by },
+  ])
+})
+
+test('a key made while its organization is being blocked is blocked, whichever comes first', async () => {
+  const customers = await Promise.all(Array.from({ length: 10 }, () => createCustomer(pool)))
+  await Promise.all(
+    customers.map(async ({ organizationId }, index) => {
+      const draft = { organizationId, name: 'late', managedBy: 'cabinet' } as const
+      const makeKeys = async () => {
+        for (let made = 0; made < 5; made++)
+          await inTestScope(pool, (client) => createKey(client, draft, pepper))
+      }
+      const block = () =>
+        inTestScope(pool, (client) => setOrganizationBlocked(client, organizationId, 'blocked'))
+      await Promise.all(index % 2 === 0 ? [makeKeys(), block()] : [block(), makeKeys()])
+      const { rows } = await pool.query(
+        'select count(*)::int as keys, count(organization_blocked_at)::int as blocked from api_keys where organization_id = $1',
+        [organizationId],
+      )
+      expect(rows).toEqual([{ keys: 6, blocked: 6 }])
+    }),
+  )
 })
 
 describe('an adjustment', () => {

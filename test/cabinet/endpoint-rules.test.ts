@@ -117,6 +117,7 @@ const model = 'rules/priced'
 const aKey = ({ keyId: key_id }: Scene) => ({ key_id })
 const aPayment = ({ paymentId: payment_id }: Scene) => ({ payment_id })
 const aDifference = ({ differenceId: difference_id }: Scene) => ({ difference_id })
+const anOrganization = ({ organizationId: organization_id }: Scene) => ({ organization_id })
 const aUser = ({ userId: user_id }: Scene) => ({ user_id })
 const anInvitation = ({ invitationId: invitation_id }: Scene) => ({ invitation_id })
 const reason = () => ({ reason: 'A rule is tried' })
@@ -244,6 +245,8 @@ const examples: Readonly<Record<string, Example>> = {
   adminListOrganizations: { answer: '200' },
   adminBlockUser: { answer: '200', params: aUser, body: reason },
   adminUnblockUser: { answer: '200', params: aUser, body: reason },
+  adminBlockOrganization: { answer: '202', params: anOrganization, body: reason },
+  adminUnblockOrganization: { answer: '202', params: anOrganization, body: reason },
   adminBlockKey: { answer: '200', params: aKey, body: reason },
   adminUnblockKey: { answer: '200', params: aKey, body: reason },
   adminAdjustBalance: {

@@ -52,24 +52,31 @@ export type AdminOrganization = {
   readonly displayName: string | null
   readonly balance: bigint
   readonly keyCount: number
+  readonly blockedAt: Date | null
   readonly createdAt: Date
   readonly position: string
 }
 
-/** Organizations, newest first. */
+/** Organizations, newest first. With `id`, only that organization. */
 export async function readOrganizations(
   client: Queryable,
-  which: { readonly name?: string | undefined; readonly after?: After; readonly limit: number },
+  which: {
+    readonly id?: string
+    readonly name?: string | undefined
+    readonly after?: After
+    readonly limit: number
+  },
 ): Promise<readonly AdminOrganization[]> {
   const { rows } = await client.query<AdminOrganization>(
-    `select o.id, o.name, o.display_name as "displayName", a.balance, o.created_at as "createdAt",
+    `select o.id, o.name, o.display_name as "displayName", a.balance, o.blocked_at as "blockedAt", o.created_at as "createdAt",
             ${exactTimeSql('o.created_at')} as position,
             (select count(*)::int from api_keys k where k.organization_id = o.id and k.revoked_at is null) as "keyCount"
        from organizations o join org_account a on a.organization_id = o.id
-      where ($1::text is null or position(lower($1) in lower(o.name || ' ' || coalesce(o.display_name, ''))) > 0)
-        and ($2::timestamptz is null or (o.created_at, o.id) < ($2, $3::uuid))
-      order by o.created_at desc, o.id desc limit $4`,
-    [which.name ?? null, ...positionOf(which.after), which.limit],
+      where ($1::uuid is null or o.id = $1)
+        and ($2::text is null or position(lower($2) in lower(o.name || ' ' || coalesce(o.display_name, ''))) > 0)
+        and ($3::timestamptz is null or (o.created_at, o.id) < ($3, $4::uuid))
+      order by o.created_at desc, o.id desc limit $5`,
+    [which.id ?? null, which.name ?? null, ...positionOf(which.after), which.limit],
   )
   return rows
 }
