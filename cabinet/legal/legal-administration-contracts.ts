@@ -4,6 +4,7 @@ import type { Contract } from '../api/contract.ts'
 import { exportThrottle } from '../api/csv-rows.ts'
 import { askedTime, id, time } from '../api/fields.ts'
 import { cursorOf, pageLimit, pageOf } from '../api/page.ts'
+import { listLegalDocuments } from './legal-contracts.ts'
 import { legalKinds } from './legal-version.ts'
 
 const administrator = { to: 'administrator' } as const
@@ -11,6 +12,15 @@ const kind = z.enum(legalKinds)
 
 /** Longer than any offer; Postgres refuses more, too. */
 const text = storable(z.string().trim().min(1).max(100_000))
+
+export const adminListLegalDocuments = {
+  operation: 'adminListLegalDocuments',
+  summary: 'List all versions of the legal documents, newest first',
+  method: 'GET',
+  url: '/api/v1/admin/legal/documents',
+  access: administrator,
+  answers: listLegalDocuments.answers,
+} as const satisfies Contract
 
 export const adminPublishLegalDocument = {
   operation: 'adminPublishLegalDocument',

@@ -9,8 +9,10 @@ import { publishTexts, type Refusal } from './internal/publish-texts.ts'
 import {
   adminExportConsents,
   adminListConsents,
+  adminListLegalDocuments,
   adminPublishLegalDocument,
 } from './legal-administration-contracts.ts'
+import { listWithState } from './legal-endpoints.ts'
 
 /** Endpoints for administrators: new versions of legal documents, and who agreed to which. */
 export function legalAdministrationEndpoints({ pool }: { readonly pool: Pool }): readonly Endpoint[] {
@@ -19,6 +21,11 @@ export function legalAdministrationEndpoints({ pool }: { readonly pool: Pool }):
     place: { readonly before: string | undefined; readonly limit: number },
   ) => inReadScope(pool, null, (client) => readConsentRegister(client, filter, place))
   return [
+    endpoint(adminListLegalDocuments, async () => ({
+      status: 200,
+      body: { data: await listWithState(pool) },
+    })),
+
     endpoint(adminPublishLegalDocument, async ({ caller: { administratorId }, body, visit }) => {
       const { reason, ...draft } = body
       const actor = { kind: 'administrator', id: administratorId } as const

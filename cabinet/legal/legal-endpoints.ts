@@ -8,16 +8,18 @@ import { type LegalText, type LegalVersion, legalDay, legalStateOf } from './leg
 /** Public endpoints for the documents that users accept. */
 export function legalEndpoints({ pool }: { readonly pool: Pool }): readonly Endpoint[] {
   return [
-    endpoint(listLegalDocuments, async () => {
-      const [versions, day] = [await listLegalVersions(pool), legalDay(new Date())]
-      const data = versions.map((one) => ({ ...shown(one), state: legalStateOf(one, versions, day) }))
-      return { status: 200, body: { data } }
-    }),
+    endpoint(listLegalDocuments, async () => ({ status: 200, body: { data: await listWithState(pool) } })),
     endpoint(readLegalDocument, async ({ params }) => answered(await findLegalText(pool, params))),
     endpoint(readLegalTextByHash, async ({ params }) =>
       answered(await findLegalTextByHash(pool, params.hash)),
     ),
   ]
+}
+
+/** Every version, newest first, with what it is today. */
+export async function listWithState(pool: Pool) {
+  const [versions, day] = [await listLegalVersions(pool), legalDay(new Date())]
+  return versions.map((one) => ({ ...shown(one), state: legalStateOf(one, versions, day) }))
 }
 
 function answered(found: LegalText | undefined) {

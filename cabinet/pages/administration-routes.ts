@@ -11,6 +11,7 @@ export const administrationRoutes = {
   '/login': page('Вход для администраторов', 'Administrator sign-in'),
   '/setup': page('Настройка доступа', 'Set up your access'),
   '/app': page('Поиск', 'Search'),
+  '/app/legal': page('Документы и согласия', 'Documents and consents'),
   '/app/account': page('Мой доступ', 'My access'),
 } as const satisfies RouteTable
 

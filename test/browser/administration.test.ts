@@ -7,7 +7,7 @@ import { settle, visit } from './addresses.ts'
 import { administrationUrl, administratorCode, openAsAdministrator } from './administrator.ts'
 import { expectNoViolations } from './axe.ts'
 import { openDatabase } from './signed-in-calls.ts'
-import { newEmail, openBrowser, password, system } from './visitor.ts'
+import { newEmail, openBrowser, password, register, system } from './visitor.ts'
 
 /** A token, as `npm run admin` prints it. */
 async function printedToken(email: string): Promise<string> {
@@ -54,6 +54,33 @@ test('an administrator sets up access with the printed token, signs out, and sig
   await page.locator('[name=recovery_code]').fill(codes[0] ?? '')
   await page.getByRole('button', { name: 'Войти', exact: true }).click()
   await page.waitForURL('**/app')
+})
+
+test('a new version of a document is published for a day, and the register shows who accepted which', async () => {
+  const { page } = await openAsAdministrator()
+  const person = await openBrowser()
+  const email = await register(person.page)
+  await page.goto('/app/legal')
+  await page.getByRole('cell', { name: email }).first().waitFor()
+  await page.getByRole('button', { name: 'Опубликовать' }).click()
+  expect(await page.getByText('Заполните это поле').count()).toBe(4)
+  await page.getByLabel('Документ').selectOption('personal_data')
+  await page.getByLabel('Действует с').fill('2020-01-01')
+  await page.getByLabel('Текст на русском').fill('# Согласие')
+  await page.getByLabel('Текст на английском').fill('# Consent')
+  await page.getByLabel('Причина').fill('Новый адрес')
+  await page.getByRole('button', { name: 'Опубликовать' }).click()
+  await page.getByText('должно быть не раньше').waitFor()
+  await expectNoViolations(page)
+  await page.getByLabel('Действует с').fill('2099-01-01')
+  await page.getByRole('button', { name: 'Опубликовать' }).click()
+  await page.getByText('Ещё не действует').waitFor()
+  const file = page.waitForEvent('download')
+  await page.getByRole('link', { name: 'Скачать CSV' }).click()
+  expect((await file).suggestedFilename()).toBe('consents.csv')
+
+  await person.page.goto('/legal/personal_data/2099-01-01')
+  await person.page.getByText('Эта редакция вступит в силу в день своей даты.').waitFor()
 })
 
 test('a code is asked for again by a dialog, and closing it leaves the page as it was', async () => {

@@ -274,6 +274,7 @@ const examples: Readonly<Record<string, Example>> = {
     answer: '422 validation_failed',
     body: () => ({ ...reason(), kind: 'offer', version: '2020-01-01', texts: { ru: 'Оферта', en: 'Offer' } }),
   },
+  adminListLegalDocuments: { answer: '200' },
   adminListConsents: { answer: '200' },
   adminExportConsents: { answer: '200' },
   getOrganization: { answer: '200' },

@@ -80,6 +80,7 @@ function AccountMenu() {
 }
 
 const places: readonly { readonly path: AdministrationPath; readonly icon: IconName }[] = [
+  { path: '/app/legal', icon: 'requests' },
   { path: '/app/account', icon: 'settings' },
 ]
 

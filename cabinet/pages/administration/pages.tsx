@@ -18,6 +18,7 @@ export const pageOf: Readonly<Record<AdministrationPath, Page>> = {
   '/login': lazy(async () => ({ default: (await import('./entry/login-page.tsx')).LoginPage })),
   '/setup': lazy(async () => ({ default: (await import('./entry/set-up-page.tsx')).SetUpPage })),
   '/app': accountPage,
+  '/app/legal': lazy(async () => ({ default: (await import('./legal/legal-page.tsx')).LegalPage })),
   '/app/account': accountPage,
 }
 
