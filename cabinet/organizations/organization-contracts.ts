@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { nanoRub } from '#core/ledger/money'
 import type { Contract } from '../api/contract.ts'
+import { refuseField } from '../api/field-refusal.ts'
 import { id } from '../api/fields.ts'
 import { rubles, rublesFrom } from '../billing/rubles.ts'
 import { isWholeHourZone } from './internal/time-zone.ts'
@@ -8,19 +9,29 @@ import { isWholeHourZone } from './internal/time-zone.ts'
 /** A billion rubles: far beyond any balance, and within the range of the column. */
 const thresholdMax = nanoRub(1_000_000_000_000_000_000n)
 
+const notOneLine = {
+  code: 'not_one_line',
+  en: 'Must be plain text on one line.',
+  ru: 'Должно быть простым текстом в одну строку.',
+} as const
+const notWholeHours = {
+  code: 'unsupported_time_zone',
+  en: 'Must be an IANA time zone with a whole-hour UTC offset all year, such as Europe/Moscow.',
+  ru: 'Нужен часовой пояс IANA, смещение которого от UTC весь год целое число часов, например Europe/Moscow.',
+} as const
+
 const displayName = z
   .string()
   .trim()
   .min(1)
   .max(100)
-  .refine((text) => text.isWellFormed() && !/\p{Cc}/u.test(text), 'must be plain text on one line')
+  .superRefine((text, context) => {
+    if (!text.isWellFormed() || /\p{Cc}/u.test(text)) refuseField(context, notOneLine)
+  })
 
-const timeZone = z
-  .string()
-  .refine(
-    (name) => isWholeHourZone(name, Date.now()),
-    'must be an IANA time zone with a whole-hour UTC offset all year, such as Europe/Moscow',
-  )
+const timeZone = z.string().superRefine((name, context) => {
+  if (!isWholeHourZone(name, Date.now())) refuseField(context, notWholeHours)
+})
 
 const organization = z.object({
   id,

@@ -30,6 +30,8 @@ export const pageRoutes = {
   '/app/billing': page('app', 'Баланс', 'Billing'),
   '/app/billing/return': page('app', 'Платёж', 'Payment'),
   '/app/playground': page('app', 'Песочница', 'Playground'),
+  '/app/team': page('app', 'Команда', 'Team'),
+  '/app/invitations/:invitation_id': page('app', 'Приглашение', 'Invitation'),
   '/app/settings': page('app', 'Настройки', 'Settings'),
 } as const satisfies Readonly<Record<string, PageRoute>>
 

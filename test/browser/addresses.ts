@@ -29,6 +29,7 @@ export async function addressesFor(page: Page): Promise<readonly string[]> {
     '/legal/:kind/:version': `/legal/offer/${config.documents[0]?.version}`,
     '/app/keys/:key_id': `/app/keys/${keyId}`,
     '/app/requests/:request_id': `/app/requests/${requestId}`,
+    '/app/invitations/:invitation_id': `/app/invitations/${randomUUID()}`,
     '/app/billing/return': `/app/billing/return?payment=${paymentId}`,
   }
   const addresses = (Object.keys(pageRoutes) as PagePath[]).map((path) => examples[path] ?? path)

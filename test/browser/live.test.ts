@@ -16,7 +16,7 @@ const polledMs = 10_000
 /** Longer than a page waits for a silent stream. */
 const silenceMs = 36_000
 
-const isEvents = (url: URL | string) => String(url).endsWith('/api/v1/events')
+const isEvents = (url: URL | string) => new URL(url).pathname === '/api/v1/events'
 const streamTo = (page: Page) => page.waitForResponse((answer) => isEvents(answer.url()) && answer.ok())
 
 /** A new user on the page of keys, connected to the stream of events. */

@@ -70,7 +70,9 @@ test('a restart of the web process is reported within 10 s, and the page recover
   expect(await balanceOf(page).isVisible()).toBe(true)
   await expectNoViolations(page)
   await cabinet.startWeb()
-  const reconnected = page.waitForResponse((response) => response.url().endsWith('/events') && response.ok())
+  const reconnected = page.waitForResponse(
+    (response) => new URL(response.url()).pathname.endsWith('/events') && response.ok(),
+  )
   await bannerOf(page, words.unreachable).waitFor({ state: 'detached' })
   await reconnected
   expect(await isSameDocument(page)).toBe(true)

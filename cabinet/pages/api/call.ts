@@ -1,6 +1,7 @@
 import type { proofHeader } from '../../api/proof-of-work.ts'
 import { currentLanguage } from '../i18n/language.ts'
 import type { Answer, Call, Input } from './calls.ts'
+import { keepOrganization, header as organizationHeader, organizationOfTab } from './organization.ts'
 import { ApiProblem, readProblem } from './problem.ts'
 import { noteAnswer } from './reachability.ts'
 import { noteServerTime } from './server-clock.ts'
@@ -57,6 +58,32 @@ export async function readFile(address: string): Promise<File> {
 
 /** The response if it succeeded. @throws ApiProblem */
 async function ask(method: string, address: string, given: Given): Promise<Response> {
+  try {
+    return await askOnce(method, address, given)
+  } catch (error) {
+    // The first calls of a tab, by a member of several organizations.
+    if (!(error instanceof ApiProblem) || error.code !== 'organization_required') throw error
+    await beginWithOrganization()
+    return askOnce(method, address, given)
+  }
+}
+
+let beginning: Promise<void> | undefined
+
+/** Keeps the organization that the user chose last, once for all calls that wait for it. */
+async function beginWithOrganization(): Promise<void> {
+  if (organizationOfTab() !== undefined) return
+  beginning ??= call('GET /me').then(({ email, organization }) => {
+    if (organization !== null) keepOrganization(email, organization.id)
+  })
+  try {
+    await beginning
+  } finally {
+    beginning = undefined
+  }
+}
+
+async function askOnce(method: string, address: string, given: Given): Promise<Response> {
   const response = await sendWithProof(method, address, given)
   noteServerTime(response.headers.get('date'))
   if (!response.ok) {
@@ -110,8 +137,10 @@ async function sendWithProof(method: string, address: string, given: Given): Pro
 
 async function send(method: string, address: string, given: Given): Promise<Response> {
   const { body, idempotencyKey, ifMatch, signal, proof } = given
+  const organization = organizationOfTab()
   const headers = {
     'accept-language': currentLanguage(),
+    ...(organization === undefined ? {} : { [organizationHeader]: organization }),
     ...(body === undefined ? {} : { 'content-type': 'application/json' }),
     ...(idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey }),
     ...(ifMatch === undefined ? {} : { 'if-match': `"${ifMatch}"` }),

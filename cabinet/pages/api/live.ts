@@ -3,6 +3,7 @@ import { useEffect } from 'react'
 import { goToLogin } from '../navigation/sign-in-again.ts'
 import { call } from './call.ts'
 import { startLiveRounds } from './live-rounds.ts'
+import { namingOrganization, organizationOfTab } from './organization.ts'
 import { asProblem } from './problem.ts'
 import { queryClient } from './query-client.ts'
 
@@ -18,6 +19,8 @@ const all = [...new Set(Object.values(changedBy).flat())]
 
 const pollMs = 5_000
 const reconnectMs = 30_000
+/** Until the tab's organization is known. */
+const reconnectUnnamedMs = 1_000
 /** The server sends an event at least every 15 s, `alive` if there is nothing else. */
 const silentMs = 35_000
 /** Long enough for the response that sets the new session to arrive as well. */
@@ -69,12 +72,13 @@ function startLive(): () => void {
 
   function connect(): void {
     source?.close()
-    source = new EventSource('/api/v1/events')
+    const isNamed = organizationOfTab() !== undefined
+    source = new EventSource(namingOrganization('/api/v1/events'))
     poll(true) // an open stream proves nothing yet: a proxy may hold its data back
     connectIn(silentMs)
     source.onerror = () => {
       poll(true)
-      if (source?.readyState === EventSource.CLOSED) connectIn(reconnectMs)
+      if (source?.readyState === EventSource.CLOSED) connectIn(isNamed ? reconnectMs : reconnectUnnamedMs)
     }
     const hear = (kind: string, paths: readonly string[]) =>
       source?.addEventListener(kind, () => {
@@ -95,13 +99,16 @@ function startLive(): () => void {
 
   /**
    * A session may continue under another id, for example after turning on a second factor: only the old session's
-   * stream ended.
+   * stream ended. Or only a membership did: the frame shows it.
    */
   async function goOnOrLeave(): Promise<void> {
     const problem = await call('GET /me').then(() => undefined, asProblem)
     if (isLeft) return
     if (problem?.code === 'unauthenticated') goToLogin()
-    else connect()
+    else {
+      void queryClient.invalidateQueries({ queryKey: ['/me'] })
+      connect()
+    }
   }
 
   connect()

@@ -7,6 +7,7 @@ import { findPage, pageRoutes } from '../page-routes.ts'
 import { notFoundTitle } from '../route-table.ts'
 import { CabinetFrame } from './cabinet-frame.tsx'
 import { Failing } from './failing.tsx'
+import { MembersOnly } from './members-only.tsx'
 import { shellWords } from './messages.ts'
 import { NotFoundPage } from './not-found-page.tsx'
 import { pageOf } from './pages.tsx'
@@ -42,13 +43,22 @@ export function App() {
         >
           <Failing key={pathname} path={found?.path}>
             <Suspense fallback={<div className="min-h-dvh" />}>
-              {found === undefined ? <NotFoundPage /> : <RoutePage {...found} />}
+              {found === undefined ? <NotFoundPage /> : <AreaPage {...found} />}
             </Suspense>
           </Failing>
         </main>
       </Frame>
       <Toasts />
     </>
+  )
+}
+
+function AreaPage(found: NonNullable<ReturnType<typeof findPage>>) {
+  if (pageRoutes[found.path].area !== 'app') return <RoutePage {...found} />
+  return (
+    <MembersOnly path={found.path}>
+      <RoutePage {...found} />
+    </MembersOnly>
   )
 }
 

@@ -17,6 +17,8 @@ import { ConsentsBanner } from './consents-banner.tsx'
 import { chooseLanguage, type Right, signOut, useMay, useMe, useReloadForSomebodyElse } from './me.ts'
 import { Menu } from './menu.tsx'
 import { shellWords } from './messages.ts'
+import { OrganizationMenu } from './organization-menu.tsx'
+import { useKeptOrganization } from './organizations.ts'
 import { preloadPage } from './pages.tsx'
 import { Preferences } from './preferences-menu.tsx'
 
@@ -31,6 +33,7 @@ export function CabinetFrame({
   useLive()
   useDayEnd()
   useReloadForSomebodyElse()
+  useKeptOrganization()
   return (
     <div className="flex min-h-dvh flex-col">
       <TopBar />
@@ -51,13 +54,12 @@ function TopBar() {
   const words = useWords(shellWords)
   const me = useMe()
   const leaving = useChange(signOut)
-  const organization = me.data?.organization
   return (
     <header className="sticky top-0 z-30 flex min-h-14 items-center gap-3 border-b border-line bg-surface px-4">
       <Brand href="/app" />
-      <p className="min-w-0 truncate border-s border-line ps-3 text-sm text-muted max-sm:hidden">
-        {organization?.display_name ?? organization?.name}
-      </p>
+      <div className="flex min-w-0 items-center border-line sm:border-s sm:ps-3">
+        <OrganizationMenu />
+      </div>
       <div className="ms-auto flex items-center gap-1">
         {useMay('billing.read') && <Balance />}
         <Menu icon="person" label={words.userMenu}>
@@ -107,6 +109,7 @@ const allPlaces: readonly Place[] = [
   { path: '/app/billing', icon: 'billing', word: 'billing', right: 'billing.read' },
   { path: '/app/playground', icon: 'playground', word: 'playground', right: 'keys.write' },
   { path: '/models', icon: 'models', word: 'models' },
+  { path: '/app/team', icon: 'team', word: 'team' },
   { path: '/app/settings', icon: 'settings', word: 'settings' },
 ]
 

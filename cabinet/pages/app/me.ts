@@ -3,6 +3,7 @@ import { useEffect, useRef } from 'react'
 import { navigate } from 'wouter/use-browser-location'
 import { call } from '../api/call.ts'
 import type { Answer } from '../api/calls.ts'
+import { forgetOrganization } from '../api/organization.ts'
 import { asProblem } from '../api/problem.ts'
 import { useRead } from '../api/queries.ts'
 import { queryClient } from '../api/query-client.ts'
@@ -51,6 +52,7 @@ export async function signOut(): Promise<void> {
   } catch (error) {
     if (asProblem(error).code !== 'unauthenticated') throw error
   }
+  forgetOrganization()
   navigate('/login')
   queryClient.clear()
 }

@@ -11,6 +11,7 @@ export const en: typeof ru = {
   billing: 'Billing',
   playground: 'Playground',
   settings: 'Settings',
+  team: 'Team',
   models: 'Models',
   documents: 'Documents',
   cabinet: 'Dashboard',

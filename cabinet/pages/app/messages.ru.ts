@@ -9,6 +9,7 @@ export const ru = {
   billing: 'Баланс',
   playground: 'Песочница',
   settings: 'Настройки',
+  team: 'Команда',
   models: 'Модели',
   documents: 'Документы',
   cabinet: 'Кабинет',

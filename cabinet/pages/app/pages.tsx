@@ -14,6 +14,7 @@ const groups = {
   billing: () => import('../features/billing/billing-pages.ts').then((module) => module.billingPages),
   playground: () =>
     import('../features/playground/playground-pages.ts').then((module) => module.playgroundPages),
+  team: () => import('../features/team/team-pages.ts').then((module) => module.teamPages),
   settings: () => import('../features/settings/settings-pages.ts').then((module) => module.settingsPages),
 }
 
@@ -40,6 +41,8 @@ const groupOf: Readonly<Record<PagePath, Group>> = {
   '/app/billing': 'billing',
   '/app/billing/return': 'billing',
   '/app/playground': 'playground',
+  '/app/team': 'team',
+  '/app/invitations/:invitation_id': 'team',
   '/app/settings': 'settings',
 }
 

@@ -1,6 +1,7 @@
 import { useMutation } from '@tanstack/react-query'
 import type { MouseEvent, ReactNode } from 'react'
 import { readFile } from '../api/call.ts'
+import { namingOrganization } from '../api/organization.ts'
 import { asProblem } from '../api/problem.ts'
 import { useWords } from '../i18n/language.ts'
 import { goToLogin } from '../navigation/sign-in-again.ts'
@@ -31,7 +32,7 @@ export function DownloadLink({ href, children }: { readonly href: string; readon
   return (
     <div className="grid max-w-full justify-items-start gap-2">
       <a
-        href={href}
+        href={namingOrganization(href)}
         download
         aria-busy={download.isPending || undefined}
         className={looksOf({ size: 'small' })}

@@ -1,5 +1,6 @@
 import { navigate, useSearch } from 'wouter/use-browser-location'
 import { call } from '../../api/call.ts'
+import { forgetOrganization } from '../../api/organization.ts'
 import { queryClient } from '../../api/query-client.ts'
 import { useWords } from '../../i18n/language.ts'
 import { PasswordField, TextField } from '../../kit/fields.tsx'
@@ -28,7 +29,8 @@ export function LoginPage() {
             body: { email: textOf(values, 'email'), password: textOf(values, 'password') },
           })
         }
-        onDone={({ mfa }) => {
+        onDone={({ mfa }, values) => {
+          forgetOrganization(textOf(values, 'email'))
           queryClient.clear()
           navigate(mfa === 'totp' ? `/login/totp${search}` : nextPage(search, findPage), { replace: true })
         }}

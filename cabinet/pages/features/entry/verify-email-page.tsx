@@ -1,6 +1,7 @@
 import { useState } from 'react'
 import { navigate } from 'wouter/use-browser-location'
 import { call } from '../../api/call.ts'
+import { forgetOrganization } from '../../api/organization.ts'
 import { asProblem } from '../../api/problem.ts'
 import { queryClient } from '../../api/query-client.ts'
 import { useWords } from '../../i18n/language.ts'
@@ -48,6 +49,7 @@ function Confirm({ token, onSignedOut }: { readonly token: string; readonly onSi
         onDone={(isSignedIn) => {
           forgetLetterToken()
           queryClient.clear()
+          if (isSignedIn) forgetOrganization()
           if (isSignedIn) navigate('/app', { replace: true })
           else onSignedOut()
         }}

@@ -9,6 +9,7 @@ import { TextLink } from '../../kit/text-link.tsx'
 import { pageRoutes } from '../../page-routes.ts'
 import { RefusalList } from '../keys/refusal-list.tsx'
 import { refusalWords } from '../keys/refusal-messages.ts'
+import { ReceivedInvitations } from '../team/received-invitations.tsx'
 import { Checklist, useSteps } from './checklist.tsx'
 import { Figures } from './figures.tsx'
 import { KeysNearBudget } from './keys-near-budget.tsx'
@@ -46,6 +47,7 @@ export function OverviewPage() {
         <Skeleton heightRem={48} />
       ) : (
         <div className="grid gap-6">
+          <ReceivedInvitations />
           <Checklist steps={steps} />
           <Figures />
           {maySeeKeys && <KeysNearBudget />}

@@ -1,4 +1,4 @@
-import { chooseLanguage, type Me, useMe } from '../../app/me.ts'
+import { chooseLanguage, type Me, useMay, useMe } from '../../app/me.ts'
 import { Preferences } from '../../app/preferences-menu.tsx'
 import { useLanguage, useWords } from '../../i18n/language.ts'
 import { Badge } from '../../kit/badge.tsx'
@@ -8,6 +8,7 @@ import { Skeleton } from '../../kit/skeleton.tsx'
 import { pageRoutes } from '../../page-routes.ts'
 import { ConsentsSection } from './consents-section.tsx'
 import { settingsWords } from './messages.ts'
+import { OrganizationSection } from './organization-section.tsx'
 import { PasswordForm } from './password-form.tsx'
 import { SessionsSection } from './sessions-section.tsx'
 import { TotpSection } from './totp-section.tsx'
@@ -17,6 +18,7 @@ export function SettingsPage() {
   const words = useWords(settingsWords)
   const title = pageRoutes['/app/settings'].title[useLanguage()]
   const me = useMe()
+  const mayChange = useMay('organization.write')
   return (
     <>
       <PageHead title={title} lead={words.lead} />
@@ -25,6 +27,7 @@ export function SettingsPage() {
           {(person) => (
             <>
               <ProfileSection me={person} />
+              {mayChange && <OrganizationSection />}
               <TotpSection me={person} />
               <SessionsSection />
               <ConsentsSection />

@@ -1,0 +1,131 @@
+import { useState } from 'react'
+import { call } from '../../api/call.ts'
+import type { Answer } from '../../api/calls.ts'
+import { readAgain, useRead } from '../../api/queries.ts'
+import { useMay } from '../../app/me.ts'
+import { useWords } from '../../i18n/language.ts'
+import { Badge } from '../../kit/badge.tsx'
+import { Button } from '../../kit/button.tsx'
+import { DateTime } from '../../kit/date-time.tsx'
+import { Dialog } from '../../kit/dialog.tsx'
+import { Form, FormEnd } from '../../kit/form.tsx'
+import { Loaded } from '../../kit/loaded.tsx'
+import { Section } from '../../kit/section.tsx'
+import { SkeletonRows } from '../../kit/skeleton.tsx'
+import { type Column, Table } from '../../kit/table.tsx'
+import { announce } from '../../kit/toasts.tsx'
+import { teamWords } from './messages.ts'
+import { RoleField, roleIn } from './role-field.tsx'
+
+type Member = Answer<'GET /members'>['data'][number]
+type Opened = { readonly what: 'role' | 'removal'; readonly member: Member }
+
+/** All members; owners change roles and remove members here. */
+export function MembersSection() {
+  const words = useWords(teamWords)
+  const members = useRead('/members')
+  const mayChange = useMay('team.write')
+  const [opened, setOpened] = useState<Opened>()
+  const columns: readonly Column<Member>[] = [
+    { id: 'email', head: words.member, cell: (member) => <Name member={member} /> },
+    { id: 'role', head: words.role, cell: ({ role }) => words.roles[role] },
+    { id: 'joined', head: words.joined, cell: ({ joined_at }) => <DateTime at={joined_at} /> },
+  ]
+  const actions: Column<Member> = {
+    id: 'actions',
+    head: words.actions,
+    cell: (member) => <MemberActions member={member} onOpen={(what) => setOpened({ what, member })} />,
+  }
+  const close = () => setOpened(undefined)
+  return (
+    <Section title={words.members} lead={words.membersLead} isFlush>
+      <Loaded query={members} skeleton={<SkeletonRows count={2} />}>
+        {({ data }) => (
+          <Table
+            caption={words.members}
+            columns={mayChange ? [...columns, actions] : columns}
+            rows={data}
+            keyOf={({ user_id }) => user_id}
+          />
+        )}
+      </Loaded>
+      {opened?.what === 'role' && <RoleDialog member={opened.member} onClose={close} />}
+      {opened?.what === 'removal' && <RemovalDialog member={opened.member} onClose={close} />}
+    </Section>
+  )
+}
+
+function Name({ member: { email, is_you } }: { readonly member: Member }) {
+  const words = useWords(teamWords)
+  return (
+    <span className="flex flex-wrap items-center gap-2">
+      <bdi className="wrap-anywhere">{email}</bdi>
+      {is_you && <Badge>{words.you}</Badge>}
+    </span>
+  )
+}
+
+function MemberActions({
+  member: { email, is_you },
+  onOpen,
+}: {
+  readonly member: Member
+  readonly onOpen: (what: Opened['what']) => void
+}) {
+  const words = useWords(teamWords)
+  return (
+    <span className="flex flex-wrap gap-2 @max-3xl:justify-end">
+      <Button size="small" aria-label={words.changeRoleOf(email)} onClick={() => onOpen('role')}>
+        {words.changeRole}
+      </Button>
+      {!is_you && (
+        <Button size="small" aria-label={words.removeMember(email)} onClick={() => onOpen('removal')}>
+          {words.remove}
+        </Button>
+      )}
+    </span>
+  )
+}
+
+type DialogProps = { readonly member: Member; readonly onClose: () => void }
+
+function RoleDialog({ member: { user_id, email, role }, onClose }: DialogProps) {
+  const words = useWords(teamWords)
+  return (
+    <Dialog title={words.changeRole} onClose={onClose}>
+      <Form
+        send={(values) =>
+          call('PATCH /members/:user_id', { params: { user_id }, body: { role: roleIn(values) } })
+        }
+        onDone={() => {
+          announce(words.roleChanged)
+          onClose()
+          void readAgain('/members', '/invitations', '/me')
+        }}
+      >
+        <p className="wrap-anywhere">{email}</p>
+        <RoleField initial={role} />
+        <FormEnd send={words.save} onCancel={onClose} />
+      </Form>
+    </Dialog>
+  )
+}
+
+function RemovalDialog({ member: { user_id, email }, onClose }: DialogProps) {
+  const words = useWords(teamWords)
+  return (
+    <Dialog title={words.removeTitle} onClose={onClose}>
+      <Form
+        send={() => call('DELETE /members/:user_id', { params: { user_id } })}
+        onDone={() => {
+          announce(words.removed)
+          onClose()
+          void readAgain('/members', '/invitations')
+        }}
+      >
+        <p className="wrap-anywhere">{words.removeLead(email)}</p>
+        <FormEnd variant="danger" send={words.remove} onCancel={onClose} />
+      </Form>
+    </Dialog>
+  )
+}

@@ -1,0 +1,4 @@
+export const ru = {
+  invitation: (organization: string) =>
+    `Вас пригласили в организацию ${organization}. {Ответить на приглашение}`,
+}

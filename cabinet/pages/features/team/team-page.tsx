@@ -1,0 +1,25 @@
+import { useMay } from '../../app/me.ts'
+import { useLanguage, useWords } from '../../i18n/language.ts'
+import { PageHead } from '../../kit/section.tsx'
+import { pageRoutes } from '../../page-routes.ts'
+import { InvitationsSection } from './invitations-section.tsx'
+import { LeaveSection } from './leave-section.tsx'
+import { MembersSection } from './members-section.tsx'
+import { teamWords } from './messages.ts'
+
+/** The members of the organization, their roles, and invitations. */
+export function TeamPage() {
+  const words = useWords(teamWords)
+  const title = pageRoutes['/app/team'].title[useLanguage()]
+  const mayChange = useMay('team.write')
+  return (
+    <>
+      <PageHead title={title} lead={words.lead} />
+      <div className="grid max-w-5xl gap-6">
+        <MembersSection />
+        {mayChange && <InvitationsSection />}
+        <LeaveSection />
+      </div>
+    </>
+  )
+}
