@@ -340,7 +340,7 @@ const pageFoldersOf: Readonly<Record<string, readonly string[]>> = {
   kit: ['i18n', 'time', 'navigation', 'money', 'api'],
   app: ['i18n', 'navigation', 'api', 'kit'],
   features: ['i18n', 'time', 'navigation', 'money', 'api', 'kit', 'app'],
-  administration: ['i18n', 'navigation', 'money', 'api', 'kit', 'app', 'features'],
+  administration: ['i18n', 'navigation', 'money', 'time', 'api', 'kit', 'app', 'features'],
 }
 
 test('the folders of the pages import each other in one direction', () => {
