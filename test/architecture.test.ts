@@ -110,8 +110,9 @@ const siblingsOf: Readonly<Record<string, Readonly<Record<string, readonly strin
     keys: ['api', 'billing'],
     events: ['api', 'people'],
     team: ['api', 'mail', 'people'],
-    payments: ['api', 'billing', 'mail', 'people'],
-    administrators: ['api', 'people'],
+    approvals: ['api', 'billing', 'mail'],
+    payments: ['api', 'approvals', 'billing', 'mail', 'people'],
+    administrators: ['api', 'approvals', 'people'],
     responses: [],
     // What people see: types of responses, and no server code
     pages: [
@@ -141,8 +142,8 @@ const siblingsOf: Readonly<Record<string, Readonly<Record<string, readonly strin
       'team',
       'pages',
     ],
-    support: ['api', 'billing', 'people'],
-    administration: ['api', 'legal', 'payments', 'administrators', 'support', 'web', 'pages'],
+    support: ['api', 'approvals', 'billing', 'people'],
+    administration: ['api', 'approvals', 'legal', 'payments', 'administrators', 'support', 'web', 'pages'],
   },
   worker: { projection: [], settlement: ['projection'], invariants: [] },
   standalone: { keys: [], manifests: ['keys'], yookassa: [], 'demo-provider': [] },

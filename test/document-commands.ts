@@ -92,6 +92,8 @@ export const notRun: Readonly<Record<string, string>> = {
     'it runs until a signal; test/standalone/demo-provider.test.ts starts it',
   'DATABASE_URL=postgres://… ADMINISTRATION_URL=https://administration.example npm run admin -- EMAIL':
     'the address is a placeholder; test/cabinet/admin-command.test.ts runs the program',
+  'DATABASE_URL=postgres://… npm run admin -- --two-person-rule off':
+    'the address is a placeholder; test/cabinet/approvals.test.ts runs the program',
   'kubectl -n model-gateway port-forward service/model-gateway-administration 3003:80':
     'it runs until a signal; test/charts renders the Service',
   'curl $URL/api/v1/auth/login -H \'Content-Type: application/json\' -d \'{"email": "EMAIL", "password": "PASSWORD", "code": "CODE"}\' -c cookies':

@@ -25,7 +25,7 @@ const timed = ['test/operator/{kubectl,many-keys}.test.ts', 'test/gateway/accept
 const rare = [
   'test/abuse/abuse.test.ts',
   'test/abuse/door/junk-at-the-door.test.ts',
-  'test/cabinet/{epoch-load,mail,notifications,older-database,payment-secrets,payments-killed,provider-outage}.test.ts',
+  'test/cabinet/{adjustments-killed,epoch-load,mail,notifications,older-database,payment-secrets,payments-killed,provider-outage}.test.ts',
   'test/cabinet/{published-catalog,receiver-away,replicas,restored-postgres,settlement-workers,web-killed,worker-end}.test.ts',
   'test/charts/{alerts,jobs,missing-image}.test.ts',
   'test/gateway/{abort-billing,failures-gateway,failures-redis,provider-memory,responses-fallback}.test.ts',

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import type { NanoRub } from '#core/ledger/money'
 import {
   cidrListSetting,
   hostSetting,
@@ -12,6 +13,7 @@ import {
 } from '#core/process/environment'
 import type { KeyList } from '#core/process/key-list'
 import type { Warn } from '#core/process/start-or-exit'
+import { aloneMaxSetting } from '../approvals/approval-settings.ts'
 import { refuseHalfAShop, type ShopSettings, shopOf, shopSettings } from '../payments/payment-settings.ts'
 
 const settingsSchema = z.object({
@@ -26,6 +28,8 @@ const settingsSchema = z.object({
   ADMINISTRATION_URL: httpUrlSetting,
   /** Proxies whose `X-Forwarded-For` is trusted. The right-most address outside these ranges is the caller. */
   TRUSTED_PROXY_CIDRS: cidrListSetting.prefault(''),
+  /** What one administrator may adjust and refund for one organization in 24 hours, in rubles; more needs another one. */
+  ADMINISTRATION_ALONE_MAX_RUB: aloneMaxSetting,
   /** Administrators' port. */
   ADMINISTRATION_PORT: portSetting.default(3003),
   /** Port of `/livez`, `/readyz` and `/metrics`, never public. */
@@ -54,6 +58,8 @@ export type AdministrationConfig = {
   readonly host: string
   /** The payment shop; `undefined`: payments are not configured. */
   readonly shop: ShopSettings | undefined
+  /** What one administrator may move for one organization in 24 hours. */
+  readonly aloneMax: NanoRub
   readonly logLevel: string
 }
 
@@ -73,6 +79,7 @@ export function readConfig(env: NodeJS.ProcessEnv, warn?: Warn): AdministrationC
     adminPort: data.ADMINISTRATION_ADMIN_PORT,
     host: data.ADMINISTRATION_HOST,
     shop: shopOf(data),
+    aloneMax: data.ADMINISTRATION_ALONE_MAX_RUB,
     logLevel: data.LOG_LEVEL,
   }
 }

@@ -53,6 +53,7 @@ export async function startAdministration(config: AdministrationConfig, log: Log
     shop,
     programmed,
     sealingKeys: config.sealingKeys,
+    aloneMax: config.aloneMax,
     waitForBalance: (organization, version) => waitForBalance(redis, organization, version),
   })
   const served = await serve(config, {

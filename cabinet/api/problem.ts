@@ -102,6 +102,17 @@ export const problems = {
       'С последнего ввода кода прошло больше 5 минут. Введите новый код второго фактора.',
     ],
   },
+  another_administrator_required: {
+    status: 403,
+    en: [
+      'Another administrator required',
+      'You cannot approve your own request, or one for an organization that you belong to.',
+    ],
+    ru: [
+      'Нужен другой администратор',
+      'Нельзя одобрить свой запрос или запрос для организации, в которой вы состоите.',
+    ],
+  },
   email_not_verified: {
     status: 403,
     en: ['Address not confirmed', 'Confirm your email address with the link that we sent to it.'],
@@ -219,6 +230,11 @@ export const problems = {
     status: 409,
     en: ['Offer has changed', 'Accept the current version of the offer, then try again.'],
     ru: ['Оферта изменилась', 'Примите действующую редакцию оферты и повторите запрос.'],
+  },
+  already_decided: {
+    status: 409,
+    en: ['Already decided', 'The request was approved or declined before, or it has expired. Read it again.'],
+    ru: ['Решение уже принято', 'Запрос уже одобрен, отклонён или просрочен. Прочитайте его снова.'],
   },
   refund_not_possible: {
     status: 409,

@@ -1,5 +1,6 @@
 import type { Pool } from 'pg'
 import { inReadScope, inScope } from '#core/audit/scope'
+import type { NanoRub } from '#core/ledger/money'
 import type { Log } from '#core/process/log'
 import { type Endpoint, endpoint } from '../api/endpoint.ts'
 import { toPage } from '../api/page.ts'
@@ -17,6 +18,8 @@ type OversightDeps = {
   readonly log: Log
   /** `undefined`: payments are not configured. */
   readonly shop: Shop | undefined
+  /** What one administrator may move for one organization in 24 hours. */
+  readonly aloneMax: NanoRub
 }
 
 /** Endpoints for administrators: payments of all organizations, refunds, and what differs at the provider. */

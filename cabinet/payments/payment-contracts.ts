@@ -4,6 +4,7 @@ import { storable } from '#crds/storable'
 import type { Contract } from '../api/contract.ts'
 import { id, pathId, time } from '../api/fields.ts'
 import { cursorOf, newestFirstCursor, pageLimit, pageOf } from '../api/page.ts'
+import { approval } from '../approvals/approval-contracts.ts'
 import { rubles, rublesFrom } from '../billing/rubles.ts'
 
 /** Smallest top-up: 100 ₽. */
@@ -150,7 +151,7 @@ export const adminListPayments = {
 
 export const adminRefundPayment = {
   operation: 'adminRefundPayment',
-  summary: 'Refund a payment, fully or partially',
+  summary: 'Refund a payment, fully or partially; 202 waits for another administrator',
   method: 'POST',
   url: '/api/v1/admin/payments/:payment_id/refunds',
   access: { to: 'administrator', again: true },
@@ -160,7 +161,7 @@ export const adminRefundPayment = {
     amount_rub: wholeKopecks(kopeck).optional().meta({ description: 'Defaults to the remaining amount.' }),
     reason,
   }),
-  answers: { 201: refund },
+  answers: { 201: refund, 202: approval },
   problems: ['payments_unavailable', 'refund_not_possible'],
 } as const satisfies Contract
 

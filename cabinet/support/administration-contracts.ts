@@ -4,6 +4,7 @@ import { storable } from '#crds/storable'
 import type { Contract } from '../api/contract.ts'
 import { askedTime, id, pathId, time } from '../api/fields.ts'
 import { cursorOf, newestFirstCursor, pageLimit, pageOf } from '../api/page.ts'
+import { approval } from '../approvals/approval-contracts.ts'
 import { rubles, rublesFrom } from '../billing/rubles.ts'
 
 /** The reason for an administrator's change, kept for later audits. */
@@ -167,7 +168,7 @@ export const unblockKeyByAdmin = {
 
 export const adjustBalance = {
   operation: 'adminAdjustBalance',
-  summary: 'Credit or debit a balance',
+  summary: 'Credit or debit a balance; 202 waits for another administrator',
   method: 'POST',
   url: '/api/v1/admin/organizations/:organization_id/adjustments',
   access: { to: 'administrator', again: true },
@@ -187,6 +188,7 @@ export const adjustBalance = {
         .boolean()
         .meta({ description: 'Whether this balance applies to every request from now on.' }),
     }),
+    202: approval,
   },
   idempotencyKey: true,
 } as const satisfies Contract

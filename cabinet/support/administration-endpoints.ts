@@ -9,12 +9,14 @@ import { listActiveKeysMadeBy } from '#core/keys/made-keys'
 import { setOrganizationBlocked, waitForOrganizationKeys } from '#core/keys/organization-block'
 import type { ProgrammedKeys } from '#core/keys/programmed-keys'
 import { credit } from '#core/ledger/credit'
-import { formatRub, nanoRub } from '#core/ledger/money'
+import { formatRub, type NanoRub, nanoRub } from '#core/ledger/money'
 import type { Administrator } from '../api/access.ts'
-import { type Endpoint, endpoint, type Visit } from '../api/endpoint.ts'
+import { type Endpoint, endpoint, type Input, type Output, type Visit } from '../api/endpoint.ts'
 import { once } from '../api/once.ts'
 import { toPage } from '../api/page.ts'
 import { notFound } from '../api/problem.ts'
+import type { ShownApproval } from '../approvals/approval-contracts.ts'
+import { orderMoney } from '../approvals/money-order.ts'
 import { setBlocked } from '../people/user-block.ts'
 import {
   adjustBalance,
@@ -40,13 +42,15 @@ import {
 type AdministrationDeps = {
   readonly pool: Pool
   readonly programmed: ProgrammedKeys
+  /** What one administrator may move for one organization in 24 hours. */
+  readonly aloneMax: NanoRub
   /** Whether the data plane has the balance at an account's version, or will have it soon. */
   readonly waitForBalance: (organizationId: string, version: bigint) => Promise<boolean>
 }
 
 /** Endpoints for administrators. The audit log records the reason for each change. */
 export function administrationEndpoints(deps: AdministrationDeps): readonly Endpoint[] {
-  const { pool, waitForBalance } = deps
+  const { pool } = deps
   return [
     endpoint(listUsers, async ({ query: { email, limit, cursor } }) => {
       const users = await inReadScope(pool, null, (client) =>
@@ -80,17 +84,7 @@ export function administrationEndpoints(deps: AdministrationDeps): readonly Endp
 
     ...organizationBlockEndpoints(pool),
 
-    endpoint(adjustBalance, async ({ caller, visit, params, body, idempotency }) => {
-      const { organization_id } = params
-      if (!isId(organization_id)) return notFound
-      const answer = await inScope(pool, scopeOf(caller, visit, body), (client) =>
-        once(client, caller, idempotency, () => adjust(client, organization_id, body.amount_rub)),
-      )
-      if ('problem' in answer) return answer
-      const { version, ...adjusted } = answer.body
-      const programmed = await waitForBalance(organization_id, BigInt(version))
-      return { status: 201, body: { ...adjusted, programmed } }
-    }),
+    endpoint(adjustBalance, (input) => changeBalance(deps, input)),
 
     endpoint(blockKeyByAdmin, ({ caller, visit, params, body }) =>
       changeKey(deps, scopeOf(caller, visit, body), params.key_id, blockKey),
@@ -188,26 +182,62 @@ async function changeKey(
   return isProgrammed ? ({ status: 200, body } as const) : ({ status: 202, body } as const)
 }
 
-async function adjust(client: ScopedClient, organizationId: string, amount: bigint) {
-  const { rowCount } = await client.query('select from organizations where id = $1', [organizationId])
-  if (rowCount === 0) return notFound
-  const id = randomUUID()
-  const { balance, version } = await credit(client, {
-    organizationId,
+async function changeBalance(
+  { pool, aloneMax, waitForBalance }: AdministrationDeps,
+  { caller, visit, params, body, idempotency }: Input<typeof adjustBalance>,
+): Promise<Output<typeof adjustBalance>> {
+  const { organization_id } = params
+  if (!isId(organization_id)) return notFound
+  const order = {
+    id: randomUUID(),
     kind: 'adjustment',
-    refId: id,
-    amount: nanoRub(amount),
-  })
-  const body = {
+    organizationId: organization_id,
+    paymentId: null,
+    amount: nanoRub(body.amount_rub),
+    reason: body.reason,
+  } as const
+  const answer = await inScope(pool, scopeOf(caller, visit, body), (client) =>
+    once<Adjusted, Kept>(client, caller, idempotency, async () => {
+      if (!(await isOrganization(client, organization_id))) return notFound
+      const ordered = await orderMoney(client, caller, order, aloneMax)
+      const adjusted = ordered === 'carry_out' ? await adjust(client, order) : { approval: ordered }
+      const done = { status: 201, body: adjusted }
+      return { fresh: done, kept: done }
+    }),
+  )
+  if ('problem' in answer) return answer
+  if ('approval' in answer.body) return { status: 202, body: answer.body.approval }
+  const { version, ...adjusted } = answer.body
+  const programmed = await waitForBalance(organization_id, BigInt(version))
+  return { status: 201, body: { ...adjusted, programmed } }
+}
+
+type Kept = { readonly status: number; readonly body: Adjusted }
+
+type Adjusted = Awaited<ReturnType<typeof adjust>> | { readonly approval: ShownApproval }
+
+async function isOrganization(client: ScopedClient, id: string): Promise<boolean> {
+  const { rowCount } = await client.query('select from organizations where id = $1', [id])
+  return rowCount === 1
+}
+
+async function adjust(
+  client: ScopedClient,
+  {
+    id,
+    organizationId,
+    amount,
+  }: { readonly id: string; readonly organizationId: string; readonly amount: NanoRub },
+) {
+  const { balance, version } = await credit(client, { organizationId, kind: 'adjustment', refId: id, amount })
+  return {
     id,
     organization_id: organizationId,
-    amount_rub: formatRub(nanoRub(amount)),
+    amount_rub: formatRub(amount),
     balance_rub: formatRub(balance),
     // A repeated call waits for this version, too.
     version: String(version),
   }
-  const done = { status: 201, body }
-  return { fresh: done, kept: done }
 }
 
 function userOf({ id, email, locale, hasTotp, organizations, ...user }: AdminUser) {

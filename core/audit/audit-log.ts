@@ -20,6 +20,8 @@ type SubjectKind =
   | 'Organization'
   | 'User'
   | 'Administrator'
+  | 'Administration'
+  | 'Approval'
   | 'ApiKey'
   | 'ModelProvider'
   | 'ModelRoute'

@@ -44,7 +44,9 @@ const administration: Readonly<Record<string, readonly string[]>> = {
   administrator_setups: [],
   administrators: [],
   audit_log: ['INSERT'],
+  money_orders: [],
   payment_differences: ['INSERT'],
+  two_person_rule: [],
   webhook_inbox: [],
 }
 

@@ -90,6 +90,7 @@ type Scene = {
   readonly requestId: string
   readonly paymentId: string
   readonly differenceId: string
+  readonly approvalId: string
   readonly sessionId: string
   readonly userId: string
   readonly organizationId: string
@@ -118,6 +119,7 @@ const aKey = ({ keyId: key_id }: Scene) => ({ key_id })
 const aPayment = ({ paymentId: payment_id }: Scene) => ({ payment_id })
 const aDifference = ({ differenceId: difference_id }: Scene) => ({ difference_id })
 const anOrganization = ({ organizationId: organization_id }: Scene) => ({ organization_id })
+const anApproval = ({ approvalId: approval_id }: Scene) => ({ approval_id })
 const aUser = ({ userId: user_id }: Scene) => ({ user_id })
 const anInvitation = ({ invitationId: invitation_id }: Scene) => ({ invitation_id })
 const reason = () => ({ reason: 'A rule is tried' })
@@ -263,6 +265,9 @@ const examples: Readonly<Record<string, Example>> = {
     query: ({ organizationId: organization_id }) => ({ organization_id }),
   },
   adminRefundPayment: { answer: '409 refund_not_possible', params: aPayment, body: reason },
+  adminListApprovals: { answer: '200' },
+  adminApprove: { answer: '200', params: anApproval, body: reason },
+  adminDecline: { answer: '200', params: anApproval, body: reason },
   adminListWebhooks: { answer: '200' },
   adminListPaymentDifferences: { answer: '200' },
   adminResolvePaymentDifference: { answer: '200', params: aDifference, body: reason },
@@ -359,11 +364,24 @@ async function filledOrganization(): Promise<Owned> {
     requestId: entry.requestId,
     paymentId,
     differenceId: String(rows[0]?.id),
+    approvalId: await newApproval(organizationId),
     userId,
     invitationId: await insertInvitation({ organizationId, userId }, `${mark}@example.com`),
     mark,
     sessionId: await sessionOf(userId),
   }
+}
+
+/** A request of another administrator, which waits. */
+async function newApproval(organizationId: string): Promise<string> {
+  const { administratorId } = await signedInAdministrator(pool)
+  const id = randomUUID()
+  await pool.query(
+    `insert into money_orders (id, kind, organization_id, amount, reason, ordered_by, because, expires_at, state)
+     values ($1, 'adjustment', $2, 1, 'a rule is tried', $3, 'amount', now() + interval '1 hour', 'pending')`,
+    [id, organizationId, administratorId],
+  )
+  return id
 }
 
 async function sessionOf(userId: string): Promise<string> {
@@ -518,6 +536,7 @@ test.each(named.map((contract) => [contract.operation, contract] as const))(
       requestId: id,
       paymentId: id,
       differenceId: id,
+      approvalId: id,
       sessionId: id,
       userId: id,
       organizationId: id,

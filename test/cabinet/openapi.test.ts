@@ -35,6 +35,7 @@ function describedEndpoints() {
     administration: allEndpoints({
       ...common,
       sealingKeys: config.sealingKeys,
+      aloneMax: nanoRub(0n),
       waitForBalance: async () => true,
     }),
   }

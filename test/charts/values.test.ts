@@ -129,6 +129,9 @@ test('numbers may be set without quotes, and processes get every digit', async (
   expect(JSON.stringify(objects)).toContain('model-gateway:20261125"')
   const ofDemo = await render('mg', ...demo, '--set', 'demo.balanceRub=1000000')
   expect(settingsOf(ofDemo, 'DEMO_BALANCE_RUB')).toEqual({ 'trial-data': '1000000' })
+  expect(settingsOf(objects, 'ADMINISTRATION_ALONE_MAX_RUB')).toEqual({ administration: '5000' })
+  const strict = await render('mg', ...demo, '--set', 'administration.aloneMaxRub=0')
+  expect(settingsOf(strict, 'ADMINISTRATION_ALONE_MAX_RUB')).toEqual({ administration: '0' })
   // A number of a file is a float.
   expect(settingsOf(ofDemo, 'DEFAULT_TPM')).toEqual({ worker: '2000000' })
 })

@@ -96,6 +96,7 @@ export function wholeCabinetOfThisFile({ url }: TestDatabase): WholeCabinet {
     shop,
     log,
     sealingKeys: [Buffer.from(secrets.ADMINISTRATION_SEALING_KEY, 'base64')],
+    aloneMax: nanoRub(5_000_000_000_000n),
     waitForBalance: async () => true,
   })
   const administration = buildApp({

@@ -1,6 +1,8 @@
 import { administratorEndpoints } from '../../administrators/administrator-endpoints.ts'
 import type { Endpoint } from '../../api/endpoint.ts'
+import { approvalEndpoints } from '../../approvals/approval-endpoints.ts'
 import { legalAdministrationEndpoints } from '../../legal/legal-administration-endpoints.ts'
+import { approvedRefunds } from '../../payments/approved-refunds.ts'
 import { oversightEndpoints } from '../../payments/oversight-endpoints.ts'
 import { administrationEndpoints } from '../../support/administration-endpoints.ts'
 
@@ -14,6 +16,7 @@ export function allEndpoints(deps: Deps): readonly Endpoint[] {
     ...administratorEndpoints(deps),
     ...administrationEndpoints(deps),
     ...oversightEndpoints(deps),
+    ...approvalEndpoints({ pool: deps.pool, refunds: approvedRefunds(deps) }),
     ...legalAdministrationEndpoints(deps),
   ]
 }

@@ -215,6 +215,7 @@ export function valuesSchema(): Schema {
       administration: object({
         ...process,
         enabled: flag,
+        aloneMaxRub: from(0, 999_999_999),
         url: matching('^https?://[^/]+$'),
         service,
       }),
