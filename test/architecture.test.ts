@@ -142,7 +142,7 @@ const siblingsOf: Readonly<Record<string, Readonly<Record<string, readonly strin
       'team',
       'pages',
     ],
-    support: ['api', 'approvals', 'billing', 'people'],
+    support: ['api', 'approvals', 'billing', 'keys', 'payments', 'people'],
     administration: ['api', 'approvals', 'legal', 'payments', 'administrators', 'support', 'web', 'pages'],
   },
   worker: { projection: [], settlement: ['projection'], invariants: [] },

@@ -48,6 +48,7 @@ export async function startAdministration(config: AdministrationConfig, log: Log
   const shop = config.shop === undefined ? undefined : openShop(config.shop)
   const endpoints = allEndpoints({
     pool,
+    redis,
     throttles,
     log,
     shop,

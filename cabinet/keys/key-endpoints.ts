@@ -49,10 +49,11 @@ const graceS = { '0': 0, '1h': 3_600, '24h': 86_400 } as const
 
 /** Endpoints for an organization's keys. */
 export function keyEndpoints(deps: KeyDeps): readonly Endpoint[] {
-  return [...readingEndpoints(deps), ...makingEndpoints(deps), ...changingEndpoints(deps)]
+  return [...keyReadingEndpoints(deps), ...makingEndpoints(deps), ...changingEndpoints(deps)]
 }
 
-function readingEndpoints({ pool, redis }: KeyDeps): readonly Endpoint[] {
+/** Endpoints that only read an organization's keys. */
+export function keyReadingEndpoints({ pool, redis }: Pick<KeyDeps, 'pool' | 'redis'>): readonly Endpoint[] {
   /** The result of `read` for a key, if the caller's organization has it. */
   function ofKey<Answer>(
     { organizationId }: Member,

@@ -13,7 +13,8 @@ const reason = z.strictObject({ reason: storable(z.string().trim().min(3).max(50
 /** Largest amount of one adjustment, in either direction: 1,000,000 ₽. */
 const adjustmentMax = nanoRub(1_000_000n * 1_000_000_000n)
 
-const user = z
+/** A user as administrators see them. */
+export const user = z
   .object({
     id,
     email: z.string(),
@@ -27,7 +28,8 @@ const user = z
   })
   .meta({ id: 'AdminUser' })
 
-const organization = z
+/** An organization as administrators see it. */
+export const organization = z
   .object({
     id,
     name: z.string(),
@@ -64,10 +66,10 @@ const changedKey = z
   })
   .meta({ id: 'AdminKey' })
 
-const administrator = { to: 'administrator' } as const
+export const administrator = { to: 'administrator' } as const
 const userPath = z.strictObject({ user_id: pathId })
 const keyPath = z.strictObject({ key_id: pathId })
-const organizationPath = z.strictObject({ organization_id: pathId })
+export const organizationPath = z.strictObject({ organization_id: pathId })
 
 export const listUsers = {
   operation: 'adminListUsers',

@@ -31,13 +31,13 @@ import {
   unblockUser,
 } from './administration-contracts.ts'
 import {
-  type AdminOrganization,
   type AdminUser,
   type AuditEntry,
   readAuditEntries,
   readOrganizations,
   readUsers,
 } from './internal/admin-reads.ts'
+import { organizationOf, userOf } from './internal/shown.ts'
 
 type AdministrationDeps = {
   readonly pool: Pool
@@ -143,7 +143,7 @@ async function blockKeysMadeBy(client: ScopedClient, userId: string): Promise<vo
 }
 
 async function findUser(client: Queryable, id: string): Promise<AdminUser | undefined> {
-  const [user] = await readUsers(client, { id, limit: 1 })
+  const [user] = await readUsers(client, { ids: [id], limit: 1 })
   return user
 }
 
@@ -156,7 +156,7 @@ async function changeOrganization(
   if (!isId(organizationId)) return notFound
   const organization = await inScope(pool, scope, async (client) => {
     await setOrganizationBlocked(client, organizationId, state)
-    const [found] = await readOrganizations(client, { id: organizationId, limit: 1 })
+    const [found] = await readOrganizations(client, { ids: [organizationId], limit: 1 })
     return found
   })
   if (organization === undefined) return notFound
@@ -237,40 +237,6 @@ async function adjust(
     balance_rub: formatRub(balance),
     // A repeated call waits for this version, too.
     version: String(version),
-  }
-}
-
-function userOf({ id, email, locale, hasTotp, organizations, ...user }: AdminUser) {
-  return {
-    id,
-    email,
-    locale,
-    organizations,
-    email_confirmed_at: user.confirmedAt?.toISOString() ?? null,
-    has_totp: hasTotp,
-    blocked_at: user.blockedAt?.toISOString() ?? null,
-    active_key_count: user.activeKeyCount,
-    created_at: user.createdAt.toISOString(),
-  }
-}
-
-function organizationOf({
-  id,
-  name,
-  displayName,
-  balance,
-  keyCount,
-  blockedAt,
-  createdAt,
-}: AdminOrganization) {
-  return {
-    id,
-    name,
-    display_name: displayName,
-    key_count: keyCount,
-    balance_rub: formatRub(nanoRub(balance)),
-    blocked_at: blockedAt?.toISOString() ?? null,
-    created_at: createdAt.toISOString(),
   }
 }
 

@@ -28,6 +28,7 @@ type SubjectKind =
   | 'Payment'
   | 'PaymentDifference'
   | 'LegalDocument'
+  | 'Search'
 
 /** One change in the audit log. `before` and `after` never hold a secret or the hash of one. */
 export type Change = {

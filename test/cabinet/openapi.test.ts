@@ -34,6 +34,7 @@ function describedEndpoints() {
     web: cabinetEndpoints({ pool, throttles, programmed, redis, liveEvents, checks, log, config }),
     administration: allEndpoints({
       ...common,
+      redis,
       sealingKeys: config.sealingKeys,
       aloneMax: nanoRub(0n),
       waitForBalance: async () => true,

@@ -91,6 +91,7 @@ export function wholeCabinetOfThisFile({ url }: TestDatabase): WholeCabinet {
   })
   const administrationEndpoints = allEndpoints({
     pool: ofAdministration,
+    redis,
     throttles,
     programmed,
     shop,

@@ -5,9 +5,11 @@ import { legalAdministrationEndpoints } from '../../legal/legal-administration-e
 import { approvedRefunds } from '../../payments/approved-refunds.ts'
 import { oversightEndpoints } from '../../payments/oversight-endpoints.ts'
 import { administrationEndpoints } from '../../support/administration-endpoints.ts'
+import { customerEndpoints } from '../../support/customer-endpoints.ts'
 
 type Deps = Parameters<typeof administratorEndpoints>[0] &
   Parameters<typeof administrationEndpoints>[0] &
+  Parameters<typeof customerEndpoints>[0] &
   Parameters<typeof oversightEndpoints>[0]
 
 /** All endpoints of the administration process. */
@@ -15,6 +17,7 @@ export function allEndpoints(deps: Deps): readonly Endpoint[] {
   return [
     ...administratorEndpoints(deps),
     ...administrationEndpoints(deps),
+    ...customerEndpoints(deps),
     ...oversightEndpoints(deps),
     ...approvalEndpoints({ pool: deps.pool, refunds: approvedRefunds(deps) }),
     ...legalAdministrationEndpoints(deps),

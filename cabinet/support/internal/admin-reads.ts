@@ -18,11 +18,11 @@ export type AdminUser = {
   readonly organizations: { readonly id: string; readonly name: string; readonly role: string }[]
 }
 
-/** Users, newest first. With `id`, only that user. */
+/** Users, newest first. With `ids`, only these. */
 export async function readUsers(
   client: Queryable,
   which: {
-    readonly id?: string
+    readonly ids?: readonly string[]
     readonly email?: string | undefined
     readonly after?: After
     readonly limit: number
@@ -37,11 +37,11 @@ export async function readUsers(
                         from memberships m join organizations o on o.id = m.organization_id
                        where m.user_id = u.id), '[]') as organizations
        from users u
-      where ($1::uuid is null or u.id = $1)
+      where ($1::uuid[] is null or u.id = any($1))
         and ($2::text is null or position(lower($2) in lower(u.email)) > 0)
         and ($3::timestamptz is null or (u.created_at, u.id) < ($3, $4::uuid))
       order by u.created_at desc, u.id desc limit $5`,
-    [which.id ?? null, which.email ?? null, ...positionOf(which.after), which.limit],
+    [which.ids ?? null, which.email ?? null, ...positionOf(which.after), which.limit],
   )
   return rows
 }
@@ -57,11 +57,11 @@ export type AdminOrganization = {
   readonly position: string
 }
 
-/** Organizations, newest first. With `id`, only that organization. */
+/** Organizations, newest first. With `ids`, only these. */
 export async function readOrganizations(
   client: Queryable,
   which: {
-    readonly id?: string
+    readonly ids?: readonly string[]
     readonly name?: string | undefined
     readonly after?: After
     readonly limit: number
@@ -72,11 +72,11 @@ export async function readOrganizations(
             ${exactTimeSql('o.created_at')} as position,
             (select count(*)::int from api_keys k where k.organization_id = o.id and k.revoked_at is null) as "keyCount"
        from organizations o join org_account a on a.organization_id = o.id
-      where ($1::uuid is null or o.id = $1)
+      where ($1::uuid[] is null or o.id = any($1))
         and ($2::text is null or position(lower($2) in lower(o.name || ' ' || coalesce(o.display_name, ''))) > 0)
         and ($3::timestamptz is null or (o.created_at, o.id) < ($3, $4::uuid))
       order by o.created_at desc, o.id desc limit $5`,
-    [which.id ?? null, which.name ?? null, ...positionOf(which.after), which.limit],
+    [which.ids ?? null, which.name ?? null, ...positionOf(which.after), which.limit],
   )
   return rows
 }

@@ -1,0 +1,121 @@
+import type { Pool } from 'pg'
+import { readOrganizationSums } from '#core/admission/organization-sums'
+import { inReadScope, inScope, type ScopedClient } from '#core/audit/scope'
+import { isId } from '#core/db/id'
+import type { RedisConnection } from '#core/redis/redis-connection'
+import type { Administrator } from '../api/access.ts'
+import type { Contract } from '../api/contract.ts'
+import { type Endpoint, endpoint, type Visit } from '../api/endpoint.ts'
+import { toPage } from '../api/page.ts'
+import { notFound } from '../api/problem.ts'
+import { getBalance, listLedger } from '../billing/ledger-contracts.ts'
+import { ledgerEndpoints } from '../billing/ledger-endpoints.ts'
+import { getRequest, listRequests } from '../billing/request-contracts.ts'
+import { requestEndpoints } from '../billing/request-endpoints.ts'
+import { listKeys, listRefusals } from '../keys/key-contracts.ts'
+import { keyReadingEndpoints } from '../keys/key-endpoints.ts'
+import * as contracts from './customer-contracts.ts'
+import { readOrganizations, readUsers } from './internal/admin-reads.ts'
+import { memberReads } from './internal/member-reads.ts'
+import { search } from './internal/search.ts'
+import { organizationOf, userOf } from './internal/shown.ts'
+import { readTimeline, showFacts } from './internal/timeline.ts'
+
+type CustomerDeps = { readonly pool: Pool; readonly redis: RedisConnection }
+
+type OfOrganization = {
+  readonly caller: Administrator
+  readonly visit: Visit
+  readonly params: { readonly organization_id: string }
+}
+
+/** Most members that a customer's page shows. */
+const membersMax = 100
+
+/** Endpoints that show administrators what a customer sees, and what happened to them. Each view is audited. */
+export function customerEndpoints({ pool, redis }: CustomerDeps): readonly Endpoint[] {
+  const reads = memberReads([
+    ...ledgerEndpoints({ pool, readLiveSums: (organization) => readOrganizationSums(redis, organization) }),
+    ...requestEndpoints({ pool }),
+    ...keyReadingEndpoints({ pool, redis }),
+  ])
+
+  /** An endpoint of members, for the organization in the path. */
+  function asMember(contract: Contract, ofMember: Contract): Endpoint {
+    return {
+      contract,
+      handle: async (input: OfOrganization & { readonly query?: object }) => {
+        const { organization_id: organizationId } = input.params
+        if (!(await noteView(pool, input, contract.operation))) return notFound
+        return reads(ofMember, { ...input, organizationId })
+      },
+    } as Endpoint
+  }
+
+  return [
+    endpoint(contracts.searchCustomers, async ({ caller, visit, body }) => ({
+      status: 200,
+      body: await search({ pool, reads }, { caller, visit, text: body.text }),
+    })),
+
+    endpoint(contracts.readCustomer, async (input) => {
+      const { organization_id } = input.params
+      if (!(await noteView(pool, input, contracts.readCustomer.operation))) return notFound
+      return inReadScope(pool, null, async (client) => {
+        const [organization] = await readOrganizations(client, { ids: [organization_id], limit: 1 })
+        if (organization === undefined) return notFound
+        const { rows } = await client.query<{ id: string }>(
+          'select user_id as id from memberships where organization_id = $1 limit $2',
+          [organization_id, membersMax],
+        )
+        const members = await readUsers(client, { ids: rows.map(({ id }) => id), limit: membersMax })
+        const body = { organization: organizationOf(organization), members: members.map(userOf) }
+        return { status: 200, body } as const
+      })
+    }),
+
+    endpoint(contracts.readTimeline, async (input) => {
+      const { organization_id } = input.params
+      const { cursor, limit } = input.query
+      if (!(await noteView(pool, input, contracts.readTimeline.operation))) return notFound
+      const events = await inReadScope(pool, null, (client) =>
+        readTimeline(client, organization_id, { after: cursor, limit: limit + 1 }),
+      )
+      const body = toPage(
+        events,
+        limit,
+        ({ at, kind, key, facts }) => ({ at: at.toISOString(), kind, id: key, facts: showFacts(facts) }),
+        ({ position, key }) => [position, key],
+      )
+      return { status: 200, body } as const
+    }),
+
+    asMember(contracts.readCustomerBalance, getBalance),
+    asMember(contracts.listCustomerKeys, listKeys),
+    asMember(contracts.listCustomerRefusals, listRefusals),
+    asMember(contracts.listCustomerRequests, listRequests),
+    asMember(contracts.readCustomerRequest, getRequest),
+    asMember(contracts.listCustomerLedger, listLedger),
+  ]
+}
+
+/** Audits that an administrator looks at an organization. Returns whether it exists. */
+async function noteView(
+  pool: Pool,
+  { caller, visit, params: { organization_id: id } }: OfOrganization,
+  operation: string,
+): Promise<boolean> {
+  if (!isId(id)) return false
+  const actor = { kind: 'administrator', id: caller.administratorId } as const
+  const scope = { actor, organizationId: null, requestId: visit.requestId }
+  return inScope(pool, scope, async (client: ScopedClient) => {
+    const rows = await client.change('select from organizations where id = $1', [id], () => ({
+      action: 'customer.view',
+      subject: { kind: 'Organization', id },
+      organizationId: id,
+      before: null,
+      after: { operation },
+    }))
+    return rows.length === 1
+  })
+}

@@ -1,0 +1,121 @@
+import type { Pool } from 'pg'
+import type { z } from 'zod'
+import { inReadScope, inScope } from '#core/audit/scope'
+import type { Queryable } from '#core/db/pool'
+import type { Administrator } from '../../api/access.ts'
+import type { Visit } from '../../api/endpoint.ts'
+import { getRequest } from '../../billing/request-contracts.ts'
+import { readPaymentsById } from '../../payments/found-payments.ts'
+import type { searchCustomers } from '../customer-contracts.ts'
+import { readOrganizations, readUsers } from './admin-reads.ts'
+import type { MemberReads } from './member-reads.ts'
+import {
+  findKeys,
+  findOrganizationIds,
+  findOrganizationOfRequest,
+  findPayments,
+  findUserIds,
+  foundMax,
+  readEmailsTo,
+  readLedgerOf,
+} from './search-rows.ts'
+import { readSearchText, type Sought } from './search-text.ts'
+import { organizationOf, userOf } from './shown.ts'
+
+type Found = z.input<(typeof searchCustomers.answers)[200]>
+type Deps = { readonly pool: Pool; readonly reads: MemberReads }
+type Asked = { readonly caller: Administrator; readonly visit: Visit; readonly text: string }
+
+/** Everything that a text leads to. The audit log gets what was found, and never the text: it may be an address. */
+export async function search({ pool, reads }: Deps, { caller, visit, text }: Asked): Promise<Found> {
+  const sought = readSearchText(text)
+  const found = await inReadScope(pool, null, (client) => findRows(client, sought))
+  const receipts = sought.by === 'id' ? await findReceipts({ pool, reads }, caller, visit, sought.id) : []
+  const all = { by: sought.by, receipts, ...found }
+  await noteSearch(pool, caller, visit, all)
+  return all
+}
+
+async function findRows(client: Queryable, sought: Sought): Promise<Omit<Found, 'by' | 'receipts'>> {
+  switch (sought.by) {
+    case 'id':
+      return findById(client, sought)
+    case 'key':
+      return { ...nothing, keys: await findKeys(client, sought) }
+    case 'email':
+      return {
+        ...nothing,
+        users: await showUsers(client, await findUserIds(client, sought)),
+        emails: await readEmailsTo(client, sought.email),
+      }
+    case 'name': {
+      const { paymentIds, refIds } = await findPayments(client, { id: null, providerId: sought.name })
+      return {
+        ...nothing,
+        payments: [...(await readPaymentsById(client, paymentIds))],
+        ledger: await readLedgerOf(client, refIds),
+        organizations: await showOrganizations(client, await findOrganizationIds(client, sought)),
+      }
+    }
+  }
+}
+
+const nothing = { payments: [], ledger: [], keys: [], users: [], organizations: [], emails: [] }
+
+async function findById(client: Queryable, { id, isRequest }: Extract<Sought, { readonly by: 'id' }>) {
+  if (isRequest) return { ...nothing, ledger: await readLedgerOf(client, [id]) }
+  const { paymentIds, refIds } = await findPayments(client, { id, providerId: id })
+  return {
+    ...nothing,
+    payments: [...(await readPaymentsById(client, paymentIds))],
+    ledger: await readLedgerOf(client, [id, ...refIds]),
+    keys: await findKeys(client, { id }),
+    users: await showUsers(client, await findUserIds(client, { id })),
+    organizations: await showOrganizations(client, await findOrganizationIds(client, { id })),
+  }
+}
+
+async function showUsers(client: Queryable, ids: readonly string[]) {
+  return ids.length === 0 ? [] : (await readUsers(client, { ids, limit: foundMax })).map(userOf)
+}
+
+async function showOrganizations(client: Queryable, ids: readonly string[]) {
+  return ids.length === 0
+    ? []
+    : (await readOrganizations(client, { ids, limit: foundMax })).map(organizationOf)
+}
+
+async function findReceipts(
+  { pool, reads }: Deps,
+  caller: Administrator,
+  visit: Visit,
+  requestId: string,
+): Promise<Found['receipts']> {
+  const organization = await inReadScope(pool, null, (client) => findOrganizationOfRequest(client, requestId))
+  if (organization === undefined) return []
+  const { id: organizationId, name } = organization
+  const answer = await reads(getRequest, {
+    caller,
+    visit,
+    organizationId,
+    params: { request_id: requestId },
+  })
+  if ('problem' in answer) return []
+  return [{ ...answer.body, organization_id: organizationId, organization_name: name }]
+}
+
+async function noteSearch(pool: Pool, caller: Administrator, visit: Visit, found: Found): Promise<void> {
+  const { by, receipts, payments, keys, users, organizations, emails } = found
+  const ids = [...receipts, ...payments, ...keys, ...users, ...organizations, ...emails].map(({ id }) => id)
+  const actor = { kind: 'administrator', id: caller.administratorId } as const
+  const scope = { actor, organizationId: null, requestId: visit.requestId }
+  await inScope(pool, scope, (client) =>
+    client.change('select', [], () => ({
+      action: 'customer.search',
+      subject: { kind: 'Search', id: by },
+      organizationId: null,
+      before: null,
+      after: { found: ids },
+    })),
+  )
+}
