@@ -11,6 +11,12 @@ export const administrationRoutes = {
   '/login': page('Вход для администраторов', 'Administrator sign-in'),
   '/setup': page('Настройка доступа', 'Set up your access'),
   '/app': page('Поиск', 'Search'),
+  '/app/customers/:organization_id': page('Клиент', 'Customer'),
+  '/app/customers/:organization_id/requests/:request_id': page('Запрос', 'Request'),
+  '/app/payments': page('Платежи', 'Payments'),
+  '/app/differences': page('Расхождения', 'Differences'),
+  '/app/webhooks': page('Уведомления', 'Notifications'),
+  '/app/audit': page('Журнал', 'Audit log'),
   '/app/legal': page('Документы и согласия', 'Documents and consents'),
   '/app/account': page('Мой доступ', 'My access'),
 } as const satisfies RouteTable

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { nanoRub } from '#core/ledger/money'
 import { storable } from '#crds/storable'
 import type { Contract } from '../api/contract.ts'
+import { exportThrottle } from '../api/csv-rows.ts'
 import { askedTime, id, pathId, time } from '../api/fields.ts'
 import { cursorOf, newestFirstCursor, pageLimit, pageOf } from '../api/page.ts'
 import { approval } from '../approvals/approval-contracts.ts'
@@ -195,6 +196,14 @@ export const adjustBalance = {
   idempotencyKey: true,
 } as const satisfies Contract
 
+const auditFilter = {
+  organization_id: id.optional(),
+  actor_id: storable(z.string().max(512)).optional(),
+  action: storable(z.string().max(64)).optional(),
+  from: askedTime().optional(),
+  to: askedTime().optional(),
+}
+
 export const readAuditLog = {
   operation: 'adminReadAuditLog',
   summary: 'List audit log entries, newest first',
@@ -202,13 +211,20 @@ export const readAuditLog = {
   url: '/api/v1/admin/audit',
   access: administrator,
   query: z.strictObject({
-    organization_id: id.optional(),
-    actor_id: storable(z.string().max(512)).optional(),
-    action: storable(z.string().max(64)).optional(),
-    from: askedTime().optional(),
-    to: askedTime().optional(),
+    ...auditFilter,
     limit: pageLimit,
     cursor: cursorOf(z.string().regex(/^\d{1,18}$/)),
   }),
   answers: { 200: pageOf(auditEntry) },
+} as const satisfies Contract
+
+export const exportAuditLog = {
+  operation: 'adminExportAuditLog',
+  summary: 'Export audit log entries as CSV, newest first',
+  method: 'GET',
+  url: '/api/v1/admin/audit.csv',
+  access: administrator,
+  query: z.strictObject(auditFilter),
+  answers: { 200: 'csv' },
+  throttle: exportThrottle,
 } as const satisfies Contract

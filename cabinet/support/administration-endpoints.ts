@@ -25,18 +25,12 @@ import {
   blockUser,
   listOrganizations,
   listUsers,
-  readAuditLog,
   unblockKeyByAdmin,
   unblockOrganization,
   unblockUser,
 } from './administration-contracts.ts'
-import {
-  type AdminUser,
-  type AuditEntry,
-  readAuditEntries,
-  readOrganizations,
-  readUsers,
-} from './internal/admin-reads.ts'
+import { type AdminUser, readOrganizations, readUsers } from './internal/admin-reads.ts'
+import { auditEndpoints } from './internal/audit-endpoints.ts'
 import { organizationOf, userOf } from './internal/shown.ts'
 
 type AdministrationDeps = {
@@ -94,13 +88,7 @@ export function administrationEndpoints(deps: AdministrationDeps): readonly Endp
       changeKey(deps, scopeOf(caller, visit, body), params.key_id, unblockKey),
     ),
 
-    endpoint(readAuditLog, async ({ query: { organization_id, actor_id, cursor, limit, ...query } }) => {
-      const filter = { ...query, organizationId: organization_id, actorId: actor_id, before: cursor }
-      const entries = await inReadScope(pool, null, (client) =>
-        readAuditEntries(client, { ...filter, limit: limit + 1 }),
-      )
-      return { status: 200, body: toPage(entries, limit, entryOf, ({ id }) => String(id)) }
-    }),
+    ...auditEndpoints(pool),
   ]
 }
 
@@ -237,23 +225,5 @@ async function adjust(
     balance_rub: formatRub(balance),
     // A repeated call waits for this version, too.
     version: String(version),
-  }
-}
-
-function entryOf(entry: AuditEntry) {
-  const { id, at, action, before, after, reason } = entry
-  return {
-    id: String(id),
-    at: at.toISOString(),
-    action,
-    before,
-    after,
-    reason,
-    actor_kind: entry.actorKind,
-    actor_id: entry.actorId,
-    subject_kind: entry.subjectKind,
-    subject_id: entry.subjectId,
-    organization_id: entry.organizationId,
-    request_id: entry.requestId,
   }
 }

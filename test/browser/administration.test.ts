@@ -1,3 +1,4 @@
+import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { makeAdministrator } from '#cabinet/administrators/made-administrator'
 import { type AdministrationPath, administrationRoutes } from '#cabinet/pages/administration-routes'
@@ -122,7 +123,20 @@ test('no page or file of administration is served to customers, and no file of t
   expect(policy).toContain("connect-src 'self';")
 })
 
-const examples: Partial<Record<AdministrationPath, string>> = {}
+/** Addresses of the demo's customer, which has keys, requests and a payment history. */
+async function findExamples(): Promise<Partial<Record<AdministrationPath, string>>> {
+  const pool = openDatabase()
+  const { rows } = await pool.query<{ organization: string; request: string }>(
+    'select organization_id as organization, id as request from requests where cost > 0 order by ts desc limit 1',
+  )
+  await pool.end()
+  const { organization = '', request = '' } = rows[0] ?? {}
+  const customer = `/app/customers/${organization}`
+  return {
+    '/app/customers/:organization_id': customer,
+    '/app/customers/:organization_id/requests/:request_id': `${customer}/requests/${request}`,
+  }
+}
 
 for (const [language, width] of [
   ['ru', 1280],
@@ -130,6 +144,7 @@ for (const [language, width] of [
 ] as const)
   test(`axe finds nothing on any page of administration, light or dark (${language}, ${width} px)`, async () => {
     const { page } = await openAsAdministrator({ language, width })
+    const examples = await findExamples()
     for (const path of Object.keys(administrationRoutes) as AdministrationPath[]) {
       await page.goto(examples[path] ?? path)
       await settle(page)
@@ -151,4 +166,69 @@ test('the navigation works with the keyboard only, and focus moves to the conten
   await page.keyboard.press('Enter')
   await page.waitForURL('**/app/account')
   await page.waitForFunction(() => document.activeElement?.id === 'main')
+})
+
+/** Types into the search, and waits for what it finds. */
+async function searchFor(page: Page, text: string): Promise<void> {
+  await page.goto('/app')
+  await page.locator('[name=text]').fill(text)
+  await page.keyboard.press('Enter')
+}
+
+test('a request is explained from its id alone, with its attempts, its price and what it took from the balance', async () => {
+  const { page } = await openAsAdministrator()
+  const address = (await findExamples())['/app/customers/:organization_id/requests/:request_id'] ?? ''
+  const requestId = address.split('/').at(-1) ?? ''
+  await searchFor(page, `chatcmpl-${requestId}`)
+  await page.getByRole('heading', { name: 'Операции по балансу' }).waitFor()
+  await expectNoViolations(page)
+  await page.getByRole('link', { name: requestId }).click()
+  await page.getByRole('heading', { name: 'Попытки' }).waitFor()
+  await page.getByRole('link', { name: 'К клиенту' }).click()
+  await page.waitForURL('**/app/customers/*')
+})
+
+test('a text that is too long is rejected at its field, and nothing is sent', async () => {
+  const { page } = await openAsAdministrator()
+  let isSent = false
+  page.on('request', (request) => {
+    if (request.url().endsWith('/admin/search')) isSent = true
+  })
+  await searchFor(page, 'x'.repeat(10_000))
+  await page.getByText('Не больше 200 символов').waitFor()
+  expect(isSent).toBe(false)
+})
+
+test('a customer’s balance is adjusted with a reason and a new code, and the timeline tells it', async () => {
+  const { page } = await openAsAdministrator()
+  const customer = (await findExamples())['/app/customers/:organization_id'] ?? ''
+  const pool = openDatabase()
+  await pool.query("update administrator_sessions set mfa_at = now() - interval '1 hour'")
+  await pool.end()
+  await page.goto(customer)
+  await page.getByRole('button', { name: 'Изменить баланс' }).click()
+  await page.locator('dialog [name=amount_rub]').fill('0')
+  await page.locator('dialog [name=reason]').fill('x')
+  await page.locator('dialog [type=submit]').click()
+  await page.getByText('Введите сумму, например').waitFor()
+  await page.getByText('Опишите причину').waitFor()
+  await expectNoViolations(page)
+  await page.locator('dialog [name=amount_rub]').fill('12,50')
+  await page.locator('dialog [name=reason]').fill('Извинение за сбой')
+  await page.locator('dialog [type=submit]').click()
+  await page.getByRole('heading', { name: 'Подтвердите, что это вы' }).waitFor()
+  await page.locator('dialog [name=code]').fill(await administratorCode())
+  await page.getByRole('button', { name: 'Подтвердить' }).click()
+  await page.getByText('Баланс изменён').waitFor()
+  await page.getByText('Корректировка · 12,50').first().waitFor()
+})
+
+test('every tab of a customer’s page shows its list, and axe finds nothing on any', async () => {
+  const { page } = await openAsAdministrator()
+  await page.goto((await findExamples())['/app/customers/:organization_id'] ?? '')
+  for (const name of ['История', 'Ключи', 'Запросы', 'Отказы', 'Операции']) {
+    await page.getByRole('tab', { name }).click()
+    await settle(page)
+    await expectNoViolations(page)
+  }
 })

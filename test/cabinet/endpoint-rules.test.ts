@@ -257,6 +257,10 @@ const examples: Readonly<Record<string, Example>> = {
     params: ({ organizationId: organization_id }) => ({ organization_id }),
     body: () => ({ ...reason(), amount_rub: '-1.5' }),
   },
+  adminExportAuditLog: {
+    answer: '200',
+    query: ({ organizationId: organization_id }) => ({ organization_id }),
+  },
   adminSearch: { answer: '200', body: ({ requestId: text }) => ({ text }) },
   adminReadOrganization: { answer: '200', params: anOrganization },
   adminReadTimeline: { answer: '200', params: anOrganization },

@@ -223,3 +223,16 @@ describe('a customer’s page', () => {
     expect(rows).toEqual([])
   })
 })
+
+test('the audit log is exported with the same filters', async () => {
+  const { organizationId, administratorId, read } = await supported()
+  await read('/keys')
+  const { cookie } = await signedInAdministrator(pool)
+  const path = `/api/v1/admin/audit.csv?organization_id=${organizationId}&action=customer.view`
+  const response = await fetch(`${administration.url}${path}`, { headers: { cookie } })
+  expect(response.headers.get('content-type')).toBe('text/csv; charset=utf-8')
+  const lines = (await response.text()).trim().split(/\r?\n/)
+  expect(lines).toHaveLength(2)
+  expect(lines[1]).toContain(administratorId)
+  expect(lines[1]).toContain('adminListKeys')
+})

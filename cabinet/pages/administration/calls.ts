@@ -4,9 +4,10 @@ import type { Contract } from '../../api/contract.ts'
 import type * as legal from '../../legal/legal-administration-contracts.ts'
 import type * as payments from '../../payments/payment-contracts.ts'
 import type * as support from '../../support/administration-contracts.ts'
+import type * as customers from '../../support/customer-contracts.ts'
 import { callAny } from '../api/call.ts'
 import type { AnswerTo, InputTo, NameOf, ReadPathOf } from '../api/calls.ts'
-import { readAnyAgain, useReadAny } from '../api/queries.ts'
+import { readAnyAgain, useReadAny, useReadListAny } from '../api/queries.ts'
 
 /** Types only, as in `api/calls.ts`. Add each contract module with endpoints of administration here. */
 type Modules =
@@ -14,6 +15,7 @@ type Modules =
   | (typeof legal)[keyof typeof legal]
   | (typeof payments)[keyof typeof payments]
   | (typeof support)[keyof typeof support]
+  | (typeof customers)[keyof typeof customers]
 
 type AnyContract = Extract<Modules, Contract>
 
@@ -41,6 +43,11 @@ export function useRead<Path extends ReadPath>(
   ...[input]: Given<Reading<Path>>
 ): UseQueryResult<Answer<`GET ${Path}`>> {
   return useReadAny(path, input)
+}
+
+/** Reads a list of administration page by page, as `useReadList` does in the cabinet. */
+export function useReadList<Path extends ReadPath>(path: Path, ...[input]: Given<Reading<Path>>) {
+  return useReadListAny<Answer<`GET ${Path}`>>(path, input)
 }
 
 /** Reads these endpoints again wherever they are shown. */

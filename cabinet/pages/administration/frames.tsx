@@ -80,6 +80,11 @@ function AccountMenu() {
 }
 
 const places: readonly { readonly path: AdministrationPath; readonly icon: IconName }[] = [
+  { path: '/app', icon: 'overview' },
+  { path: '/app/payments', icon: 'billing' },
+  { path: '/app/differences', icon: 'warning' },
+  { path: '/app/webhooks', icon: 'external' },
+  { path: '/app/audit', icon: 'requests' },
   { path: '/app/legal', icon: 'requests' },
   { path: '/app/account', icon: 'settings' },
 ]

@@ -29,4 +29,7 @@ export const en: typeof ru = {
   lastCode: 'Code entered',
   enterCode: 'Enter a code again',
   codeAccepted: 'Code accepted. You will not be asked again for five minutes.',
+  reason: 'Reason',
+  reasonHint: 'It stays in the audit log.',
+  reasonShort: 'Describe the reason: 3 to 500 characters',
 }

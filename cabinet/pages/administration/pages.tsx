@@ -1,10 +1,7 @@
 import { type ComponentType, lazy, useEffect } from 'react'
 import { navigate } from 'wouter/use-browser-location'
 import type { AdministrationPath } from '../administration-routes.ts'
-import type { PageParams } from '../route-table.ts'
-
-/** The props of a page: the variable parts of its address. */
-type PageProps = { readonly params: PageParams }
+import type { PageProps } from './page-props.ts'
 
 type Page = ComponentType<PageProps>
 
@@ -17,7 +14,19 @@ export const pageOf: Readonly<Record<AdministrationPath, Page>> = {
   '/': ToFirstPage,
   '/login': lazy(async () => ({ default: (await import('./entry/login-page.tsx')).LoginPage })),
   '/setup': lazy(async () => ({ default: (await import('./entry/set-up-page.tsx')).SetUpPage })),
-  '/app': accountPage,
+  '/app': lazy(async () => ({ default: (await import('./search/search-page.tsx')).SearchPage })),
+  '/app/customers/:organization_id': lazy(async () => ({
+    default: (await import('./customer/customer-page.tsx')).CustomerPage,
+  })),
+  '/app/customers/:organization_id/requests/:request_id': lazy(async () => ({
+    default: (await import('./customer/request-page.tsx')).RequestPage,
+  })),
+  '/app/payments': lazy(async () => ({ default: (await import('./money/payments-page.tsx')).PaymentsPage })),
+  '/app/differences': lazy(async () => ({
+    default: (await import('./money/differences-page.tsx')).DifferencesPage,
+  })),
+  '/app/webhooks': lazy(async () => ({ default: (await import('./money/webhooks-page.tsx')).WebhooksPage })),
+  '/app/audit': lazy(async () => ({ default: (await import('./audit/audit-page.tsx')).AuditPage })),
   '/app/legal': lazy(async () => ({ default: (await import('./legal/legal-page.tsx')).LegalPage })),
   '/app/account': accountPage,
 }

@@ -1,4 +1,5 @@
 import { useSyncExternalStore } from 'react'
+import { asProblem } from '../api/problem.ts'
 import { onlyErrors, textOf } from '../features/entry/checks.ts'
 import { CodeField, codeError } from '../features/settings/code-field.tsx'
 import { settingsWords } from '../features/settings/messages.ts'
@@ -11,6 +12,19 @@ import { adminWords } from './messages.ts'
 /** Called with whether a code was accepted, while the dialog is open. */
 let answer: ((isAccepted: boolean) => void) | undefined
 const listeners = new Set<() => void>()
+
+/**
+ * Makes a call that needs a recent code of the second factor. If the server asks for one, asks the administrator, and
+ * then makes the same call again. @throws ApiProblem `mfa_step_up_required` if the administrator closes the dialog
+ */
+export async function withStepUp<Result>(act: () => Promise<Result>): Promise<Result> {
+  try {
+    return await act()
+  } catch (error) {
+    if (asProblem(error).code !== 'mfa_step_up_required' || !(await askForCode())) throw error
+    return await act()
+  }
+}
 
 /** Opens the dialog. Resolves with whether a code was accepted. */
 export function askForCode(): Promise<boolean> {
@@ -28,7 +42,7 @@ function note(next: typeof answer): void {
   for (const listener of listeners) listener()
 }
 
-/** Asks for a code of the second factor; once per document. */
+/** Asks for a code whenever a call needs one; once per document. */
 export function StepUpDialog() {
   const words = useWords(adminWords)
   const settings = useWords(settingsWords)

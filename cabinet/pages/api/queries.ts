@@ -69,7 +69,7 @@ export function useReadList<Path extends ListPath>(
 }
 
 /** Like `useReadList`, of any process: its caller has the types. */
-function useReadListAny<Page>(path: string, input: Given = {}, options: Options = {}) {
+export function useReadListAny<Page>(path: string, input: Given = {}, options: Options = {}) {
   return useInfiniteQuery({
     queryKey: [path, input, 'pages'],
     initialPageParam: undefined as string | undefined,

@@ -24,7 +24,7 @@ export function Tabs({ label, tabs }: { readonly label: string; readonly tabs: r
         ref={list}
         role="tablist"
         aria-label={label}
-        className="flex gap-1 overflow-x-auto border-b border-line"
+        className="flex flex-wrap gap-1 border-b border-line"
         onKeyDown={onKeyDown}
       >
         {tabs.map(({ id, name }) => (

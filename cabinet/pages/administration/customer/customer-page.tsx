@@ -1,0 +1,103 @@
+import { useState } from 'react'
+import { useTitle } from '../../app/title.ts'
+import { useWords } from '../../i18n/language.ts'
+import { Button } from '../../kit/button.tsx'
+import { CopyButton } from '../../kit/copy-button.tsx'
+import { Loaded } from '../../kit/loaded.tsx'
+import { Money } from '../../kit/money.tsx'
+import { Figure, PageHead, Section } from '../../kit/section.tsx'
+import { Skeleton } from '../../kit/skeleton.tsx'
+import { Tabs } from '../../kit/tabs.tsx'
+import { useRead } from '../calls.ts'
+import type { PageProps } from '../page-props.ts'
+import { AdjustDialog } from './adjust-dialog.tsx'
+import { KeysSection } from './keys-section.tsx'
+import { LedgerSection, RejectionsSection, RequestsSection } from './lists.tsx'
+import { MembersSection } from './members-section.tsx'
+import { customerWords } from './messages.ts'
+import { TimelineSection } from './timeline-section.tsx'
+
+/** Everything about one organization, and what an administrator may do to it. */
+export function CustomerPage({ params: { organization_id = '' } }: PageProps) {
+  const words = useWords(customerWords)
+  const [isAdjusting, setAdjusting] = useState(false)
+  const customer = useRead('/admin/organizations/:organization_id', { params: { organization_id } })
+  const name = customer.data?.organization.display_name ?? customer.data?.organization.name
+  useTitle(name)
+  return (
+    <Loaded query={customer} skeleton={<Skeleton heightRem={40} />} heading={organization_id}>
+      {(known) => (
+        <>
+          <PageHead
+            title={name ?? organization_id}
+            lead={
+              <>
+                <span className="flex flex-wrap items-center gap-2">
+                  <code className="font-mono text-sm break-all">{organization_id}</code>
+                  <CopyButton text={organization_id} label={organization_id} isCompact />
+                </span>
+                {words.lead}
+              </>
+            }
+            actions={<Button onClick={() => setAdjusting(true)}>{words.adjust}</Button>}
+          />
+          <div className="grid gap-6">
+            <BalanceFigures organizationId={organization_id} />
+            <MembersSection customer={known} />
+            <Lists organizationId={organization_id} />
+          </div>
+          {isAdjusting && (
+            <AdjustDialog organizationId={organization_id} onClose={() => setAdjusting(false)} />
+          )}
+        </>
+      )}
+    </Loaded>
+  )
+}
+
+function BalanceFigures({ organizationId }: { readonly organizationId: string }) {
+  const words = useWords(customerWords)
+  const balance = useRead('/admin/organizations/:organization_id/balance', {
+    params: { organization_id: organizationId },
+  })
+  const shown = (rubles: string | null) => (rubles === null ? words.unknown : <Money rubles={rubles} />)
+  return (
+    <Loaded query={balance} skeleton={<Skeleton heightRem={7} />}>
+      {({ balance_rub, held_rub, available_rub, pending_rub }) => (
+        <div className="grid gap-4 lg:grid-cols-3">
+          <Figure
+            label={words.balance}
+            value={<Money rubles={balance_rub} />}
+            note={
+              <>
+                {words.posted}: {shown(pending_rub)}
+              </>
+            }
+          />
+          <Figure label={words.held} value={shown(held_rub)} />
+          <Figure label={words.available} value={shown(available_rub)} />
+        </div>
+      )}
+    </Loaded>
+  )
+}
+
+function Lists({ organizationId }: { readonly organizationId: string }) {
+  const words = useWords(customerWords)
+  const tabs = [
+    { id: 'timeline', name: words.timeline, content: <TimelineSection organizationId={organizationId} /> },
+    { id: 'keys', name: words.keys, content: <KeysSection organizationId={organizationId} /> },
+    { id: 'requests', name: words.requests, content: <RequestsSection organizationId={organizationId} /> },
+    {
+      id: 'rejections',
+      name: words.rejections,
+      content: <RejectionsSection organizationId={organizationId} />,
+    },
+    { id: 'ledger', name: words.ledger, content: <LedgerSection organizationId={organizationId} /> },
+  ]
+  return (
+    <Section title={words.sections}>
+      <Tabs label={words.sections} tabs={tabs} />
+    </Section>
+  )
+}

@@ -1,0 +1,133 @@
+import { rowsOf } from '../../api/queries.ts'
+import { billingWords } from '../../features/billing/messages.ts'
+import { RefusalList } from '../../features/keys/refusal-list.tsx'
+import { OutcomeBadge } from '../../features/usage/request-table.tsx'
+import { useWords } from '../../i18n/language.ts'
+import { Notice } from '../../kit/badge.tsx'
+import { DateTime } from '../../kit/date-time.tsx'
+import { EmptyState, Loaded, LoadMore } from '../../kit/loaded.tsx'
+import { Money } from '../../kit/money.tsx'
+import { SkeletonRows } from '../../kit/skeleton.tsx'
+import { type Column, Table } from '../../kit/table.tsx'
+import { TextLink } from '../../kit/text-link.tsx'
+import { type Answer, useRead, useReadList } from '../calls.ts'
+import { customerWords } from './messages.ts'
+
+type Props = { readonly organizationId: string }
+type Request = Answer<'GET /admin/organizations/:organization_id/requests'>['data'][number]
+type Entry = Answer<'GET /admin/organizations/:organization_id/ledger'>['data'][number]
+
+/** Settled requests, newest first, each with a link to its receipt. */
+export function RequestsSection({ organizationId }: Props) {
+  const words = useWords(customerWords)
+  const list = useReadList('/admin/organizations/:organization_id/requests', {
+    params: { organization_id: organizationId },
+  })
+  const columns: readonly Column<Request>[] = [
+    {
+      id: 'time',
+      head: words.request,
+      cell: ({ id, created_at }) => (
+        <TextLink href={`/app/customers/${organizationId}/requests/${id}`}>
+          <DateTime at={created_at} />
+        </TextLink>
+      ),
+    },
+    { id: 'key', head: words.key, cell: ({ api_key_name }) => <bdi>{api_key_name}</bdi> },
+    { id: 'model', head: words.model, cell: ({ model_ran, model_asked }) => model_ran ?? model_asked },
+    { id: 'outcome', head: words.outcome, cell: ({ outcome }) => <OutcomeBadge outcome={outcome} /> },
+    {
+      id: 'cost',
+      head: words.cost,
+      isNumber: true,
+      cell: ({ cost_rub }) => <Money rubles={cost_rub} isExact />,
+    },
+  ]
+  return (
+    <>
+      <Loaded query={list} skeleton={<SkeletonRows count={8} />}>
+        {() => {
+          const rows = rowsOf(list)
+          return rows.length === 0 ? (
+            <EmptyState text={words.empty} />
+          ) : (
+            <Table caption={words.requests} columns={columns} rows={rows} keyOf={({ id }) => id} />
+          )
+        }}
+      </Loaded>
+      <LoadMore list={list} />
+    </>
+  )
+}
+
+/** Ledger entries, newest first. */
+export function LedgerSection({ organizationId }: Props) {
+  const words = useWords(customerWords)
+  const kinds: Readonly<Record<string, string>> = useWords(billingWords).kinds
+  const list = useReadList('/admin/organizations/:organization_id/ledger', {
+    params: { organization_id: organizationId },
+  })
+  const columns: readonly Column<Entry>[] = [
+    { id: 'entry', head: words.entry, cell: ({ kind }) => kinds[kind] ?? kind },
+    {
+      id: 'reference',
+      head: words.reference,
+      cell: ({ ref_id }) => <span className="font-mono text-xs break-all">{ref_id}</span>,
+    },
+    {
+      id: 'amount',
+      head: words.amount,
+      isNumber: true,
+      cell: ({ amount_rub }) => <Money rubles={amount_rub} isExact />,
+    },
+    {
+      id: 'after',
+      head: words.balanceAfter,
+      isNumber: true,
+      cell: ({ balance_after_rub }) => <Money rubles={balance_after_rub} isExact />,
+    },
+    { id: 'time', head: words.time, cell: ({ created_at }) => <DateTime at={created_at} /> },
+  ]
+  return (
+    <>
+      <Loaded query={list} skeleton={<SkeletonRows count={8} />}>
+        {() => {
+          const rows = rowsOf(list)
+          return rows.length === 0 ? (
+            <EmptyState text={words.empty} />
+          ) : (
+            <Table caption={words.ledger} columns={columns} rows={rows} keyOf={({ seq }) => seq} />
+          )
+        }}
+      </Loaded>
+      <LoadMore list={list} />
+    </>
+  )
+}
+
+/** The last rejected requests, each with the numbers that its client received. */
+export function RejectionsSection({ organizationId }: Props) {
+  const words = useWords(customerWords)
+  const list = useRead('/admin/organizations/:organization_id/refusals', {
+    params: { organization_id: organizationId },
+  })
+  return (
+    <Loaded query={list} skeleton={<SkeletonRows count={4} />}>
+      {({ live, data }) => (
+        <>
+          {!live && <Notice tone="warning">{words.live}</Notice>}
+          {data.length === 0 ? (
+            <EmptyState text={words.empty} />
+          ) : (
+            <RefusalList
+              refusals={data.map(({ api_key_id: _, api_key_name, model, ...refusal }) => ({
+                ...refusal,
+                model: `${model} · ${api_key_name ?? ''}`,
+              }))}
+            />
+          )}
+        </>
+      )}
+    </Loaded>
+  )
+}

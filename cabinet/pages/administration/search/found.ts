@@ -1,0 +1,3 @@
+import type { Answer } from '../calls.ts'
+
+export type Found = Answer<'POST /admin/search'>
