@@ -175,7 +175,7 @@ async function searchFor(page: Page, text: string): Promise<void> {
   await page.keyboard.press('Enter')
 }
 
-test('a request is explained from its id alone, with its attempts, its price and what it took from the balance', async () => {
+test('a request is explained from its id, with its attempts, its price and what it took from the balance', async () => {
   const { page } = await openAsAdministrator()
   const address = (await findExamples())['/app/customers/:organization_id/requests/:request_id'] ?? ''
   const requestId = address.split('/').at(-1) ?? ''
@@ -199,7 +199,7 @@ test('a text that is too long is rejected at its field, and nothing is sent', as
   expect(isSent).toBe(false)
 })
 
-test('a customer’s balance is adjusted with a reason and a new code, and the timeline tells it', async () => {
+test('a customer’s balance is adjusted with a reason and a new code, and the timeline has it', async () => {
   const { page } = await openAsAdministrator()
   const customer = (await findExamples())['/app/customers/:organization_id'] ?? ''
   const pool = openDatabase()

@@ -164,7 +164,7 @@ describe('a customer’s page', () => {
     ])
   })
 
-  test('tells in one timeline what happened, newest first, a page at a time and each event once', async () => {
+  test('has one timeline of all that happened, newest first, a page at a time and each event once', async () => {
     const { organizationId, userId, paymentId, read } = await supported()
     await pool.query(
       `insert into consents (user_id, kind, version, sha256, locale, address, agent)

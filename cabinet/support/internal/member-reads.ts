@@ -28,7 +28,7 @@ export function memberReads(endpoints: readonly Endpoint[]): MemberReads {
   }
 }
 
-/** Whoever may read everything of an organization. */
+/** A member who may read everything of an organization. */
 function ownerOf(
   organizationId: string,
   { administratorId, email, sessionId, mfaAt }: Administrator,

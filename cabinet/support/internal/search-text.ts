@@ -13,7 +13,7 @@ export type Sought =
 const answerId = /^(?:chatcmpl-|resp_|msg_)(.+)$/
 /** As pages show it: `sk-gateway-07Ab…wxyz`; also with dots, or only its start. */
 const keyHint = /^(sk-gateway-[\w-]{0,4})(?:\s*(?:…|\.{2,}|\*+|\s)\s*([\w-]{0,4}))?$/
-/** A whole secret, which somebody has pasted. Only its visible parts are looked up, and nothing else of it is kept. */
+/** A whole secret that was pasted. Only its visible parts are looked up, and nothing else of it is kept. */
 const wholeKey = /^(sk-gateway-[\w-]{4})[\w-]+([\w-]{4})$/
 
 /** What a text in the search field means. Pure. */

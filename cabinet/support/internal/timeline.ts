@@ -65,7 +65,7 @@ const sources: readonly Source[] = [
     order: 'r.created_at desc, r.id desc',
   },
   {
-    // Charges are too many to tell; the ledger has them.
+    // Charges are too many; the ledger has them.
     kind: 'ledger',
     at: 'l.posted_at',
     id: 'l.seq',

@@ -12,7 +12,7 @@ import { SearchResults } from './search-results.tsx'
 
 const lengthMax = 200
 
-/** What was found last, so that Back shows it again. It is only in this document, and in no address. */
+/** The last result, so that Back shows it again. It is only in this document, and in no address. */
 let last: { readonly text: string; readonly found: Found } | undefined
 
 /** One field for everything that a customer may name. */
