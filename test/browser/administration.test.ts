@@ -232,3 +232,18 @@ test('every tab of a customer’s page shows its list, and axe finds nothing on 
     await expectNoViolations(page)
   }
 })
+
+test('an organization is blocked and unblocked with a reason, and its page shows the block', async () => {
+  const { page } = await openAsAdministrator()
+  await page.goto((await findExamples())['/app/customers/:organization_id'] ?? '')
+  const act = async (name: string) => {
+    await page.locator('main header').getByRole('button', { name, exact: true }).click()
+    await page.locator('dialog [name=reason]').fill('Проверка правил')
+    await page.locator('dialog [type=submit]').click()
+    await page.locator('dialog').waitFor({ state: 'detached' })
+  }
+  await act('Заблокировать')
+  await page.getByText('Организация заблокирована').waitFor()
+  await act('Разблокировать')
+  await page.getByText('Организация заблокирована').waitFor({ state: 'detached' })
+})

@@ -122,7 +122,6 @@ const anOrganization = ({ organizationId: organization_id }: Scene) => ({ organi
 const anApproval = ({ approvalId: approval_id }: Scene) => ({ approval_id })
 const aUser = ({ userId: user_id }: Scene) => ({ user_id })
 const anInvitation = ({ invitationId: invitation_id }: Scene) => ({ invitation_id })
-const anOrganization = ({ organizationId: organization_id }: Scene) => ({ organization_id })
 const reason = () => ({ reason: 'A rule is tried' })
 const email = () => ({ email: `${randomUUID()}@example.com` })
 const password = 'correct horse battery staple'

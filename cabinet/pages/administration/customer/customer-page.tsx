@@ -1,6 +1,7 @@
 import { useState } from 'react'
 import { useTitle } from '../../app/title.ts'
 import { useWords } from '../../i18n/language.ts'
+import { Notice } from '../../kit/badge.tsx'
 import { Button } from '../../kit/button.tsx'
 import { CopyButton } from '../../kit/copy-button.tsx'
 import { Loaded } from '../../kit/loaded.tsx'
@@ -11,6 +12,7 @@ import { Tabs } from '../../kit/tabs.tsx'
 import { useRead } from '../calls.ts'
 import type { PageProps } from '../page-props.ts'
 import { AdjustDialog } from './adjust-dialog.tsx'
+import { BlockOrganizationDialog } from './block-organization-dialog.tsx'
 import { KeysSection } from './keys-section.tsx'
 import { LedgerSection, RejectionsSection, RequestsSection } from './lists.tsx'
 import { MembersSection } from './members-section.tsx'
@@ -21,6 +23,7 @@ import { TimelineSection } from './timeline-section.tsx'
 export function CustomerPage({ params: { organization_id = '' } }: PageProps) {
   const words = useWords(customerWords)
   const [isAdjusting, setAdjusting] = useState(false)
+  const [isBlocking, setBlocking] = useState(false)
   const customer = useRead('/admin/organizations/:organization_id', { params: { organization_id } })
   const name = customer.data?.organization.display_name ?? customer.data?.organization.name
   useTitle(name)
@@ -39,15 +42,28 @@ export function CustomerPage({ params: { organization_id = '' } }: PageProps) {
                 {words.lead}
               </>
             }
-            actions={<Button onClick={() => setAdjusting(true)}>{words.adjust}</Button>}
+            actions={
+              <>
+                <Button onClick={() => setAdjusting(true)}>{words.adjust}</Button>
+                <Button onClick={() => setBlocking(true)}>
+                  {known.organization.blocked_at === null ? words.block : words.unblock}
+                </Button>
+              </>
+            }
           />
           <div className="grid gap-6">
+            {known.organization.blocked_at !== null && (
+              <Notice tone="danger">{words.organizationBlocked}</Notice>
+            )}
             <BalanceFigures organizationId={organization_id} />
             <MembersSection customer={known} />
             <Lists organizationId={organization_id} />
           </div>
           {isAdjusting && (
             <AdjustDialog organizationId={organization_id} onClose={() => setAdjusting(false)} />
+          )}
+          {isBlocking && (
+            <BlockOrganizationDialog organization={known.organization} onClose={() => setBlocking(false)} />
           )}
         </>
       )}
