@@ -1,6 +1,7 @@
 import { createHash, randomBytes, randomUUID } from 'node:crypto'
 import type { Pool } from 'pg'
 import { inReadScope, type ScopedClient } from '#core/audit/scope'
+import { isId } from '#core/db/id'
 import type { Queryable } from '#core/db/pool'
 import type { Locale, MemberRole, Person } from '../api/access.ts'
 
@@ -57,6 +58,11 @@ export async function findSession(
   return { stage, person, membership: membershipOf({ organizationId, memberRole, membershipCount }) }
 }
 
+/** A malformed ID is the ID of no organization. */
+function readableId(named: string): string {
+  return isId(named) ? named : ''
+}
+
 function membershipOf({
   organizationId,
   memberRole,
@@ -66,7 +72,6 @@ function membershipOf({
   return membershipCount === 1 ? { organizationId, memberRole } : 'several'
 }
 
-/** An id that is malformed is one of no organization. */
 async function readSession(
   client: Queryable,
   token: string,
@@ -83,7 +88,7 @@ async function readSession(
           where user_id = u.id and ($4::text is null or organization_id::text = lower($4)) limit 1) m on true
       where s.token_hash = $1 and s.expires_at > now() and u.blocked_at is null
         and s.seen_at > now() - make_interval(secs => $3)`,
-    [hashToken(token), seenEveryS, lifetime.idleS, named ?? null],
+    [hashToken(token), seenEveryS, lifetime.idleS, named === undefined ? null : readableId(named)],
   )
   return rows[0]
 }
