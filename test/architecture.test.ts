@@ -107,7 +107,7 @@ const siblingsOf: Readonly<Record<string, Readonly<Record<string, readonly strin
     billing: ['api'],
     catalog: ['api', 'billing'],
     organizations: ['api', 'billing'],
-    keys: ['api', 'billing'],
+    keys: ['api', 'billing', 'team'],
     events: ['api', 'people'],
     team: ['api', 'mail', 'people'],
     approvals: ['api', 'billing', 'mail'],

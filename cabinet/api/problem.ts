@@ -215,6 +215,17 @@ export const problems = {
       'У организации уже максимальное число ключей. Отзовите один из них и повторите.',
     ],
   },
+  too_many_own_keys: {
+    status: 409,
+    en: [
+      'Your limit of keys is reached',
+      'An owner of the organization has limited how many keys you may create. Revoke one of your keys, or ask an owner to raise the limit.',
+    ],
+    ru: [
+      'Ваш лимит ключей исчерпан',
+      'Владелец организации ограничил число ключей, которые вы можете создать. Отзовите один из своих или попросите владельца поднять лимит.',
+    ],
+  },
   too_many_secrets: {
     status: 409,
     en: [

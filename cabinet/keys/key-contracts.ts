@@ -141,7 +141,7 @@ export const createKey = {
     keeps_responses_hours: keepsResponses.default(null),
   }),
   answers: { 201: withSecret, 202: withSecret },
-  problems: ['too_many_keys'],
+  problems: ['too_many_keys', 'too_many_own_keys'],
 } as const satisfies Contract
 
 export const createPlaygroundKey = {

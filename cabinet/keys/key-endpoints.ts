@@ -3,6 +3,7 @@ import { inReadScope, type ScopedClient } from '#core/audit/scope'
 import { isId } from '#core/db/id'
 import type { Queryable } from '#core/db/pool'
 import {
+  countKeysByCreator,
   countKeysOf,
   type KeyLimits,
   type KeyState,
@@ -21,6 +22,7 @@ import { type Endpoint, endpoint, type Input, type Output } from '../api/endpoin
 import { once } from '../api/once.ts'
 import { toPage } from '../api/page.ts'
 import { notFound, type Problem } from '../api/problem.ts'
+import { readKeyLimit } from '../team/key-limit.ts'
 import { effectiveLimits } from './internal/effective-limits.ts'
 import { hideBalance } from './internal/hidden-balance.ts'
 import { change, inMemberScope, requireOwn, statusOfChange } from './internal/key-change.ts'
@@ -148,7 +150,9 @@ function makingEndpoints({ pool, keyPepper, programmed }: KeyDeps): readonly End
           await store.holdKeysOf(client, organizationId)
           if ((await countKeysOf(client, organizationId)) >= keysMax)
             return { problem: { code: 'too_many_keys' } }
-          const draft = { organizationId, name: body.name, managedBy: 'cabinet', ...limitsOf(body) } as const
+          if (!(await mayCreateAnother(client, caller))) return { problem: { code: 'too_many_own_keys' } }
+          const origin = { managedBy: 'cabinet', createdBy: caller.userId } as const
+          const draft = { organizationId, name: body.name, ...origin, ...limitsOf(body) }
           const { keyId, secret } = await store.createKey(client, draft, keyPepper)
           return keepWithoutSecret(await showExisting(client, organizationId, keyId), secret)
         }),
@@ -188,6 +192,14 @@ function makingEndpoints({ pool, keyPepper, programmed }: KeyDeps): readonly End
       return { status: statusOfChange(isProgrammed), body: { ...rotated.body, programmed: isProgrammed } }
     }),
   ]
+}
+
+/** Whether a member's limit allows another key. The caller holds the organization's keys. */
+async function mayCreateAnother(client: Queryable, { organizationId, userId }: Member): Promise<boolean> {
+  const limit = await readKeyLimit(client, organizationId, userId)
+  if (limit === null) return true
+  const count = (await countKeysByCreator(client, organizationId)).get(userId) ?? 0
+  return count < limit
 }
 
 /** The response to a new key. Its secret works from the next request on only if the status is 201. */

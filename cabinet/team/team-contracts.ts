@@ -6,11 +6,18 @@ import { emailAddress } from '../people/email-address.ts'
 
 const role = z.enum(memberRoles)
 
+/** As many as an organization may have. */
+const keysMax = z.int().min(0).max(200).nullable().meta({
+  description: 'How many keys of the member may exist at a time; null: no limit for this member.',
+})
+
 const member = z.object({
   user_id: id,
   email: z.string(),
   role,
   joined_at: time,
+  key_count: z.int().meta({ description: 'Keys that the member created and that are not revoked.' }),
+  keys_max: keysMax,
   is_you: z.boolean(),
 })
 
@@ -32,12 +39,12 @@ export const listMembers = {
 
 export const changeMember = {
   operation: 'changeMember',
-  summary: "Change a member's role; applies to the member's next call",
+  summary: "Change a member's role or limit of keys; applies to the member's next call",
   method: 'PATCH',
   url: '/api/v1/members/:user_id',
   access: toWrite,
   params: aMember,
-  body: z.strictObject({ role }),
+  body: z.strictObject({ role: role.optional(), keys_max: keysMax.optional() }),
   answers: { 200: member },
   problems: ['last_owner'],
 } as const satisfies Contract

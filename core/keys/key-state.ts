@@ -157,6 +157,20 @@ export async function countKeysOf(client: Queryable, organizationId: string): Pr
   return rows[0]?.count ?? 0
 }
 
+/** How many keys of `countKeysOf` each user has created, for users with any. */
+export async function countKeysByCreator(
+  client: Queryable,
+  organizationId: string,
+): Promise<ReadonlyMap<string, number>> {
+  const { rows } = await client.query<{ userId: string; count: number }>(
+    `select created_by as "userId", count(*)::int as count from api_keys
+      where organization_id = $1 and revoked_at is null and purpose = 'general' and created_by is not null
+      group by created_by`,
+    [organizationId],
+  )
+  return new Map(rows.map(({ userId, count }) => [userId, count]))
+}
+
 /** The oldest keys made in the cabinet to stay that are not revoked, at most `limit` of them: what is mirrored. */
 export function listCabinetKeys(
   client: Queryable,

@@ -13,6 +13,8 @@ export type NewKey = KeyLimits & {
   readonly name: string
   readonly managedBy: 'cabinet' | 'kubernetes'
   readonly purpose?: KeyPurpose
+  /** The user whose limit it counts for. */
+  readonly createdBy?: string
 }
 
 /**
@@ -41,9 +43,9 @@ export async function insertKey(client: ScopedClient, key: NewKey): Promise<stri
   const limits = wholeLimits(key)
   await client.change(
     `insert into api_keys (id, organization_id, name, managed_by, rpm, tpm, daily_budget_nano, allowed_models,
-                           expires_at, read_balance, keeps_responses_hours, purpose)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
-    [keyId, organizationId, name, managedBy, ...limitValues(limits), purpose],
+                           expires_at, read_balance, keeps_responses_hours, purpose, created_by)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
+    [keyId, organizationId, name, managedBy, ...limitValues(limits), purpose, key.createdBy ?? null],
     () => keyChange('create', { keyId, organizationId }, null, { name, managedBy, purpose, ...limits }),
   )
   return keyId

@@ -61,9 +61,11 @@ test('an owner invites a colleague by email, who accepts in another browser, see
   await owner.page.reload()
   await owner.page.getByRole('button', { name: `Изменить роль: ${guest.email}` }).click()
   await owner.page.getByRole('dialog').getByLabel('Роль').selectOption('accountant')
+  await owner.page.getByRole('dialog').getByLabel('Сколько ключей может создать').fill('3')
   await expectNoViolations(owner.page)
   await owner.page.getByRole('dialog').getByRole('button', { name: 'Сохранить' }).click()
-  await owner.page.getByText('Роль изменена').first().waitFor()
+  await owner.page.getByText('0 / 3').waitFor()
+  await owner.page.getByText('Изменения сохранены').first().waitFor()
   expect(await statusFrom(guest.page, '/keys', owner.organizationId)).toBe(403)
   expect(await statusFrom(guest.page, '/balance', owner.organizationId)).toBe(200)
 

@@ -281,6 +281,41 @@ describe('the last owner', () => {
   })
 })
 
+describe('a limit of keys', () => {
+  test('rejects the key above it, counts only the keys of the member, and an owner changes it', async () => {
+    const owner = await join()
+    const member = await memberOf(owner)
+    const make = async (of: SignedUp) => {
+      const { status, body } = await of.visitor.call(
+        'POST',
+        '/keys',
+        { name: 'k' },
+        { 'organization-id': owner.organizationId, 'idempotency-key': randomUUID() },
+      )
+      return status < 300 ? body.key.id : body.code
+    }
+    const limit = (keys_max: number | null) =>
+      callFor(owner.organizationId, owner)('PATCH', `/members/${member.userId}`, { keys_max })
+    expect(await limit(1)).toMatchObject({
+      status: 200,
+      body: { role: 'developer', keys_max: 1, key_count: 0 },
+    })
+    const answers = await Promise.all([make(member), make(member)])
+    expect(answers.toSorted().at(-1)).toBe('too_many_own_keys')
+    expect(await make(owner)).toMatch(/^[\da-f-]{36}$/)
+    expect((await limit(2)).body).toMatchObject({ keys_max: 2, key_count: 1 })
+    const second = await make(member)
+    expect(second).toMatch(/^[\da-f-]{36}$/)
+    expect(await make(member)).toBe('too_many_own_keys')
+    await callFor(owner.organizationId, member)('DELETE', `/keys/${second}`)
+    expect(await make(member)).toMatch(/^[\da-f-]{36}$/)
+    expect((await limit(null)).body.keys_max).toBe(null)
+    expect(await make(member)).toMatch(/^[\da-f-]{36}$/)
+    for (const wrong of [-1, 201, 1.5]) expect((await limit(wrong)).status).toBe(422)
+    expect(await auditOf(owner.organizationId)).toContain('organization.limit_member')
+  }, 60_000)
+})
+
 describe('a former member', () => {
   test('gets 403 at the next call for the organization, with the session still open', async () => {
     const owner = await join()
@@ -325,6 +360,8 @@ describe('a member of two organizations', () => {
     expect(await idBy(`/organization?organization_id=${there}`, { 'organization-id': here })).toBe(here)
     for (const unknown of [randomUUID(), 'none', ''])
       expect((await callFor(unknown, member)('GET', '/organization')).status).toBe(403)
+    for (const unknown of [randomUUID(), '%00', '', `${here}&organization_id=${there}`])
+      expect((await member.visitor.get(`/organization?organization_id=${unknown}`)).status).toBe(403)
   })
 
   test('starts in the organization that was joined or chosen last', async () => {

@@ -1,6 +1,7 @@
 import type { Pool } from 'pg'
 import { inReadScope, inScope, type ScopedClient, scopeOfPerson } from '#core/audit/scope'
 import { isId } from '#core/db/id'
+import { countKeysByCreator } from '#core/keys/key-state'
 import type { Member, MemberRole } from '../../api/access.ts'
 import { type Endpoint, endpoint, type Visit } from '../../api/endpoint.ts'
 import { notFound, type Problem } from '../../api/problem.ts'
@@ -19,30 +20,29 @@ import {
   lockTeam,
   noteRejection,
   readMembers,
+  setKeyLimit,
   setRole,
-  type TeamMember,
 } from './member-store.ts'
 
 /** Endpoints for the members of an organization. */
 export function memberEndpoints({ pool }: { readonly pool: Pool }): readonly Endpoint[] {
   return [
-    endpoint(listMembers, async ({ caller: { organizationId, userId } }) => {
-      const members = await inReadScope(pool, organizationId, (client) => readMembers(client, organizationId))
-      return { status: 200, body: { data: members.map((member) => shownMember(member, userId)) } }
+    endpoint(listMembers, async ({ caller }) => {
+      const data = await showMembers(pool, caller)
+      return { status: 200, body: { data } }
     }),
-    endpoint(changeMember, async ({ caller, params: { user_id }, body: { role }, visit }) => {
-      const failed = await changeTeam(pool, { caller, visit }, user_id, role)
+    endpoint(changeMember, async ({ caller, params: { user_id }, body, visit }) => {
+      const failed = await changeTeam(pool, { caller, visit }, user_id, body)
       if (failed !== undefined) return failed
-      const { organizationId, userId } = caller
-      const members = await inReadScope(pool, organizationId, (client) => readMembers(client, organizationId))
-      const changed = members.find((member) => member.userId === user_id.toLowerCase())
-      return changed === undefined ? notFound : { status: 200, body: shownMember(changed, userId) }
+      const members = await showMembers(pool, caller)
+      const changed = members.find((member) => member.user_id === user_id.toLowerCase())
+      return changed === undefined ? notFound : { status: 200, body: changed }
     }),
     endpoint(removeMember, async ({ caller, params: { user_id }, visit }) => {
-      return (await changeTeam(pool, { caller, visit }, user_id, 'none')) ?? { status: 204 }
+      return (await changeTeam(pool, { caller, visit }, user_id, { role: 'none' })) ?? { status: 204 }
     }),
     endpoint(leaveOrganization, async ({ caller, visit }) => {
-      return (await changeTeam(pool, { caller, visit }, caller.userId, 'none')) ?? { status: 204 }
+      return (await changeTeam(pool, { caller, visit }, caller.userId, { role: 'none' })) ?? { status: 204 }
     }),
   ]
 }
@@ -52,12 +52,18 @@ type Failed = { readonly problem: Problem }
 
 const lastOwner = { problem: { code: 'last_owner' } } as const satisfies Failed
 
-/** Gives a member another role, or with `none` removes them. A rejected attempt is audited. */
+/** `none` removes the member. Omitted fields do not change. */
+type MemberChange = {
+  readonly role?: MemberRole | 'none' | undefined
+  readonly keys_max?: number | null | undefined
+}
+
+/** Changes a member. A rejected attempt is audited. */
 async function changeTeam(
   pool: Pool,
   { caller: { userId: actorId, organizationId }, visit }: Call,
   memberId: string,
-  after: MemberRole | 'none',
+  { role: after, keys_max }: MemberChange,
 ): Promise<Failed | undefined> {
   if (!isId(memberId)) return notFound
   const userId = memberId.toLowerCase()
@@ -68,17 +74,28 @@ async function changeTeam(
       return { problem: { code: 'forbidden' } } satisfies Failed
     const role = await findRole(client, organizationId, userId)
     if (role === undefined) return notFound
-    if (role === after) return undefined
-    if (await isLastOwner(client, organizationId, userId)) {
-      await noteRejection(client, 'organization.keep_last_owner', organizationId, { userId, asked: after })
-      return lastOwner
-    }
     const membership = { organizationId, userId, role }
-    if (after === 'none') await deleteMember(client, membership)
-    else await setRole(client, membership, after)
-    if (role === 'owner') await revokeSentBy(client, organizationId, userId)
-    return undefined
+    const failed = after === undefined ? undefined : await changeRole(client, membership, after)
+    if (failed === undefined && keys_max !== undefined) await setKeyLimit(client, membership, keys_max)
+    return failed
   })
+}
+
+async function changeRole(
+  client: ScopedClient,
+  membership: Parameters<typeof setRole>[1],
+  after: MemberRole | 'none',
+): Promise<Failed | undefined> {
+  const { organizationId, userId, role } = membership
+  if (role === after) return undefined
+  if (await isLastOwner(client, organizationId, userId)) {
+    await noteRejection(client, 'organization.keep_last_owner', organizationId, { userId, asked: after })
+    return lastOwner
+  }
+  if (after === 'none') await deleteMember(client, membership)
+  else await setRole(client, membership, after)
+  if (role === 'owner') await revokeSentBy(client, organizationId, userId)
+  return undefined
 }
 
 /** Of two owners who remove each other at the same time, only one does: the other is no owner by then. */
@@ -87,12 +104,24 @@ async function mayStill(
   organizationId: string,
   actorId: string,
   userId: string,
-  after: MemberRole | 'none',
+  after: MemberRole | 'none' | undefined,
 ): Promise<boolean> {
   const isLeaving = actorId === userId && after === 'none'
   return isLeaving || (await findRole(client, organizationId, actorId)) === 'owner'
 }
 
-function shownMember({ userId, email, role, joinedAt }: TeamMember, callerId: string): ShownMember {
-  return { user_id: userId, email, role, joined_at: joinedAt.toISOString(), is_you: userId === callerId }
+async function showMembers(pool: Pool, { organizationId, userId: callerId }: Member): Promise<ShownMember[]> {
+  return inReadScope(pool, organizationId, async (client) => {
+    const members = await readMembers(client, organizationId)
+    const keyCounts = await countKeysByCreator(client, organizationId)
+    return members.map(({ userId, email, role, joinedAt, keysMax }) => ({
+      user_id: userId,
+      email,
+      role,
+      joined_at: joinedAt.toISOString(),
+      key_count: keyCounts.get(userId) ?? 0,
+      keys_max: keysMax,
+      is_you: userId === callerId,
+    }))
+  })
 }

@@ -12,6 +12,8 @@ export type TeamMember = {
   readonly email: string
   readonly role: MemberRole
   readonly joinedAt: Date
+  /** Keys of the member that may exist at a time; `null`: no limit for this member. */
+  readonly keysMax: number | null
 }
 
 /**
@@ -25,7 +27,7 @@ export async function lockTeam(client: ScopedClient, organizationId: string): Pr
 /** Members of an organization, oldest membership first. */
 export async function readMembers(client: Queryable, organizationId: string): Promise<readonly TeamMember[]> {
   const { rows } = await client.query<TeamMember>(
-    `select u.id as "userId", u.email, m.role, m.created_at as "joinedAt"
+    `select u.id as "userId", u.email, m.role, m.created_at as "joinedAt", m.keys_max as "keysMax"
        from memberships m join users u on u.id = m.user_id
       where m.organization_id = $1 order by m.created_at, u.id limit $2`,
     [organizationId, membersMax],
@@ -85,6 +87,20 @@ export async function setRole(
     'update memberships set role = $3 where organization_id = $1 and user_id = $2',
     [organizationId, userId, after],
     () => changeOf('organization.change_member', organizationId, { userId, role }, { userId, role: after }),
+  )
+}
+
+/** Limits how many keys a member may create. */
+export async function setKeyLimit(
+  client: ScopedClient,
+  { organizationId, userId }: Pick<Membership, 'organizationId' | 'userId'>,
+  keysMax: number | null,
+): Promise<void> {
+  await client.change(
+    `update memberships set keys_max = $3
+      where organization_id = $1 and user_id = $2 and keys_max is distinct from $3 returning user_id`,
+    [organizationId, userId, keysMax],
+    () => changeOf('organization.limit_member', organizationId, null, { userId, keysMax }),
   )
 }
 

@@ -8,6 +8,7 @@ import { Badge } from '../../kit/badge.tsx'
 import { Button } from '../../kit/button.tsx'
 import { DateTime } from '../../kit/date-time.tsx'
 import { Dialog } from '../../kit/dialog.tsx'
+import { TextField } from '../../kit/fields.tsx'
 import { Form, FormEnd } from '../../kit/form.tsx'
 import { Loaded } from '../../kit/loaded.tsx'
 import { Section } from '../../kit/section.tsx'
@@ -29,6 +30,7 @@ export function MembersSection() {
   const columns: readonly Column<Member>[] = [
     { id: 'email', head: words.member, cell: (member) => <Name member={member} /> },
     { id: 'role', head: words.role, cell: ({ role }) => words.roles[role] },
+    { id: 'keys', head: words.keys, isNumber: true, cell: (member) => keysOf(member) },
     { id: 'joined', head: words.joined, cell: ({ joined_at }) => <DateTime at={joined_at} /> },
   ]
   const actions: Column<Member> = {
@@ -36,6 +38,8 @@ export function MembersSection() {
     head: words.actions,
     cell: (member) => <MemberActions member={member} onOpen={(what) => setOpened({ what, member })} />,
   }
+  const keysOf = ({ key_count, keys_max }: Member) =>
+    keys_max === null ? key_count : words.keysOf(key_count, keys_max)
   const close = () => setOpened(undefined)
   return (
     <Section title={words.members} lead={words.membersLead} isFlush>
@@ -89,14 +93,21 @@ function MemberActions({
 
 type DialogProps = { readonly member: Member; readonly onClose: () => void }
 
-function RoleDialog({ member: { user_id, email, role }, onClose }: DialogProps) {
+function RoleDialog({ member: { user_id, email, role, keys_max }, onClose }: DialogProps) {
   const words = useWords(teamWords)
   return (
     <Dialog title={words.changeRole} onClose={onClose}>
       <Form
-        send={(values) =>
-          call('PATCH /members/:user_id', { params: { user_id }, body: { role: roleIn(values) } })
-        }
+        check={(values) => ({
+          keys_max: isKeyLimit(limitIn(values)) ? undefined : words.keysMaxWrong,
+        })}
+        send={(values) => {
+          const keysMax = limitIn(values)
+          return call('PATCH /members/:user_id', {
+            params: { user_id },
+            body: { role: roleIn(values), keys_max: keysMax === '' ? null : Number(keysMax) },
+          })
+        }}
         onDone={() => {
           announce(words.roleChanged)
           onClose()
@@ -105,10 +116,27 @@ function RoleDialog({ member: { user_id, email, role }, onClose }: DialogProps) 
       >
         <p className="wrap-anywhere">{email}</p>
         <RoleField initial={role} />
+        <TextField
+          name="keys_max"
+          label={words.keysMax}
+          hint={words.keysMaxHint}
+          defaultValue={keys_max ?? ''}
+          inputMode="numeric"
+          autoComplete="off"
+        />
         <FormEnd send={words.save} onCancel={onClose} />
       </Form>
     </Dialog>
   )
+}
+
+const limitIn = (values: FormData) => String(values.get('keys_max')).trim()
+
+/** As many as an organization may have. */
+const keysMaxMax = 200
+
+function isKeyLimit(typed: string): boolean {
+  return typed === '' || (/^\d+$/.test(typed) && Number(typed) <= keysMaxMax)
 }
 
 function RemovalDialog({ member: { user_id, email }, onClose }: DialogProps) {
