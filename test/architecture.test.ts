@@ -32,7 +32,7 @@ const siblingsOf: Readonly<Record<string, Readonly<Record<string, readonly strin
     process: [],
     redis: [],
     db: ['process'],
-    audit: ['db'],
+    audit: ['process', 'db'],
     // Domain
     ledger: ['process', 'db', 'audit'],
     keys: ['process', 'db', 'redis', 'audit', 'ledger'],

@@ -2,6 +2,7 @@ import type { Pool } from 'pg'
 import { mailJobs } from '#cabinet/mail/mail-jobs'
 import { paymentJobs } from '#cabinet/payments/payment-jobs'
 import { openShop, type Shop } from '#cabinet/payments/shop'
+import { auditChainJob } from '#core/audit/chain-job'
 import { catalogJob } from '#core/catalog/catalog-job'
 import { replicasJob } from '#core/clusters/replicas-job'
 import { listenForHints } from '#core/db/change-hints'
@@ -106,6 +107,7 @@ export function workerJobs(config: WorkerConfig, deps: JobDeps): readonly Job[] 
     catalogJob({ pool, redis, routesSigningKeys, registry, log, now }),
     replicasJob({ pool, redis, now }),
     upkeepJob(pool),
+    auditChainJob(pool),
     pepperJob({ pool, redis }),
     lowBalanceJob(pool),
     expiryJob(pool),

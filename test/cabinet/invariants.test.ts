@@ -100,6 +100,20 @@ test('the command lists each invariant and its duration, and exits with 1 if one
     code: 1,
     stdout: expect.stringContaining('balance_is_sum_of_ledger: 1 breach, for example ('),
   })
+  expect(stdout).toContain('audit_log_is_unchanged: ok\n')
+  await database.pool.query('select link_audit_rows(1000)')
+  const { rows } = await database.pool.query('select min(id)::text as id from audit_log')
+  // As a superuser, whom no trigger stops.
+  await database.pool.query(
+    `set session_replication_role = replica; update audit_log set reason = 'another' where id = ${rows[0]?.id};
+     reset session_replication_role`,
+  )
+  await expect(check()).rejects.toMatchObject({
+    code: 1,
+    stdout: expect.stringContaining(
+      `audit_log_is_unchanged: 1 breach, for example row ${rows[0]?.id}, which is edited\n`,
+    ),
+  })
 })
 
 const insertCharge = (id: string) => `

@@ -1,5 +1,7 @@
+import type { Pool } from 'pg'
 import { z } from 'zod'
 import { mendSums } from '#core/admission/mend-sums'
+import { verifyChain } from '#core/audit/verify-chain'
 import { runOnDatabase } from '#core/db/run-on-database'
 import { checkInvariants } from '#core/ledger/invariants'
 import { readEnvironment, redisUrlSetting } from '#core/process/environment'
@@ -10,7 +12,7 @@ const envSchema = z.object({ REDIS_URL: redisUrlSetting.optional() })
 const redisTimeoutMs = 10_000
 
 /**
- * `npm run invariants`: checks all money in the database at DATABASE_URL and prints the duration. If REDIS_URL is set,
+ * `npm run invariants`: checks all money and the audit log in the database at DATABASE_URL and prints the duration. If REDIS_URL is set,
  * it also checks and corrects the totals of pending charges and holds there. Exits with 1 if an invariant is violated
  * or a total was wrong.
  */
@@ -18,10 +20,18 @@ await runOnDatabase('invariants', process.env, async (pool) => {
   const startMs = performance.now()
   const reports = await checkInvariants(pool)
   for (const { name, breachCount, sample } of reports) say(name, breachCount, sample)
+  await checkAuditLog(pool)
   process.stdout.write(`checked in ${((performance.now() - startMs) / 1_000).toFixed(1)} s\n`)
   const { REDIS_URL } = readEnvironment('npm run invariants', envSchema, process.env)
   if (REDIS_URL !== undefined) await checkRedis(REDIS_URL)
 })
+
+async function checkAuditLog(pool: Pool): Promise<void> {
+  const { linkedCount, head, badCount, first } = await verifyChain(pool)
+  const sample = first && `row ${first.auditId}, which is ${first.why}`
+  say('audit_log_is_unchanged', badCount, sample ?? null)
+  process.stdout.write(`audit log: ${linkedCount} rows, newest hash ${head === '' ? 'none' : head}\n`)
+}
 
 async function checkRedis(url: string): Promise<void> {
   const redis = connectRedis(url, { name: 'model-gateway-invariants', timeoutMs: redisTimeoutMs })
