@@ -162,6 +162,14 @@ describe('an invitation', () => {
     expect(await auditOf(owner.organizationId)).toContain('organization.revoke_invitations')
   })
 
+  test('is not valid without an owner as its sender, even if it was not revoked', async () => {
+    const owner = await join()
+    const guest = await join()
+    const { body } = await invite(owner, guest.email)
+    await pool.query(`update memberships set role = 'developer' where user_id = $1`, [owner.userId])
+    expect(await accept(guest, body.id)).toMatchObject(rejected)
+  })
+
   test('is one of at most 20, and 50 a day', async () => {
     const owner = await join()
     const statuses = async (count: number) => {
