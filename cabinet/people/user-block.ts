@@ -22,3 +22,15 @@ export async function setBlocked(
   )
   if (isBlocked) await endSessions(client, userId)
 }
+
+/** Ends all sessions of a user. */
+export async function signOutEverywhere(client: ScopedClient, userId: string): Promise<void> {
+  await client.change('select from users where id = $1', [userId], () => ({
+    action: 'user.end_sessions',
+    subject: { kind: 'User', id: userId },
+    organizationId: null,
+    before: null,
+    after: null,
+  }))
+  await endSessions(client, userId)
+}

@@ -128,6 +128,14 @@ export const unblockUser = {
   body: reason,
 } as const satisfies Contract
 
+export const endUserSessions = {
+  ...blockUser,
+  operation: 'adminEndUserSessions',
+  summary: 'End all sessions of a user, who can sign in again',
+  url: '/api/v1/admin/users/:user_id/end-sessions',
+  body: reason,
+} as const satisfies Contract
+
 const programmed = z
   .boolean()
   .meta({ description: 'Whether the change applies to every request from now on.' })

@@ -49,6 +49,17 @@ const foundKey = z
 const found = z.object({
   by: z.enum(['id', 'email', 'key', 'name']).meta({ description: 'What the text was taken for.' }),
   receipts: z.array(getRequest.answers[200].extend({ organization_id: id, organization_name: z.string() })),
+  rejections: z
+    .array(
+      listRefusals.answers[200].shape.data.element.extend({
+        organization_id: id,
+        organization_name: z.string(),
+      }),
+    )
+    .meta({
+      description:
+        'A rejected request, if its organization is among the 200 newest and has had fewer than 100 since.',
+    }),
   payments: z.array(adminListPayments.answers[200].shape.data.element),
   ledger: z.array(ledgerEntry).meta({ description: 'Entries of the request, payment or refund.' }),
   keys: z.array(foundKey),

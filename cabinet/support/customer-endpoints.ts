@@ -55,7 +55,7 @@ export function customerEndpoints({ pool, redis }: CustomerDeps): readonly Endpo
   return [
     endpoint(contracts.searchCustomers, async ({ caller, visit, body }) => ({
       status: 200,
-      body: await search({ pool, reads }, { caller, visit, text: body.text }),
+      body: await search({ pool, redis, reads }, { caller, visit, text: body.text }),
     })),
 
     endpoint(contracts.readCustomer, async (input) => {

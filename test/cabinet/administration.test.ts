@@ -85,6 +85,20 @@ describe('a person', () => {
     ])
   })
 
+  test('is signed out everywhere, and may come back', async () => {
+    const [admin, person] = [await administrator(), await signedIn(pool)]
+    const ended = await administration.call('POST', `/admin/users/${person.userId}/end-sessions`, {
+      cookie: admin.cookie,
+      body: { reason: 'A lost laptop' },
+    })
+    expect([ended.status, ended.body.blocked_at]).toEqual([200, null])
+    const { rows } = await pool.query('select from sessions where user_id = $1', [person.userId])
+    expect(rows).toEqual([])
+    expect(await auditOf(person.userId)).toMatchObject([
+      { action: 'user.end_sessions', actor_id: admin.administratorId, reason: 'A lost laptop' },
+    ])
+  })
+
   test('is shown with the number of active keys that he created, and is blocked with them if that is asked for', async () => {
     const [admin, person] = [await administrator(), await signedIn(pool)]
     const other = await signedIn(pool, { organizationId: person.organizationId })

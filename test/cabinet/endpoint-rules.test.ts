@@ -246,6 +246,7 @@ const examples: Readonly<Record<string, Example>> = {
   adminListUsers: { answer: '200' },
   adminListOrganizations: { answer: '200' },
   adminBlockUser: { answer: '200', params: aUser, body: reason },
+  adminEndUserSessions: { answer: '200', params: aUser, body: reason },
   adminUnblockUser: { answer: '200', params: aUser, body: reason },
   adminBlockOrganization: { answer: '202', params: anOrganization, body: reason },
   adminUnblockOrganization: { answer: '202', params: anOrganization, body: reason },

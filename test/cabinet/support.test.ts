@@ -1,6 +1,8 @@
 import { randomBytes, randomUUID } from 'node:crypto'
+import { Redis } from 'ioredis'
 import { describe, expect, test } from 'vitest'
 import { postBatch } from '#core/ledger/post-batch'
+import { refusedName } from '#core/redis/shard'
 import { createCustomer, entryOf } from '../support/customer.ts'
 import { databaseOfThisFile } from '../support/postgres.ts'
 import { redisOfThisFile } from '../support/redis.ts'
@@ -102,6 +104,35 @@ describe('a search', () => {
     for (const text of [organizationId, name.toUpperCase(), name.slice(0, 20)])
       expect((await search(text)).body.organizations).toMatchObject([{ id: organizationId }])
     expect((await search(name.slice(1))).body.organizations).toEqual([])
+  })
+
+  test('finds a rejected request with the numbers that its client received', async () => {
+    const { organizationId, keyId, search } = await supported()
+    const requestId = randomUUID()
+    const client = new Redis(redis.url)
+    await client.lpush(
+      refusedName(organizationId),
+      JSON.stringify({
+        at: 1_700_000_000_000,
+        request: requestId,
+        key: keyId,
+        model: 'a/b',
+        reason: 'rpm',
+        limit: '60',
+        used: '60',
+      }),
+    )
+    await client.quit()
+    const { body } = await search(requestId)
+    expect(body.rejections).toMatchObject([
+      {
+        request_id: requestId,
+        organization_id: organizationId,
+        code: 'rate_limit_exceeded',
+        limit: 60,
+        used: 60,
+      },
+    ])
   })
 
   test('of nothing known finds nothing', async () => {

@@ -2,12 +2,15 @@ import type { Pool } from 'pg'
 import type { z } from 'zod'
 import { inReadScope, inScope } from '#core/audit/scope'
 import type { Queryable } from '#core/db/pool'
+import type { RedisConnection } from '#core/redis/redis-connection'
 import type { Administrator } from '../../api/access.ts'
 import type { Visit } from '../../api/endpoint.ts'
 import { getRequest } from '../../billing/request-contracts.ts'
+import { listRefusals } from '../../keys/key-contracts.ts'
 import { readPaymentsById } from '../../payments/found-payments.ts'
 import type { searchCustomers } from '../customer-contracts.ts'
 import { readOrganizations, readUsers } from './admin-reads.ts'
+import { findOrganizationOfRejection } from './find-rejection.ts'
 import type { MemberReads } from './member-reads.ts'
 import {
   findKeys,
@@ -22,21 +25,30 @@ import {
 import { readSearchText, type Sought } from './search-text.ts'
 import { organizationOf, userOf } from './shown.ts'
 
+/** Rejections that Redis lists of one organization. */
+const listedMax = 100
+
 type Found = z.input<(typeof searchCustomers.answers)[200]>
-type Deps = { readonly pool: Pool; readonly reads: MemberReads }
+type Deps = { readonly pool: Pool; readonly redis: RedisConnection; readonly reads: MemberReads }
 type Asked = { readonly caller: Administrator; readonly visit: Visit; readonly text: string }
 
 /** Everything that a text leads to. The audit log gets what was found, and never the text: it may be an address. */
-export async function search({ pool, reads }: Deps, { caller, visit, text }: Asked): Promise<Found> {
+export async function search(deps: Deps, { caller, visit, text }: Asked): Promise<Found> {
+  const { pool } = deps
   const sought = readSearchText(text)
   const found = await inReadScope(pool, null, (client) => findRows(client, sought))
-  const receipts = sought.by === 'id' ? await findReceipts({ pool, reads }, caller, visit, sought.id) : []
-  const all = { by: sought.by, receipts, ...found }
+  const receipts = sought.by === 'id' ? await findReceipts(deps, caller, visit, sought.id) : []
+  const isElse = receipts.length > 0 || Object.values(found).some((list) => list.length > 0)
+  const rejections = sought.by === 'id' && !isElse ? await findRejections(deps, caller, visit, sought.id) : []
+  const all = { by: sought.by, receipts, rejections, ...found }
   await noteSearch(pool, caller, visit, all)
   return all
 }
 
-async function findRows(client: Queryable, sought: Sought): Promise<Omit<Found, 'by' | 'receipts'>> {
+async function findRows(
+  client: Queryable,
+  sought: Sought,
+): Promise<Omit<Found, 'by' | 'receipts' | 'rejections'>> {
   switch (sought.by) {
     case 'id':
       return findById(client, sought)
@@ -86,7 +98,7 @@ async function showOrganizations(client: Queryable, ids: readonly string[]) {
 }
 
 async function findReceipts(
-  { pool, reads }: Deps,
+  { pool, reads }: Pick<Deps, 'pool' | 'reads'>,
   caller: Administrator,
   visit: Visit,
   requestId: string,
@@ -104,9 +116,28 @@ async function findReceipts(
   return [{ ...answer.body, organization_id: organizationId, organization_name: name }]
 }
 
+async function findRejections(
+  { reads, ...stores }: Deps,
+  caller: Administrator,
+  visit: Visit,
+  requestId: string,
+): Promise<Found['rejections']> {
+  const organization = await findOrganizationOfRejection(stores, requestId)
+  if (organization === undefined) return []
+  const { id: organizationId, name } = organization
+  const answer = await reads(listRefusals, { caller, visit, organizationId, query: { limit: listedMax } })
+  if ('problem' in answer) return []
+  return answer.body.data
+    .filter(({ request_id }) => request_id === requestId)
+    .map((refusal) => ({ ...refusal, organization_id: organizationId, organization_name: name }))
+}
+
 async function noteSearch(pool: Pool, caller: Administrator, visit: Visit, found: Found): Promise<void> {
   const { by, receipts, payments, keys, users, organizations, emails } = found
-  const ids = [...receipts, ...payments, ...keys, ...users, ...organizations, ...emails].map(({ id }) => id)
+  const rejected = found.rejections.map(({ request_id: id }) => ({ id }))
+  const ids = [...receipts, ...rejected, ...payments, ...keys, ...users, ...organizations, ...emails].map(
+    ({ id }) => id,
+  )
   const actor = { kind: 'administrator', id: caller.administratorId } as const
   const scope = { actor, organizationId: null, requestId: visit.requestId }
   await inScope(pool, scope, (client) =>

@@ -19,6 +19,7 @@ type User = Customer['members'][number]
 export function MembersSection({ customer: { organization, members } }: { readonly customer: Customer }) {
   const words = useWords(customerWords)
   const [chosen, setChosen] = useState<User>()
+  const [leaving, setLeaving] = useState<User>()
   const roles: Readonly<Record<string, string>> = words.roles
   const columns: readonly Column<User>[] = [
     { id: 'email', head: words.email, cell: ({ email }) => <span className="break-all">{email}</span> },
@@ -48,15 +49,22 @@ export function MembersSection({ customer: { organization, members } }: { readon
     },
     {
       id: 'action',
-      head: words.block,
+      head: words.actions,
       cell: (user) => (
-        <Button
-          size="small"
-          aria-label={user.blocked_at === null ? words.blockUser(user.email) : words.unblockUser(user.email)}
-          onClick={() => setChosen(user)}
-        >
-          {user.blocked_at === null ? words.block : words.unblock}
-        </Button>
+        <div className="flex flex-wrap gap-2">
+          <Button size="small" aria-label={words.endSessionsOf(user.email)} onClick={() => setLeaving(user)}>
+            {words.endSessions}
+          </Button>
+          <Button
+            size="small"
+            aria-label={
+              user.blocked_at === null ? words.blockUser(user.email) : words.unblockUser(user.email)
+            }
+            onClick={() => setChosen(user)}
+          >
+            {user.blocked_at === null ? words.block : words.unblock}
+          </Button>
+        </div>
       ),
     },
   ]
@@ -64,7 +72,30 @@ export function MembersSection({ customer: { organization, members } }: { readon
     <Section title={words.members} isFlush>
       <Table caption={words.members} columns={columns} rows={members} keyOf={({ id }) => id} />
       {chosen !== undefined && <BlockDialog user={chosen} onClose={() => setChosen(undefined)} />}
+      {leaving !== undefined && <EndSessionsDialog user={leaving} onClose={() => setLeaving(undefined)} />}
     </Section>
+  )
+}
+
+function EndSessionsDialog({ user, onClose }: { readonly user: User; readonly onClose: () => void }) {
+  const words = useWords(customerWords)
+  return (
+    <ReasonDialog
+      title={words.endSessionsOf(user.email)}
+      lead={words.endSessionsLead}
+      action={words.endSessions}
+      send={(values) =>
+        call('POST /admin/users/:user_id/end-sessions', {
+          params: { user_id: user.id },
+          body: { reason: textOf(values, 'reason') },
+        })
+      }
+      onDone={() => {
+        announce(words.done)
+        void readAgain('/admin/organizations/:organization_id')
+      }}
+      onClose={onClose}
+    />
   )
 }
 

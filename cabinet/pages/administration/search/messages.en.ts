@@ -8,8 +8,9 @@ export const en: typeof ru = {
   missing: 'Enter what to find',
   tooLong: 'At most 200 characters: an id, an address or the beginning of a name',
   nothing:
-    'Nothing found. Rejected requests, and requests that are not settled yet, are on the page of their customer.',
+    'Nothing found. Older rejections, and requests that are not settled yet, may be on the page of their customer.',
   receipts: 'Requests',
+  rejections: 'Rejected requests',
   payments: 'Payments',
   ledger: 'Ledger entries',
   keys: 'Keys',

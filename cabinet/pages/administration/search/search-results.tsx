@@ -1,6 +1,7 @@
 import type { ReactNode } from 'react'
 import { billingWords } from '../../features/billing/messages.ts'
 import { paymentTones } from '../../features/billing/payment-words.ts'
+import { RefusalList } from '../../features/keys/refusal-list.tsx'
 import { OutcomeBadge } from '../../features/usage/request-table.tsx'
 import { useWords } from '../../i18n/language.ts'
 import { Badge, Notice } from '../../kit/badge.tsx'
@@ -21,6 +22,7 @@ export function SearchResults({ found }: { readonly found: Found }) {
   return (
     <>
       <Receipts found={found} />
+      <Rejections found={found} />
       <Payments found={found} />
       <Ledger found={found} />
       <Keys found={found} />
@@ -87,6 +89,26 @@ function Receipts({ found: { receipts } }: Props) {
     { id: 'time', head: words.time, cell: ({ created_at }) => <DateTime at={created_at} /> },
   ]
   return <List title={words.receipts} rows={receipts} columns={columns} keyOf={({ id }) => id} />
+}
+
+function Rejections({ found: { rejections } }: Props) {
+  const words = useWords(searchWords)
+  const [first] = rejections
+  if (first === undefined) return null
+  return (
+    <Section
+      title={words.rejections}
+      isFlush
+      actions={<CustomerLink id={first.organization_id}>{first.organization_name}</CustomerLink>}
+    >
+      <RefusalList
+        refusals={rejections.map(({ api_key_id: _, api_key_name, model, ...refusal }) => ({
+          ...refusal,
+          model: `${model} · ${api_key_name ?? ''}`,
+        }))}
+      />
+    </Section>
+  )
 }
 
 function Payments({ found: { payments } }: Props) {
