@@ -125,6 +125,7 @@ const siblingsOf: Readonly<Record<string, Readonly<Record<string, readonly strin
       'payments',
       'people',
       'administrators',
+      'approvals',
       'support',
       'team',
     ],

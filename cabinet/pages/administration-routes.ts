@@ -14,6 +14,7 @@ export const administrationRoutes = {
   '/app/customers/:organization_id': page('Клиент', 'Customer'),
   '/app/customers/:organization_id/requests/:request_id': page('Запрос', 'Request'),
   '/app/payments': page('Платежи', 'Payments'),
+  '/app/approvals': page('Подтверждения', 'Approvals'),
   '/app/differences': page('Расхождения', 'Differences'),
   '/app/webhooks': page('Уведомления', 'Notifications'),
   '/app/audit': page('Журнал', 'Audit log'),

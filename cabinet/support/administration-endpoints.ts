@@ -15,13 +15,9 @@ import { type Endpoint, endpoint, type Input, type Output, type Visit } from '..
 import { once } from '../api/once.ts'
 import { toPage } from '../api/page.ts'
 import { notFound } from '../api/problem.ts'
-<<<<<<< HEAD
 import type { ShownApproval } from '../approvals/approval-contracts.ts'
 import { orderMoney } from '../approvals/money-order.ts'
-import { setBlocked } from '../people/user-block.ts'
-=======
 import { setBlocked, signOutEverywhere } from '../people/user-block.ts'
->>>>>>> c4974279 (support: find rejected requests by id, and sign users out)
 import {
   adjustBalance,
   blockKeyByAdmin,

@@ -1,6 +1,7 @@
 import type { UseQueryResult } from '@tanstack/react-query'
 import type * as account from '../../administrators/administrator-contracts.ts'
 import type { Contract } from '../../api/contract.ts'
+import type * as approvals from '../../approvals/approval-contracts.ts'
 import type * as legal from '../../legal/legal-administration-contracts.ts'
 import type * as payments from '../../payments/payment-contracts.ts'
 import type * as support from '../../support/administration-contracts.ts'
@@ -12,6 +13,7 @@ import { readAnyAgain, useReadAny, useReadListAny } from '../api/queries.ts'
 /** Types only, as in `api/calls.ts`. Add each contract module with endpoints of administration here. */
 type Modules =
   | (typeof account)[keyof typeof account]
+  | (typeof approvals)[keyof typeof approvals]
   | (typeof legal)[keyof typeof legal]
   | (typeof payments)[keyof typeof payments]
   | (typeof support)[keyof typeof support]

@@ -82,6 +82,7 @@ function AccountMenu() {
 const places: readonly { readonly path: AdministrationPath; readonly icon: IconName }[] = [
   { path: '/app', icon: 'overview' },
   { path: '/app/payments', icon: 'billing' },
+  { path: '/app/approvals', icon: 'check' },
   { path: '/app/differences', icon: 'warning' },
   { path: '/app/webhooks', icon: 'external' },
   { path: '/app/audit', icon: 'requests' },

@@ -22,6 +22,9 @@ export const pageOf: Readonly<Record<AdministrationPath, Page>> = {
     default: (await import('./customer/request-page.tsx')).RequestPage,
   })),
   '/app/payments': lazy(async () => ({ default: (await import('./money/payments-page.tsx')).PaymentsPage })),
+  '/app/approvals': lazy(async () => ({
+    default: (await import('./money/approvals-page.tsx')).ApprovalsPage,
+  })),
   '/app/differences': lazy(async () => ({
     default: (await import('./money/differences-page.tsx')).DifferencesPage,
   })),

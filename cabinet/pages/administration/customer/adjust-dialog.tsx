@@ -29,7 +29,7 @@ export function AdjustDialog({
         })
       }
       onDone={(sent) => {
-        announce('balance_rub' in sent ? words.adjusted : words.waits)
+        announce('state' in sent ? words.waits : words.adjusted)
         void readAgain('/admin/organizations/:organization_id')
       }}
       onClose={onClose}

@@ -114,7 +114,7 @@ function RefundDialog({ payment, onClose }: { readonly payment: Payment; readonl
         })
       }}
       onDone={(sent) => {
-        announce('payment_id' in sent ? words.refundSent : words.waits)
+        announce('state' in sent ? words.waits : words.refundSent)
         void readAgain('/admin/payments')
       }}
       onClose={onClose}
