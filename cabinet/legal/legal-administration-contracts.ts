@@ -53,7 +53,7 @@ export const adminPublishLegalDocument = {
 const consentFilter = {
   user_id: id.optional(),
   kind: kind.optional(),
-  version: z.string().max(10).optional(),
+  version: storable(z.string().max(10)).optional(),
   from: askedTime().optional(),
   to: askedTime().optional(),
 }

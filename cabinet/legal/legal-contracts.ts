@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { storable } from '#crds/storable'
 import type { Contract } from '../api/contract.ts'
 import { legalKinds } from './legal-version.ts'
 
@@ -37,9 +38,9 @@ export const readLegalDocument = {
   url: '/api/v1/legal/documents/:kind/:version/:locale',
   access: { to: 'anyone' },
   params: z.strictObject({
-    kind: z.string().max(64),
-    version: z.string().max(64),
-    locale: z.string().max(64),
+    kind: storable(z.string().max(64)),
+    version: storable(z.string().max(64)),
+    locale: storable(z.string().max(64)),
   }),
   answers: { 200: text },
   problems: ['not_found'],
@@ -52,7 +53,7 @@ export const readLegalTextByHash = {
   method: 'GET',
   url: '/api/v1/legal/texts/:hash',
   access: { to: 'anyone' },
-  params: z.strictObject({ hash: z.string().max(64) }),
+  params: z.strictObject({ hash: storable(z.string().max(64)) }),
   answers: { 200: text },
   problems: ['not_found'],
   cacheSeconds,

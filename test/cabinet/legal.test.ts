@@ -90,6 +90,9 @@ test('the text that a user agreed to stays readable by its hash, whatever is pub
     expect(same).toEqual(body)
   }
   expect((await cabinet.call('GET', `/legal/texts/${'0'.repeat(64)}`)).status).toBe(404)
+  // What Postgres cannot read is refused before it is asked.
+  for (const path of ['texts/%00', 'documents/offer/%00/ru'])
+    expect((await cabinet.call('GET', `/legal/${path}`)).status).toBe(422)
 })
 
 test('a version is published once, by whom and why is known, and it cannot be changed', async () => {
