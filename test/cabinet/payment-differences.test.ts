@@ -4,6 +4,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Registry } from 'prom-client'
 import { afterAll, beforeEach, expect, test, vi } from 'vitest'
+import { checkPayment } from '#cabinet/payments/internal/check-payment'
 import { processNotification } from '#cabinet/payments/internal/inbox'
 import { paymentJobs } from '#cabinet/payments/payment-jobs'
 import { openShop } from '#cabinet/payments/shop'
@@ -209,9 +210,9 @@ test.each(lies)(
     ])
     expect(alarms).toEqual(['payment mismatch with provider; nothing was posted'])
     liar.tell((payment) => payment)
-    expect((await web.call('POST', `/payments/${id}/refresh`, { cookie })).body).toMatchObject({
-      status: 'succeeded',
-    })
+    const refreshed = web.call('POST', `/payments/${id}/refresh`, { cookie })
+    await vi.waitFor(async () => expect(await checkPayment({ pool: worker, shop, log })).toBe(true))
+    expect((await refreshed).body).toMatchObject({ status: 'succeeded' })
     expect(await ledgerOf(organizationId)).toEqual(['top_up 100'])
   },
 )

@@ -212,6 +212,7 @@ function createCabinetSlots(
   })
   const administration = slotOf('administration', 'cabinet/administration/main.ts', {
     ...administrationSettings,
+    ADMINISTRATION_ALONE_MAX_RUB: '1000000', // no refund waits for another administrator
     ...shop,
     REDIS_URL: redisUrlOf.cabinet(redis.url),
     DATABASE_URL: urlAs('model_gateway_administration', postgres.url),
