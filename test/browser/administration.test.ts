@@ -229,6 +229,7 @@ test('every tab of a customer’s page shows its list, and axe finds nothing on 
   for (const name of ['История', 'Ключи', 'Запросы', 'Отказы', 'Операции']) {
     await page.getByRole('tab', { name }).click()
     await settle(page)
+    await page.evaluate(() => scrollTo(0, 0)) // axe finds no background for text half below the top bar
     await expectNoViolations(page)
   }
 })

@@ -1,4 +1,5 @@
 import type { ReactNode } from 'react'
+import { isOfAnother } from '../api/organization.ts'
 import { useWords } from '../i18n/language.ts'
 import { PageHead, Section } from '../kit/section.tsx'
 import type { PagePath } from '../page-routes.ts'
@@ -14,6 +15,8 @@ export function MembersOnly({ path, children }: { readonly path: PagePath; reado
   const words = useWords(organizationWords)
   const me = useMe().data
   if (me === undefined || me.organization !== null || personal.includes(path)) return children
+  // Another user has signed in: the page is loaded again for that one.
+  if (isOfAnother(me.email)) return children
   const hasOthers = me.organizations.length > 0
   return (
     <>

@@ -2,7 +2,7 @@ import { useEffect } from 'react'
 import { call } from '../api/call.ts'
 import { forgetOrganization, isOfAnother, keepOrganization, organizationOfTab } from '../api/organization.ts'
 import { queryClient } from '../api/query-client.ts'
-import { leaveOnceAllowed } from '../navigation/stay-here.ts'
+import { leaveOnceAllowed, mayLeave } from '../navigation/stay-here.ts'
 import { type Me, useMe } from './me.ts'
 
 /** Keeps the organization that this tab begins with, so that another tab's choice changes nothing here. */
@@ -11,6 +11,7 @@ export function useKeptOrganization(): void {
   useEffect(() => {
     if (me === undefined) return
     if (isOfAnother(me.email)) {
+      if (!mayLeave()) return // the page is reloaded once a shown secret is closed
       forgetOrganization()
       void queryClient.resetQueries()
     } else if (organizationOfTab() === undefined && me.organization !== null)

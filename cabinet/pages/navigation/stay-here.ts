@@ -17,6 +17,11 @@ export function listenBeforeRouter(): void {
   })
 }
 
+/** Whether the page shows nothing that exists nowhere else. */
+export function mayLeave(): boolean {
+  return keptAt === undefined
+}
+
 /** Navigates away: at once, or after content that exists nowhere else has been closed. */
 export function leaveOnceAllowed(how: () => void): void {
   if (keptAt === undefined) how()
