@@ -1,17 +1,15 @@
 import { administrationRoutes } from '../../administration-routes.ts'
 import { addressOf } from '../../api/call.ts'
-import { rowsOf } from '../../api/queries.ts'
 import { useLanguage, useWords } from '../../i18n/language.ts'
 import { useAddressFilters } from '../../kit/address-filters.ts'
 import { DateTime } from '../../kit/date-time.tsx'
 import { DownloadLink } from '../../kit/download-link.tsx'
 import { DayFilter, FilterBar, TextFilter } from '../../kit/filter-fields.tsx'
-import { EmptyState, Loaded, LoadMore } from '../../kit/loaded.tsx'
 import { PageHead, Section } from '../../kit/section.tsx'
-import { SkeletonRows } from '../../kit/skeleton.tsx'
-import { type Column, Table } from '../../kit/table.tsx'
+import type { Column } from '../../kit/table.tsx'
 import { TextLink } from '../../kit/text-link.tsx'
 import { type Answer, useReadList } from '../calls.ts'
+import { ListTable } from '../list-table.tsx'
 import { auditWords } from './messages.ts'
 
 type Entry = Answer<'GET /admin/audit'>['data'][number]
@@ -82,17 +80,14 @@ export function AuditPage() {
           />
           <DayFilter name="to" label={words.to} value={filters.to} onChange={(to) => setFilters({ to })} />
         </FilterBar>
-        <Loaded query={list} skeleton={<SkeletonRows count={10} />}>
-          {() => {
-            const rows = rowsOf(list)
-            return rows.length === 0 ? (
-              <EmptyState text={words.empty} />
-            ) : (
-              <Table caption={title} columns={columns} rows={rows} keyOf={({ id }) => id} />
-            )
-          }}
-        </Loaded>
-        <LoadMore list={list} />
+        <ListTable
+          list={list}
+          expectedCount={10}
+          empty={words.empty}
+          caption={title}
+          columns={columns}
+          keyOf={({ id }) => id}
+        />
       </Section>
     </>
   )

@@ -1,15 +1,13 @@
 import { useState } from 'react'
-import { rowsOf } from '../../api/queries.ts'
 import { textOf } from '../../features/entry/checks.ts'
 import { useWords } from '../../i18n/language.ts'
 import { Badge } from '../../kit/badge.tsx'
 import { Button } from '../../kit/button.tsx'
-import { EmptyState, Loaded, LoadMore } from '../../kit/loaded.tsx'
 import { Money } from '../../kit/money.tsx'
-import { SkeletonRows } from '../../kit/skeleton.tsx'
-import { type Column, Table } from '../../kit/table.tsx'
+import type { Column } from '../../kit/table.tsx'
 import { announce } from '../../kit/toasts.tsx'
 import { type Answer, call, readAgain, useReadList } from '../calls.ts'
+import { ListTable } from '../list-table.tsx'
 import { ReasonDialog } from '../reason-dialog.tsx'
 import { customerWords } from './messages.ts'
 
@@ -65,17 +63,14 @@ export function KeysSection({ organizationId }: { readonly organizationId: strin
   ]
   return (
     <>
-      <Loaded query={list} skeleton={<SkeletonRows count={4} />}>
-        {() => {
-          const rows = rowsOf(list)
-          return rows.length === 0 ? (
-            <EmptyState text={words.empty} />
-          ) : (
-            <Table caption={words.keys} columns={columns} rows={rows} keyOf={({ id }) => id} />
-          )
-        }}
-      </Loaded>
-      <LoadMore list={list} />
+      <ListTable
+        list={list}
+        expectedCount={4}
+        empty={words.empty}
+        caption={words.keys}
+        columns={columns}
+        keyOf={({ id }) => id}
+      />
       {chosen !== undefined && (
         <KeyDialog apiKey={chosen} isBlocked={isOurs(chosen)} onClose={() => setChosen(undefined)} />
       )}

@@ -1,16 +1,16 @@
-import { rowsOf } from '../../api/queries.ts'
 import { billingWords } from '../../features/billing/messages.ts'
 import { RefusalList } from '../../features/keys/refusal-list.tsx'
 import { OutcomeBadge } from '../../features/usage/request-table.tsx'
 import { useWords } from '../../i18n/language.ts'
 import { Notice } from '../../kit/badge.tsx'
 import { DateTime } from '../../kit/date-time.tsx'
-import { EmptyState, Loaded, LoadMore } from '../../kit/loaded.tsx'
+import { EmptyState, Loaded } from '../../kit/loaded.tsx'
 import { Money } from '../../kit/money.tsx'
 import { SkeletonRows } from '../../kit/skeleton.tsx'
-import { type Column, Table } from '../../kit/table.tsx'
+import type { Column } from '../../kit/table.tsx'
 import { TextLink } from '../../kit/text-link.tsx'
 import { type Answer, useRead, useReadList } from '../calls.ts'
+import { ListTable } from '../list-table.tsx'
 import { customerWords } from './messages.ts'
 
 type Props = { readonly organizationId: string }
@@ -44,19 +44,14 @@ export function RequestsSection({ organizationId }: Props) {
     },
   ]
   return (
-    <>
-      <Loaded query={list} skeleton={<SkeletonRows count={8} />}>
-        {() => {
-          const rows = rowsOf(list)
-          return rows.length === 0 ? (
-            <EmptyState text={words.empty} />
-          ) : (
-            <Table caption={words.requests} columns={columns} rows={rows} keyOf={({ id }) => id} />
-          )
-        }}
-      </Loaded>
-      <LoadMore list={list} />
-    </>
+    <ListTable
+      list={list}
+      expectedCount={8}
+      empty={words.empty}
+      caption={words.requests}
+      columns={columns}
+      keyOf={({ id }) => id}
+    />
   )
 }
 
@@ -89,19 +84,14 @@ export function LedgerSection({ organizationId }: Props) {
     { id: 'time', head: words.time, cell: ({ created_at }) => <DateTime at={created_at} /> },
   ]
   return (
-    <>
-      <Loaded query={list} skeleton={<SkeletonRows count={8} />}>
-        {() => {
-          const rows = rowsOf(list)
-          return rows.length === 0 ? (
-            <EmptyState text={words.empty} />
-          ) : (
-            <Table caption={words.ledger} columns={columns} rows={rows} keyOf={({ seq }) => seq} />
-          )
-        }}
-      </Loaded>
-      <LoadMore list={list} />
-    </>
+    <ListTable
+      list={list}
+      expectedCount={8}
+      empty={words.empty}
+      caption={words.ledger}
+      columns={columns}
+      keyOf={({ seq }) => seq}
+    />
   )
 }
 

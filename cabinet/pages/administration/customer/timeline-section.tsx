@@ -1,12 +1,10 @@
-import { rowsOf } from '../../api/queries.ts'
 import { billingWords } from '../../features/billing/messages.ts'
 import { useLanguage, useWords } from '../../i18n/language.ts'
 import { DateTime } from '../../kit/date-time.tsx'
-import { EmptyState, Loaded, LoadMore } from '../../kit/loaded.tsx'
-import { SkeletonRows } from '../../kit/skeleton.tsx'
-import { type Column, Table } from '../../kit/table.tsx'
+import type { Column } from '../../kit/table.tsx'
 import { formatRoubles } from '../../money/rubles.ts'
 import { type Answer, useReadList } from '../calls.ts'
+import { ListTable } from '../list-table.tsx'
 import { customerWords } from './messages.ts'
 
 type Event = Answer<'GET /admin/organizations/:organization_id/timeline'>['data'][number]
@@ -28,19 +26,14 @@ export function TimelineSection({ organizationId }: { readonly organizationId: s
     { id: 'time', head: words.time, cell: ({ at }) => <DateTime at={at} /> },
   ]
   return (
-    <>
-      <Loaded query={list} skeleton={<SkeletonRows count={8} />}>
-        {() => {
-          const rows = rowsOf(list)
-          return rows.length === 0 ? (
-            <EmptyState text={words.empty} />
-          ) : (
-            <Table caption={words.timeline} columns={columns} rows={rows} keyOf={({ id }) => id} />
-          )
-        }}
-      </Loaded>
-      <LoadMore list={list} />
-    </>
+    <ListTable
+      list={list}
+      expectedCount={8}
+      empty={words.empty}
+      caption={words.timeline}
+      columns={columns}
+      keyOf={({ id }) => id}
+    />
   )
 }
 

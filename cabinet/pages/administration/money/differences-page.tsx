@@ -1,6 +1,5 @@
 import { useState } from 'react'
 import { administrationRoutes } from '../../administration-routes.ts'
-import { rowsOf } from '../../api/queries.ts'
 import { textOf } from '../../features/entry/checks.ts'
 import { useLanguage, useWords } from '../../i18n/language.ts'
 import { useAddressFilters } from '../../kit/address-filters.ts'
@@ -9,11 +8,10 @@ import { Button } from '../../kit/button.tsx'
 import { DateTime } from '../../kit/date-time.tsx'
 import { SelectField } from '../../kit/fields.tsx'
 import { FilterBar } from '../../kit/filter-fields.tsx'
-import { EmptyState, Loaded, LoadMore } from '../../kit/loaded.tsx'
 import { PageHead, Section } from '../../kit/section.tsx'
-import { SkeletonRows } from '../../kit/skeleton.tsx'
-import { type Column, Table } from '../../kit/table.tsx'
+import type { Column } from '../../kit/table.tsx'
 import { type Answer, call, readAgain, useReadList } from '../calls.ts'
+import { ListTable } from '../list-table.tsx'
 import { ReasonDialog } from '../reason-dialog.tsx'
 import { moneyWords } from './messages.ts'
 
@@ -76,17 +74,14 @@ export function DifferencesPage() {
             ))}
           </SelectField>
         </FilterBar>
-        <Loaded query={list} skeleton={<SkeletonRows count={4} />}>
-          {() => {
-            const rows = rowsOf(list)
-            return rows.length === 0 ? (
-              <EmptyState text={words.empty} />
-            ) : (
-              <Table caption={title} columns={columns} rows={rows} keyOf={({ id }) => id} />
-            )
-          }}
-        </Loaded>
-        <LoadMore list={list} />
+        <ListTable
+          list={list}
+          expectedCount={4}
+          empty={words.empty}
+          caption={title}
+          columns={columns}
+          keyOf={({ id }) => id}
+        />
       </Section>
       {chosen !== undefined && (
         <ReasonDialog

@@ -1,6 +1,5 @@
 import { useState } from 'react'
 import { administrationRoutes } from '../../administration-routes.ts'
-import { rowsOf } from '../../api/queries.ts'
 import { billingWords } from '../../features/billing/messages.ts'
 import { paymentTones } from '../../features/billing/payment-words.ts'
 import { textOf } from '../../features/entry/checks.ts'
@@ -9,14 +8,13 @@ import { Badge } from '../../kit/badge.tsx'
 import { Button } from '../../kit/button.tsx'
 import { DateTime } from '../../kit/date-time.tsx'
 import { TextField } from '../../kit/fields.tsx'
-import { EmptyState, Loaded, LoadMore } from '../../kit/loaded.tsx'
 import { Money } from '../../kit/money.tsx'
 import { PageHead, Section } from '../../kit/section.tsx'
-import { SkeletonRows } from '../../kit/skeleton.tsx'
-import { type Column, Table } from '../../kit/table.tsx'
+import type { Column } from '../../kit/table.tsx'
 import { TextLink } from '../../kit/text-link.tsx'
 import { announce } from '../../kit/toasts.tsx'
 import { type Answer, call, readAgain, useReadList } from '../calls.ts'
+import { ListTable } from '../list-table.tsx'
 import { ReasonDialog } from '../reason-dialog.tsx'
 import { moneyWords } from './messages.ts'
 
@@ -79,17 +77,14 @@ export function PaymentsPage() {
     <>
       <PageHead title={title} lead={words.paymentsLead} />
       <Section title={title} isFlush>
-        <Loaded query={list} skeleton={<SkeletonRows count={8} />}>
-          {() => {
-            const rows = rowsOf(list)
-            return rows.length === 0 ? (
-              <EmptyState text={words.empty} />
-            ) : (
-              <Table caption={title} columns={columns} rows={rows} keyOf={({ id }) => id} />
-            )
-          }}
-        </Loaded>
-        <LoadMore list={list} />
+        <ListTable
+          list={list}
+          expectedCount={8}
+          empty={words.empty}
+          caption={title}
+          columns={columns}
+          keyOf={({ id }) => id}
+        />
       </Section>
       {chosen !== undefined && <RefundDialog payment={chosen} onClose={() => setChosen(undefined)} />}
     </>

@@ -1,15 +1,13 @@
 import { administrationRoutes } from '../../administration-routes.ts'
-import { rowsOf } from '../../api/queries.ts'
 import { useLanguage, useWords } from '../../i18n/language.ts'
 import { useAddressFilters } from '../../kit/address-filters.ts'
 import { DateTime } from '../../kit/date-time.tsx'
 import { SelectField } from '../../kit/fields.tsx'
 import { FilterBar } from '../../kit/filter-fields.tsx'
-import { EmptyState, Loaded, LoadMore } from '../../kit/loaded.tsx'
 import { PageHead, Section } from '../../kit/section.tsx'
-import { SkeletonRows } from '../../kit/skeleton.tsx'
-import { type Column, Table } from '../../kit/table.tsx'
+import type { Column } from '../../kit/table.tsx'
 import { type Answer, useReadList } from '../calls.ts'
+import { ListTable } from '../list-table.tsx'
 import { moneyWords } from './messages.ts'
 
 type Notification = Answer<'GET /admin/webhooks'>['data'][number]
@@ -49,17 +47,14 @@ export function WebhooksPage() {
             <option value="waiting">{words.waiting}</option>
           </SelectField>
         </FilterBar>
-        <Loaded query={list} skeleton={<SkeletonRows count={8} />}>
-          {() => {
-            const rows = rowsOf(list)
-            return rows.length === 0 ? (
-              <EmptyState text={words.empty} />
-            ) : (
-              <Table caption={title} columns={columns} rows={rows} keyOf={({ id }) => id} />
-            )
-          }}
-        </Loaded>
-        <LoadMore list={list} />
+        <ListTable
+          list={list}
+          expectedCount={8}
+          empty={words.empty}
+          caption={title}
+          columns={columns}
+          keyOf={({ id }) => id}
+        />
       </Section>
     </>
   )
