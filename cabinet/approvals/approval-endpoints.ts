@@ -1,5 +1,5 @@
 import type { Pool } from 'pg'
-import { inReadScope, inScope, type ScopedClient } from '#core/audit/scope'
+import { inReadScope, inScope, type ScopedClient, scopeOfAdministrator } from '#core/audit/scope'
 import { isId } from '#core/db/id'
 import { credit } from '#core/ledger/credit'
 import type { NanoRub } from '#core/ledger/money'
@@ -91,8 +91,7 @@ async function decideOnce(
   const { caller, visit, params, body, idempotency } = asked
   const id = params.approval_id
   if (!isId(id)) return notFound
-  const actor = { kind: 'administrator', id: caller.administratorId } as const
-  const scope = { actor, organizationId: null, requestId: visit.requestId, reason: body.reason }
+  const scope = scopeOfAdministrator(caller.administratorId, visit.requestId, body.reason)
   const answer = await inScope(pool, scope, (client) =>
     once<ShownApproval, { readonly status: number; readonly body: ShownApproval }>(
       client,

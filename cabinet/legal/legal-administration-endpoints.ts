@@ -1,5 +1,5 @@
 import type { Pool } from 'pg'
-import { inReadScope, inScope } from '#core/audit/scope'
+import { inReadScope, inScope, scopeOfAdministrator } from '#core/audit/scope'
 import type { Locale } from '../api/access.ts'
 import { csvRows, exportBatch } from '../api/csv-rows.ts'
 import { type Endpoint, endpoint } from '../api/endpoint.ts'
@@ -28,8 +28,7 @@ export function legalAdministrationEndpoints({ pool }: { readonly pool: Pool }):
 
     endpoint(adminPublishLegalDocument, async ({ caller: { administratorId }, body, visit }) => {
       const { reason, ...draft } = body
-      const actor = { kind: 'administrator', id: administratorId } as const
-      const scope = { actor, organizationId: null, reason, requestId: visit.requestId }
+      const scope = scopeOfAdministrator(administratorId, visit.requestId, reason)
       const published = await inScope(pool, scope, (client) =>
         publishTexts(client, { ...draft, publishedBy: administratorId }, new Date()),
       )

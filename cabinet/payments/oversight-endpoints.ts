@@ -1,5 +1,5 @@
 import type { Pool } from 'pg'
-import { inReadScope, inScope } from '#core/audit/scope'
+import { inReadScope, inScope, scopeOfAdministrator } from '#core/audit/scope'
 import type { NanoRub } from '#core/ledger/money'
 import type { Log } from '#core/process/log'
 import { type Endpoint, endpoint } from '../api/endpoint.ts'
@@ -52,12 +52,9 @@ export function oversightEndpoints(deps: OversightDeps): readonly Endpoint[] {
     endpoint(contracts.adminResolvePaymentDifference, async ({ caller, visit, params, body }) => {
       const { difference_id } = params
       if (!contracts.isDifferenceId(difference_id)) return notFound
-      const actor = { kind: 'administrator', id: caller.administratorId } as const
-      const { requestId } = visit
-      const resolved = await inScope(
-        pool,
-        { actor, organizationId: null, requestId, reason: body.reason },
-        (client) => resolveDifference(client, difference_id, caller.administratorId),
+      const scope = scopeOfAdministrator(caller.administratorId, visit.requestId, body.reason)
+      const resolved = await inScope(pool, scope, (client) =>
+        resolveDifference(client, difference_id, caller.administratorId),
       )
       return resolved === undefined ? notFound : { status: 200 as const, body: showDifference(resolved) }
     }),

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Pool } from 'pg'
-import { inReadScope, inScope, type Scope, type ScopedClient } from '#core/audit/scope'
+import { inReadScope, inScope, type Scope, type ScopedClient, scopeOfAdministrator } from '#core/audit/scope'
 import { isId } from '#core/db/id'
 import type { Queryable } from '#core/db/pool'
 import { readKeyState } from '#core/keys/key-state'
@@ -113,7 +113,7 @@ function scopeOf(
   { requestId }: Visit,
   { reason }: { readonly reason: string },
 ): Scope {
-  return { actor: { kind: 'administrator', id: administratorId }, organizationId: null, reason, requestId }
+  return scopeOfAdministrator(administratorId, requestId, reason)
 }
 
 async function changeBlock(

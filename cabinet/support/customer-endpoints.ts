@@ -1,6 +1,6 @@
 import type { Pool } from 'pg'
 import { readOrganizationSums } from '#core/admission/organization-sums'
-import { inReadScope, inScope, type ScopedClient } from '#core/audit/scope'
+import { inReadScope, inScope, type ScopedClient, scopeOfAdministrator } from '#core/audit/scope'
 import { isId } from '#core/db/id'
 import type { RedisConnection } from '#core/redis/redis-connection'
 import type { Administrator } from '../api/access.ts'
@@ -106,8 +106,7 @@ async function noteView(
   operation: string,
 ): Promise<boolean> {
   if (!isId(id)) return false
-  const actor = { kind: 'administrator', id: caller.administratorId } as const
-  const scope = { actor, organizationId: null, requestId: visit.requestId }
+  const scope = scopeOfAdministrator(caller.administratorId, visit.requestId)
   return inScope(pool, scope, async (client: ScopedClient) => {
     const rows = await client.change('select from organizations where id = $1', [id], () => ({
       action: 'customer.view',

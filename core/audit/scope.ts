@@ -17,6 +17,12 @@ export function scopeOfPerson(userId: string, organizationId: string | null, req
   return { actor: { kind: 'person', id: userId }, organizationId, requestId }
 }
 
+/** The scope of an administrator, who writes for the platform. `reason`: why, for later audits. */
+export function scopeOfAdministrator(administratorId: string, requestId: string, reason?: string): Scope {
+  const actor = { kind: 'administrator', id: administratorId } as const
+  return { actor, organizationId: null, requestId, reason }
+}
+
 /** A bug: a command wrote without saying so, or wrote for another organization than its scope's. */
 export class ScopeBreach extends Error {
   constructor(message: string) {

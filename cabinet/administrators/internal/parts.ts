@@ -1,5 +1,5 @@
 import type { Pool } from 'pg'
-import type { Scope } from '#core/audit/scope'
+import { type Scope, scopeOfAdministrator } from '#core/audit/scope'
 import type { KeyList } from '#core/process/key-list'
 import type { Visit } from '../../api/endpoint.ts'
 import type { Attempts } from '../../people/attempts.ts'
@@ -16,7 +16,7 @@ export type Parts = {
 
 /** Who writes, when an administrator changes their own account. */
 export function ownScope(administratorId: string, { requestId }: Pick<Visit, 'requestId'>): Scope {
-  return { actor: { kind: 'administrator', id: administratorId }, organizationId: null, requestId }
+  return scopeOfAdministrator(administratorId, requestId)
 }
 
 /** Attempts are counted apart from those on a user's account with the same address. */

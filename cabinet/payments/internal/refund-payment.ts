@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Pool } from 'pg'
-import { inReadScope, inScope, type ScopedClient } from '#core/audit/scope'
+import { inReadScope, inScope, type ScopedClient, scopeOfAdministrator } from '#core/audit/scope'
 import { isId } from '#core/db/id'
 import { formatRub, type NanoRub, nanoRub } from '#core/ledger/money'
 import type { Log } from '#core/process/log'
@@ -36,11 +36,9 @@ export async function refundPayment(
   if (!isId(params.payment_id)) return notFound
   if (shop === undefined) return { problem: { code: 'payments_unavailable' } }
   const { administratorId } = caller
-  const actor = { kind: 'administrator', id: administratorId } as const
-  const { requestId } = visit
   const noted = await inScope(
     pool,
-    { actor, organizationId: null, requestId, reason: body.reason },
+    scopeOfAdministrator(administratorId, visit.requestId, body.reason),
     (client) =>
       once<Noted, Kept>(client, { administratorId }, idempotency, async () => {
         const payment = await holdPayment(client, params.payment_id)

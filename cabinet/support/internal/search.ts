@@ -1,6 +1,6 @@
 import type { Pool } from 'pg'
 import type { z } from 'zod'
-import { inReadScope, inScope } from '#core/audit/scope'
+import { inReadScope, inScope, scopeOfAdministrator } from '#core/audit/scope'
 import type { Queryable } from '#core/db/pool'
 import type { RedisConnection } from '#core/redis/redis-connection'
 import type { Administrator } from '../../api/access.ts'
@@ -138,8 +138,7 @@ async function noteSearch(pool: Pool, caller: Administrator, visit: Visit, found
   const ids = [...receipts, ...rejected, ...payments, ...keys, ...users, ...organizations, ...emails].map(
     ({ id }) => id,
   )
-  const actor = { kind: 'administrator', id: caller.administratorId } as const
-  const scope = { actor, organizationId: null, requestId: visit.requestId }
+  const scope = scopeOfAdministrator(caller.administratorId, visit.requestId)
   await inScope(pool, scope, (client) =>
     client.change('select', [], () => ({
       action: 'customer.search',
