@@ -20,12 +20,12 @@ const web = await webOfThisFile(database)
 
 beforeAll(() => waitForListener())
 
-/** Until the process receives hints: before that it sends another `resync`. */
+/** Until the process listens to the last of its channels: before that it sends another `resync`. */
 async function waitForListener(): Promise<void> {
   await vi.waitFor(async () => {
     const { rows } = await pool.query<{ count: number }>(
       `select count(*)::int as count from pg_stat_activity where datname = current_database()
-          and application_name = 'model-gateway-cabinet-hints' and query = 'listen model_gateway_organizations' and state = 'idle'`,
+          and application_name = 'model-gateway-cabinet-hints' and query = 'listen model_gateway_answers' and state = 'idle'`,
     )
     expect(rows[0]?.count).toBe(1)
   })
