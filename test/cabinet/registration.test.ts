@@ -178,7 +178,7 @@ describe('registration', () => {
     for (let n = 0; n < 3; n++) await register({ email })
     const letters = (await lettersTo(pool, email)).slice(1)
     expect(letters.map(({ kind, vars }) => ({ kind, vars }))).toEqual([
-      { kind: 'already_registered', vars: { loginLink: `${appUrl}/login`, resetLink: `${appUrl}/forgot` } },
+      { kind: 'already_registered', vars: { loginLink: `${appUrl}/login`, resetLink: `${appUrl}/reset` } },
     ])
     expect(await login(email)).toBe(200)
   })

@@ -200,7 +200,7 @@ async function tellAlreadyRegistered(
     recipient: email,
     locale,
     dedupeKey: `already_registered:${id}:${hour}`,
-    vars: { loginLink: `${appUrl}/login`, resetLink: `${appUrl}/forgot` },
+    vars: { loginLink: `${appUrl}/login`, resetLink: `${appUrl}/reset` },
   })
 }
 
