@@ -8,13 +8,21 @@ import { Money } from './money.tsx'
  * A prominent sum, such as a balance: shown to the kopeck. If there are more digits, a click shows all of them over the
  * content below, so that nothing moves. Escape or another click hides them.
  */
-export function ExpandableMoney({ rubles }: { readonly rubles: string }) {
+export function ExpandableMoney({
+  rubles,
+  isSpent = false,
+}: {
+  readonly rubles: string
+  /** Rounds half up instead of down. */
+  readonly isSpent?: boolean
+}) {
   const language = useLanguage()
   const words = useWords(kitWords)
   const id = useId()
   const [isOpen, setOpen] = useState(false)
   const exact = formatRoubles(rubles, language, 'exact')
-  if (formatRoubles(rubles, language) === exact) return <Money rubles={rubles} />
+  const money = <Money rubles={rubles} isSpent={isSpent} />
+  if (formatRoubles(rubles, language, isSpent ? 'spent' : 'kopecks') === exact) return money
   return (
     <span className="relative inline-block">
       <button
@@ -27,7 +35,7 @@ export function ExpandableMoney({ rubles }: { readonly rubles: string }) {
           if (key === 'Escape') setOpen(false)
         }}
       >
-        <Money rubles={rubles} />
+        {money}
         <span className="sr-only"> {words.showExactly}</span>
       </button>
       <span id={id} role="status">

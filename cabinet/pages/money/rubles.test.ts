@@ -25,6 +25,20 @@ test('kopecks are rounded down, below zero too: never more than there is', () =>
   expect(shown).toEqual(['0,99 ₽', '-0,01 ₽', '100,00 ₽', '0,10 ₽'])
 })
 
+test('kopecks that were spent are rounded half up: 96 % of a kopeck is a kopeck', () => {
+  const shown = ['0.0096', '0.005', '1.234999999', '1.235', '0'].map((sum) =>
+    plain(formatRoubles(sum, 'ru', 'spent')),
+  )
+  expect(shown).toEqual(['0,01 ₽', '0,01 ₽', '1,23 ₽', '1,24 ₽', '0,00 ₽'])
+})
+
+test('a sum too small for kopecks is not shown as nothing', () => {
+  expect(plain(formatRoubles('0.009999999', 'ru'))).toBe('< 0,01 ₽')
+  expect(plain(formatRoubles('0.004999999', 'ru', 'spent'))).toBe('< 0,01 ₽')
+  expect(plain(formatRoubles('0.000000001', 'en'))).toBe('< ₽0.01')
+  expect(plain(formatRoubles('0', 'ru'))).toBe('0,00 ₽')
+})
+
 test('the sums of a column have as many digits as the finest of them', () => {
   const column = ['-0.0849', '1150', '0.00001']
   const shown = column.map((sum) => plain(formatRoubles(sum, 'ru', digitsOf(column))))

@@ -39,14 +39,19 @@ export function shareOf(part: string, whole: string): number {
   return Math.min(1, Math.max(0, Number((nanoOf(part) * 10_000n) / all) / 10_000))
 }
 
-const formatOf = (language: Language, digitsMin: number, digitsMax: number) =>
+const formatOf = (
+  language: Language,
+  digitsMin: number,
+  digitsMax: number,
+  roundingMode: 'floor' | 'halfExpand' = 'floor',
+) =>
   new Intl.NumberFormat(language === 'ru' ? 'ru-RU' : 'en', {
     style: 'currency',
     currency: 'RUB',
     currencyDisplay: 'narrowSymbol',
     minimumFractionDigits: digitsMin,
     maximumFractionDigits: digitsMax,
-    roundingMode: 'floor',
+    roundingMode,
   })
 
 const kopeckDigits = 2
@@ -57,23 +62,34 @@ const exactFormats = (language: Language) =>
     formatOf(language, Math.max(kopeckDigits, digits), nanoDigits),
   )
 
-const formats = {
-  ru: { kopecks: formatOf('ru', kopeckDigits, kopeckDigits), exact: exactFormats('ru') },
-  en: { kopecks: formatOf('en', kopeckDigits, kopeckDigits), exact: exactFormats('en') },
-} as const
+const formatsOf = (language: Language) => ({
+  kopecks: formatOf(language, kopeckDigits, kopeckDigits),
+  spent: formatOf(language, kopeckDigits, kopeckDigits, 'halfExpand'),
+  exact: exactFormats(language),
+})
+
+const formats = { ru: formatsOf('ru'), en: formatsOf('en') }
+
+/** Positive sums below these nano-rubles would be shown as zero. */
+const leastShown = { kopecks: 10_000_000n, spent: 5_000_000n } as const
 
 /**
- * A sum for display: to the kopeck, rounded down, so that it never exceeds the real amount; or every digit. A number
- * means at least that many digits, so that the points of a column align. Pure.
+ * A sum for display. `kopecks`: rounded down, so that it never exceeds what there is. `spent`: rounded half up. Neither
+ * shows an amount as zero: one that small is `< 0,01 ₽`. `exact`: every digit. A number: every digit, and at least that
+ * many, so that the points of a column align. Pure.
  */
 export function formatRoubles(
   rubles: string,
   language: Language,
-  digits: 'kopecks' | 'exact' | number = 'kopecks',
+  digits: 'kopecks' | 'spent' | 'exact' | number = 'kopecks',
 ): string {
-  const { kopecks, exact } = formats[language]
-  const format = digits === 'kopecks' ? kopecks : (exact[digits === 'exact' ? 0 : digits] ?? kopecks)
-  return format.format(rubles as `${number}`)
+  const { kopecks, spent, exact } = formats[language]
+  const sum = rubles as `${number}`
+  if (digits === 'exact') return exact[0]?.format(sum) ?? ''
+  if (typeof digits === 'number') return (exact[digits] ?? kopecks).format(sum)
+  const nano = nanoOf(rubles)
+  if (nano > 0n && nano < leastShown[digits]) return `< ${kopecks.format('0.01')}`
+  return (digits === 'spent' ? spent : kopecks).format(sum)
 }
 
 /** The largest number of decimal places among these sums. Pure. */

@@ -45,7 +45,7 @@ export function KeysSection({ organizationId }: { readonly organizationId: strin
       id: 'spent',
       head: words.spent,
       isNumber: true,
-      cell: ({ spent_today_rub }) => <Money rubles={spent_today_rub} />,
+      cell: ({ spent_today_rub }) => <Money rubles={spent_today_rub} isSpent />,
     },
     {
       id: 'action',

@@ -59,7 +59,7 @@ function Figures({ balance_rub, pending_rub, held_rub, available_rub }: Answer<'
         {...(hasUnbooked && {
           note: (
             <>
-              {words.unbooked} <ExpandableMoney rubles={pending_rub} />
+              {words.unbooked} <ExpandableMoney rubles={pending_rub} isSpent />
             </>
           ),
         })}

@@ -52,7 +52,7 @@ export function TodayBar({ shown }: { readonly shown: Key }) {
   if (daily_budget_rub === null)
     return (
       <span className="inline-grid @max-3xl:justify-items-end">
-        <Money rubles={spent_today_rub} />
+        <Money rubles={spent_today_rub} isSpent />
         <span className="text-xs text-muted">{words.noBudget}</span>
       </span>
     )
@@ -60,7 +60,7 @@ export function TodayBar({ shown }: { readonly shown: Key }) {
   return (
     <span className="inline-grid w-44 max-w-full gap-1.5">
       <span>
-        <Money rubles={spent_today_rub} />{' '}
+        <Money rubles={spent_today_rub} isSpent />{' '}
         <span className="text-muted">
           {words.ofBudget} <Money rubles={daily_budget_rub} />
         </span>

@@ -45,7 +45,7 @@ function BalanceNote({ balance }: { readonly balance: Answer<'GET /balance'> }) 
   if (held_rub === null || compareRubles(held_rub, '0') <= 0) return words.nothingHeld
   return (
     <>
-      {words.held} <ExpandableMoney rubles={held_rub} />
+      {words.held} <ExpandableMoney rubles={held_rub} isSpent />
     </>
   )
 }
@@ -63,10 +63,10 @@ function DayFigures() {
           <>
             <Figure
               label={words.spentToday}
-              value={<ExpandableMoney rubles={today.cost_rub} />}
+              value={<ExpandableMoney rubles={today.cost_rub} isSpent />}
               note={
                 <span title={zone}>
-                  {words.yesterday} <Money rubles={yesterday.cost_rub} />
+                  {words.yesterday} <Money rubles={yesterday.cost_rub} isSpent />
                 </span>
               }
             />

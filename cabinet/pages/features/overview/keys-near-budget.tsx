@@ -60,7 +60,7 @@ function NearKeyItem({ shown }: { readonly shown: NearKey }) {
           <bdi className="line-clamp-1 wrap-anywhere">{name}</bdi>
         </TextLink>
         <span className="text-sm">
-          <Money rubles={spent_today_rub} />{' '}
+          <Money rubles={spent_today_rub} isSpent />{' '}
           <span className="text-muted">
             {words.ofBudget} <Money rubles={daily_budget_rub} />
           </span>

@@ -40,7 +40,7 @@ export function UsageChart({ usage }: { readonly usage: Usage }) {
   )
   const bar = chosen === undefined ? undefined : bars[chosen]
   const period = `${barName(bars[0]?.start ?? usage.from)} — ${barName(bars.at(-1)?.start ?? usage.to)}`
-  const total = formatRoubles(usage.totals.cost_rub, language)
+  const total = formatRoubles(usage.totals.cost_rub, language, 'spent')
   return (
     <Section title={words.chart}>
       <div className="grid gap-4">
@@ -55,7 +55,7 @@ export function UsageChart({ usage }: { readonly usage: Usage }) {
               text={
                 bar === undefined
                   ? words.wholePeriod
-                  : `${barName(bar.start)}: ${formatRoubles(bar.rubles, language)}`
+                  : `${barName(bar.start)}: ${formatRoubles(bar.rubles, language, 'spent')}`
               }
             />
           </div>
@@ -243,7 +243,7 @@ function Parts({
     <div className="grid gap-3 border-t border-line pt-4">
       <div className="flex min-h-8 flex-wrap items-center gap-x-4 gap-y-1">
         <p className="font-medium">
-          {bar === undefined ? words.wholePeriod : barName(bar.start)}: <Money rubles={rubles} /> ·{' '}
+          {bar === undefined ? words.wholePeriod : barName(bar.start)}: <Money rubles={rubles} isSpent /> ·{' '}
           {words.requests(bar?.requests ?? usage.totals.requests)}
         </p>
         <TextLink href={requestsOf({ start: bar?.start })}>{words.showRequests}</TextLink>

@@ -107,7 +107,7 @@ function Totals({ totals: { requests, tokens, cost_rub }, ledger_total_rub }: Us
     <div className="grid gap-4 sm:grid-cols-2 lg:grid-cols-4">
       <Figure
         label={words.spent}
-        value={<ExpandableMoney rubles={cost_rub} />}
+        value={<ExpandableMoney rubles={cost_rub} isSpent />}
         {...(cost_rub === ledger_total_rub && { note: words.equalsLedger })}
       />
       <Figure label={words.requestCount} value={number.format(requests)} />
