@@ -49,17 +49,22 @@ test('a stopped Postgres is reported, data stays visible, and the page recovers 
   expect(await isSameDocument(page)).toBe(true)
 })
 
-test('a hanging Postgres is reported too, and the page recovers', async () => {
+test('a hanging Postgres is reported after 3 s of silence, and the page recovers', async () => {
   const { page } = await openSignedIn()
   const pids = [postgres.pid() ?? 0, ...descendantsOf(postgres.pid()).map(({ pid }) => pid)]
   for (const pid of pids) process.kill(pid, 'SIGSTOP')
   try {
+    const asked = performance.now()
     await goRound(page)
+    await bannerOf(page, words.slow).waitFor()
+    expect(performance.now() - asked).toBeGreaterThan(2_900)
+    await expectNoViolations(page)
     await bannerOf(page, words.unavailable).waitFor()
   } finally {
     for (const pid of pids) process.kill(pid, 'SIGCONT')
   }
   await bannerOf(page, words.unavailable).waitFor({ state: 'detached' })
+  await bannerOf(page, words.slow).waitFor({ state: 'detached' })
   expect(await isSameDocument(page)).toBe(true)
 })
 
@@ -76,6 +81,20 @@ test('a restart of the web process is reported within 10 s, and the page recover
   await bannerOf(page, words.unreachable).waitFor({ state: 'detached' })
   await reconnected
   expect(await isSameDocument(page)).toBe(true)
+})
+
+test('a page not opened before waits for a stopped server: a cached response is no sign of life', async () => {
+  const { page, complaints } = await openSignedIn()
+  await page.evaluate(() => fetch('/api/v1/config').then((response) => response.text()))
+  await cabinet.stopWeb()
+  await page.getByRole('navigation').getByRole('link', { name: 'Настройки' }).first().click()
+  await page.getByRole('main').getByRole('heading', { level: 1, name: words.unreachable }).waitFor()
+  await page.waitForEvent('requestfailed', (request) => request.url().endsWith('/api/v1/config'))
+  expect(await isSameDocument(page)).toBe(true)
+  await cabinet.startWeb()
+  await page.getByRole('heading', { level: 1, name: 'Настройки' }).waitFor()
+  const rest = complaints.filter((line) => !line.includes('the page could not be loaded'))
+  complaints.splice(0, complaints.length, ...rest)
 })
 
 test('typed text survives an outage, and is sent once when it is sent again', async () => {

@@ -42,7 +42,7 @@ test('a page that the network could not load reports it, and opens automatically
   await page.context().setOffline(true)
   await openSettings(page)
   const main = page.getByRole('main')
-  await main.getByRole('heading', { level: 1, name: kit.unreachable }).waitFor()
+  await main.getByRole('heading', { level: 1, name: kit.offline }).waitFor()
   await main.getByRole('button', { name: kit.retry }).waitFor()
   await expectNoViolations(page)
   await page.context().setOffline(false)

@@ -3,7 +3,7 @@ import { currentLanguage } from '../i18n/language.ts'
 import type { Answer, Call, Input } from './calls.ts'
 import { keepOrganization, header as organizationHeader, organizationOfTab } from './organization.ts'
 import { ApiProblem, readProblem } from './problem.ts'
-import { noteAnswer } from './reachability.ts'
+import { noteAnswer, noteSlowRead } from './reachability.ts'
 import { noteServerTime } from './server-clock.ts'
 
 /** The body of a response, and its version for `ifMatch`. */
@@ -18,6 +18,8 @@ export type Given = {
   readonly ifMatch?: string
   readonly signal?: AbortSignal
   readonly proof?: string
+  /** Not from the browser's cache: to read again what may have changed, or whether the server is there. */
+  readonly isFresh?: boolean
 }
 
 type Inputs<Name extends Call> =
@@ -136,7 +138,7 @@ async function sendWithProof(method: string, address: string, given: Given): Pro
 }
 
 async function send(method: string, address: string, given: Given): Promise<Response> {
-  const { body, idempotencyKey, ifMatch, signal, proof } = given
+  const { body, idempotencyKey, ifMatch, signal, proof, isFresh = false } = given
   const organization = organizationOfTab()
   const headers = {
     'accept-language': currentLanguage(),
@@ -146,10 +148,12 @@ async function send(method: string, address: string, given: Given): Promise<Resp
     ...(ifMatch === undefined ? {} : { 'if-match': `"${ifMatch}"` }),
     ...(proof === undefined ? {} : { [header]: proof }),
   }
+  const noLongerWaiting = method === 'GET' ? noteIfSlow() : undefined
   try {
     return await fetch(address, {
       method,
       headers,
+      cache: isFresh ? 'no-store' : 'default',
       credentials: 'same-origin',
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       ...(signal === undefined ? {} : { signal }),
@@ -158,6 +162,23 @@ async function send(method: string, address: string, given: Given): Promise<Resp
     if (signal?.aborted) throw error
     noteAnswer('unreachable')
     throw new ApiProblem({ code: 'network' })
+  } finally {
+    noLongerWaiting?.()
+  }
+}
+
+/** How long users wait in silence. */
+const slowAfterMs = 3_000
+
+/** @returns to be called when the response is there. */
+function noteIfSlow(): () => void {
+  let end: (() => void) | undefined
+  const timer = setTimeout(() => {
+    end = noteSlowRead()
+  }, slowAfterMs)
+  return () => {
+    clearTimeout(timer)
+    end?.()
   }
 }
 

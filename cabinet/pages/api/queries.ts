@@ -41,7 +41,8 @@ export function useReadAny<Body>(
 ): UseQueryResult<Body> {
   return useQuery<Body>({
     queryKey: [path, input],
-    queryFn: async ({ signal }) => (await callAny(`GET ${path}`, { ...input, signal })).body,
+    queryFn: async ({ signal, queryKey }) =>
+      (await callAny(`GET ${path}`, { ...input, signal, isFresh: wasRead(queryKey) })).body,
     placeholderData: keepPreviousData as never,
     ...options,
   })
@@ -54,7 +55,8 @@ export function useReadVersioned<Path extends ReadPath>(
 ): UseQueryResult<Versioned<Answer<`GET ${Path}`>>> {
   return useQuery({
     queryKey: [path, input ?? {}, 'versioned'],
-    queryFn: ({ signal }) => callAny(`GET ${path}`, { ...input, signal }),
+    queryFn: ({ signal, queryKey }) =>
+      callAny(`GET ${path}`, { ...input, signal, isFresh: wasRead(queryKey) }),
     ...options,
   })
 }
@@ -73,14 +75,20 @@ export function useReadListAny<Page>(path: string, input: Given = {}, options: O
   return useInfiniteQuery({
     queryKey: [path, input, 'pages'],
     initialPageParam: undefined as string | undefined,
-    queryFn: async ({ signal, pageParam }): Promise<Page> => {
+    queryFn: async ({ signal, pageParam, queryKey }): Promise<Page> => {
       const query = { ...input.query, cursor: pageParam }
-      return (await callAny(`GET ${path}`, { ...input, query, signal })).body
+      return (await callAny(`GET ${path}`, { ...input, query, signal, isFresh: wasRead(queryKey) })).body
     },
     getNextPageParam: (page) => (page as { readonly next_cursor: string | null }).next_cursor ?? undefined,
     placeholderData: keepPreviousData as never,
     ...options,
   })
+}
+
+/** Whether a query has been answered before, well or badly: it is then asked for because that may have changed. */
+function wasRead(queryKey: readonly unknown[]): boolean {
+  const state = queryClient.getQueryState(queryKey)
+  return state !== undefined && state.dataUpdateCount + state.errorUpdateCount + state.fetchFailureCount > 0
 }
 
 /** The rows of all pages read so far. */

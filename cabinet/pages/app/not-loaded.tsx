@@ -1,10 +1,11 @@
 import { useCallback, useEffect, useRef, useState } from 'react'
-import { call } from '../api/call.ts'
+import { callAny } from '../api/call.ts'
 import { asProblem } from '../api/problem.ts'
 import { useReachability } from '../api/reachability.ts'
 import { useWords } from '../i18n/language.ts'
 import { Button } from '../kit/button.tsx'
 import { kitWords } from '../kit/messages.ts'
+import { awayWords } from '../kit/offline-banner.tsx'
 import { leaveOnceAllowed } from '../navigation/stay-here.ts'
 import type { PagePath } from '../page-routes.ts'
 import { shellWords } from './messages.ts'
@@ -16,12 +17,12 @@ const tryEveryMs = 3_000
 export function NotLoaded({ path, onLoaded }: { readonly path: PagePath; readonly onLoaded: () => void }) {
   const words = useWords(shellWords)
   const kit = useWords(kitWords)
-  const isAway = useReachability() === 'unreachable'
+  const away = awayWords(kit, useReachability())
   const { isTrying, tryAgain } = useTries(path, onLoaded)
   return (
     <div role="alert" className="grid justify-items-start gap-4">
-      <h1 className="text-2xl">{isAway ? kit.unreachable : words.pageFailed}</h1>
-      <p className="max-w-prose text-muted">{isAway ? kit.unreachableDetail : words.pageFailedDetail}</p>
+      <h1 className="text-2xl">{away?.title ?? words.pageFailed}</h1>
+      <p className="max-w-prose text-muted">{away?.detail ?? words.pageFailedDetail}</p>
       <Button variant="primary" isPending={isTrying} onClick={tryAgain}>
         {kit.retry}
       </Button>
@@ -79,7 +80,7 @@ async function findPageAgain(path: PagePath, isAskedFor: boolean): Promise<boole
 
 async function isServerThere(): Promise<boolean> {
   try {
-    await call('GET /config')
+    await callAny('GET /config', { isFresh: true })
     return true
   } catch (error) {
     return !asProblem(error).isPassing
