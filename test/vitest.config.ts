@@ -108,6 +108,7 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: testFiles.unit,
+          setupFiles: ['./test/support/patience.ts'],
           isolate: false,
           maxWorkers: 2,
           testTimeout: 20_000,
