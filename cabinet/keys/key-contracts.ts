@@ -77,6 +77,13 @@ const key = z.object({
 
 export type ShownKey = z.input<typeof key>
 
+/** A revoked key: what it was allowed, and when it ended. Nothing can be changed any more. */
+const revokedKey = key
+  .omit({ secrets_in_grace: true, status: true, blocked_by: true, spent_today_rub: true })
+  .extend({ revoked_at: time })
+
+export type ShownRevokedKey = z.input<typeof revokedKey>
+
 const params = z.strictObject({ key_id: pathId })
 
 const programmed = z
@@ -120,6 +127,33 @@ export const readKey = {
   access: toRead,
   params,
   answers: { 200: key },
+} as const satisfies Contract
+
+export const listRevokedKeys = {
+  operation: 'listRevokedKeys',
+  summary: "List the organization's revoked keys, the newest first; those of the playground are left out",
+  method: 'GET',
+  url: '/api/v1/revoked-keys',
+  access: toRead,
+  query: z.strictObject({
+    limit: pageLimit,
+    cursor: cursorOf(z.object({ after: z.uuid() })),
+    q: name.optional().meta({
+      description:
+        'Only keys whose name contains this text (case-insensitive), or whose ID starts with it (at least 8 characters).',
+    }),
+  }),
+  answers: { 200: pageOf(revokedKey) },
+} as const satisfies Contract
+
+export const readRevokedKey = {
+  operation: 'readRevokedKey',
+  summary: 'Read a revoked key; its requests and charges are kept',
+  method: 'GET',
+  url: '/api/v1/revoked-keys/:key_id',
+  access: toRead,
+  params,
+  answers: { 200: revokedKey },
 } as const satisfies Contract
 
 export const createKey = {

@@ -10,6 +10,7 @@ import {
   listKeysOf,
   readKeyNames,
   readKeyOf,
+  readRevokedKeyOf,
 } from '#core/keys/key-state'
 import * as store from '#core/keys/key-store'
 import type { ProgrammedKeys } from '#core/keys/programmed-keys'
@@ -27,7 +28,7 @@ import { effectiveLimits } from './internal/effective-limits.ts'
 import { hideBalance } from './internal/hidden-balance.ts'
 import { change, inMemberScope, requireOwn, statusOfChange } from './internal/key-change.ts'
 import { findLiveUse, findRefusals } from './internal/live-use.ts'
-import { isVersion, showKeys, showOneKey, versionOf } from './internal/shown-key.ts'
+import { isVersion, showKeys, showOneKey, showRevokedKeys, versionOf } from './internal/shown-key.ts'
 import { showRefusal } from './internal/shown-refusal.ts'
 import * as contracts from './key-contracts.ts'
 
@@ -118,6 +119,37 @@ export function keyReadingEndpoints({ pool, redis }: Pick<KeyDeps, 'pool' | 'red
       return { status: 200 as const, body: { live: refusals !== undefined, data } }
     }),
     refusalsEndpoint({ pool, redis }),
+    ...revokedKeyEndpoints(pool),
+  ]
+}
+
+function revokedKeyEndpoints(pool: Pool): readonly Endpoint[] {
+  return [
+    endpoint(
+      contracts.listRevokedKeys,
+      async ({ caller: { organizationId }, query: { limit, cursor, q } }) => {
+        const shown = await inReadScope(pool, organizationId, async (client) => {
+          const page = { limit: limit + 1, after: cursor?.after, purpose: 'general', text: q } as const
+          const keys = await listKeysOf(client, organizationId, { ...page, revoked: true })
+          return showRevokedKeys(client, organizationId, keys)
+        })
+        const body = toPage(
+          shown,
+          limit,
+          (key) => key,
+          ({ id }) => ({ after: id }),
+        )
+        return { status: 200 as const, body }
+      },
+    ),
+    endpoint(contracts.readRevokedKey, async ({ caller: { organizationId }, params: { key_id } }) => {
+      if (!isId(key_id)) return notFound
+      const [body] = await inReadScope(pool, organizationId, async (client) => {
+        const key = await readRevokedKeyOf(client, organizationId, key_id)
+        return key === undefined ? [] : showRevokedKeys(client, organizationId, [key])
+      })
+      return body === undefined ? notFound : { status: 200 as const, body }
+    }),
   ]
 }
 

@@ -91,9 +91,21 @@ export async function readKeyOf(
   return state
 }
 
+/** A revoked key of an organization. */
+export async function readRevokedKeyOf(
+  client: Queryable,
+  organizationId: string,
+  keyId: string,
+): Promise<KeyState | undefined> {
+  const condition = 'k.organization_id = $2 and k.id = $3 and k.revoked_at is not null'
+  const [state] = await read(client, condition, null, [organizationId, keyId])
+  return state
+}
+
 /**
- * Keys of an organization that are not revoked, newest first, at most `limit` of them.
+ * Keys of an organization, newest first, at most `limit` of them.
  *
+ * @param revoked whether those that are revoked, or the others.
  * @param after the last key of the page before, which may have been revoked since.
  * @param purpose only those created for it.
  * @param text only those with it in their name, case-insensitive, or whose id begins with it, from 8
@@ -103,11 +115,13 @@ export function listKeysOf(
   client: Queryable,
   organizationId: string,
   {
+    revoked = false,
     limit,
     after,
     purpose,
     text,
   }: {
+    readonly revoked?: boolean
     readonly limit: number
     readonly after?: string | undefined
     readonly purpose?: KeyPurpose | undefined
@@ -116,7 +130,7 @@ export function listKeysOf(
 ): Promise<readonly KeyState[]> {
   return read(
     client,
-    `k.organization_id = $2 and k.revoked_at is null and ($4::text is null or k.purpose = $4)
+    `k.organization_id = $2 and k.revoked_at is ${revoked ? 'not null' : 'null'} and ($4::text is null or k.purpose = $4)
        and ($3::uuid is null or (k.created_at, k.id) < (select a.created_at, a.id from api_keys a
                                                          where a.id = $3 and a.organization_id = $2))
        and ($5::text is null or ${hasText('$5')})`,

@@ -1,6 +1,6 @@
 import OpenAI from 'openai'
 import type { BrowserContext, Page } from 'playwright-core'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { expectNoViolations } from './axe.ts'
 import { openBrowser, register, system, type Visitor } from './visitor.ts'
 
@@ -168,7 +168,7 @@ test('a lost response is reported for a new key and for a new secret, and there 
   const loseOnce = async (path: RegExp, send: string, title: string) => {
     proxy.interrupt(({ pathname }) => path.test(pathname), 'lose')
     await page.getByRole('button', { name: send }).last().click()
-    await page.locator('dialog').getByRole('alert').getByText('Нет связи с сервером').waitFor()
+    await page.locator('dialog').getByRole('alert').getByText('Сервер не отвечает').waitFor()
     proxy.mend()
     await page.getByRole('button', { name: send }).last().click()
     await page.getByRole('dialog').getByRole('heading', { name: title }).waitFor()
@@ -368,7 +368,7 @@ test('a rotated key works with its new secret at once, and with the old one only
   }
 })
 
-test('a key is revoked after its name was typed, and disappears from the list and the gateway', async () => {
+test('a key is revoked after its name was typed, and moves from the gateway to the list of revoked keys', async () => {
   const { page } = await openCustomer()
   const name = `${'и'.repeat(240)} ${newName().slice(-8)}`
   const { secret, path } = await makeKey(page, { name })
@@ -384,6 +384,19 @@ test('a key is revoked after its name was typed, and disappears from the list an
   await page.getByRole('heading', { name: 'Ключи', level: 1 }).waitFor()
   expect((await ask(secret)).status).toBe(401)
   await page.getByRole('link', { name, exact: true }).waitFor({ state: 'detached' })
+
+  await page.locator('select[name=status]').selectOption('revoked')
+  await page.getByRole('link', { name, exact: true }).click()
+  await page.getByRole('heading', { name, level: 1 }).waitFor()
+  await page.getByText('Ключ отозван навсегда').waitFor()
+  expect(await page.getByRole('main').getByRole('button').allTextContents()).toEqual([])
+  await expectNoViolations(page)
+  await page.getByRole('link', { name: 'запросы ключа' }).click()
+  await page.waitForURL('**/app/requests?key_id=*')
+  await vi.waitFor(async () => expect(await page.locator('[name=key_id]').inputValue()).toBe(name))
+  await page.goto('/app/keys?status=revoked')
+  await page.getByRole('link', { name, exact: true }).waitFor()
+  await expectNoViolations(page)
 })
 
 test('a missing key is reported under a heading, with a link back', async () => {

@@ -4,12 +4,14 @@ import type { Access, Right } from '#cabinet/api/access'
 import type { Contract } from '#cabinet/api/contract'
 import { shippedTexts } from '#cabinet/legal/internal/shipped-texts'
 import { sealTotpSecret } from '#cabinet/people/totp-code'
+import { insertKey, revokeKey } from '#core/keys/key-store'
 import { postBatch } from '#core/ledger/post-batch'
 import { createModel, createProvider } from '../support/catalog.ts'
 import { createCustomer, entryOf } from '../support/customer.ts'
 import { rowsOfOrganization } from '../support/organization-rows.ts'
 import { databaseOfThisFile } from '../support/postgres.ts'
 import { secrets } from '../support/processes.ts'
+import { inTestScope } from '../support/scope.ts'
 import { signedIn, signedInAdministrator } from '../support/signed-in.ts'
 import { administrationUrl, appUrl } from '../support/web-settings.ts'
 import { wholeCabinetOfThisFile } from '../support/whole-cabinet.ts'
@@ -87,6 +89,7 @@ const naming: readonly CallerName[] = ['developer here, owner elsewhere', 'forme
 type Scene = {
   readonly cookie: string | undefined
   readonly keyId: string
+  readonly revokedKeyId: string
   readonly requestId: string
   readonly paymentId: string
   readonly differenceId: string
@@ -214,6 +217,8 @@ const examples: Readonly<Record<string, Example>> = {
     }),
   },
   readKey: { answer: '200', params: aKey },
+  listRevokedKeys: { answer: '200', query: () => ({ q: 'mark' }) },
+  readRevokedKey: { answer: '200', params: ({ revokedKeyId }) => ({ key_id: revokedKeyId }) },
   createKey: { answer: '201', body: () => ({ name: 'made by a rule' }) },
   createPlaygroundKey: { answer: '201' },
   changeKey: { answer: '200', params: aKey, body: () => ({ name: 'renamed', rpm: 1 }), ifMatch: keyVersion },
@@ -378,6 +383,7 @@ async function filledOrganization(): Promise<Owned> {
   return {
     organizationId,
     keyId,
+    revokedKeyId: await revokedKeyOf(organizationId, mark),
     requestId: entry.requestId,
     paymentId,
     differenceId: String(rows[0]?.id),
@@ -387,6 +393,15 @@ async function filledOrganization(): Promise<Owned> {
     mark,
     sessionId: await sessionOf(userId),
   }
+}
+
+async function revokedKeyOf(organizationId: string, name: string): Promise<string> {
+  const id = randomUUID()
+  await inTestScope(pool, async (client) => {
+    await insertKey(client, { id, organizationId, name, managedBy: 'cabinet' })
+    await revokeKey(client, id)
+  })
+  return id
 }
 
 /** A request of another administrator, which waits. */
@@ -491,7 +506,15 @@ async function ask(
 
 /** The parts of a response that identify an organization. */
 function findTraces(of: Owned, text: string): readonly string[] {
-  const traces = [of.mark, of.keyId, of.requestId, of.paymentId, of.organizationId, of.invitationId]
+  const traces = [
+    of.mark,
+    of.keyId,
+    of.revokedKeyId,
+    of.requestId,
+    of.paymentId,
+    of.organizationId,
+    of.invitationId,
+  ]
   return traces.filter((trace) => text.includes(trace))
 }
 

@@ -342,6 +342,29 @@ describe('keys', () => {
     })
   })
 
+  test('that are revoked stay readable, with their limits and the beginning and end of their last secret', async () => {
+    const { made, call, once } = await caller()
+    const [other, { id: active }] = [await caller(), await made()]
+    const { id } = await made({ name: 'Old CI', rpm: 7 })
+    expect((await call('GET', `/revoked-keys/${id}`)).status).toBe(404)
+    await call('POST', `/keys/${id}/rotate`, { body: { grace: '0' }, headers: once() })
+    const { secret_hint } = (await call('GET', `/keys/${id}`)).body
+    expect((await call('DELETE', `/keys/${id}`)).status).toBe(200)
+    await call('POST', '/playground-keys', { headers: once() })
+
+    const { body } = await call('GET', '/revoked-keys')
+    expect(body).toMatchObject({ data: [{ id, name: 'Old CI', rpm: 7, secret_hint }], next_cursor: null })
+    const [revoked] = body.data as readonly (ShownKey & { readonly revoked_at: string })[]
+    expect(Math.abs(Date.parse(revoked?.revoked_at ?? '') - Date.now())).toBeLessThan(60_000)
+    expect((await call('GET', `/revoked-keys/${id}`)).body).toEqual(revoked)
+    expect((await call('GET', '/revoked-keys?q=old')).body.data).toHaveLength(1)
+    expect((await call('GET', '/revoked-keys?q=new')).body.data).toEqual([])
+    for (const wrong of [active, randomUUID(), 'no-id'])
+      expect((await call('GET', `/revoked-keys/${wrong}`)).status).toBe(404)
+    expect((await other.call('GET', `/revoked-keys/${id}`)).status).toBe(404)
+    expect((await other.call('GET', '/revoked-keys')).body.data).toEqual([])
+  })
+
   test('of others, revoked ones and ids that cannot be one are 404, whatever is asked of them', async () => {
     const { call, made, once, organizationId } = await caller()
     const stranger = await caller()
@@ -438,13 +461,13 @@ describe('a change', () => {
   test('responds as soon as the worker reports it, not at the next check after 100 ms', async () => {
     const { made, call } = await caller()
     const { id } = await made()
-    const times: number[] = []
-    for (const verb of ['block', 'unblock', 'block', 'unblock', 'block']) {
+    // One response below 100 ms proves it; on busy processors it may take several tries.
+    let tries = 0
+    await vi.waitFor(async () => {
       const begun = performance.now()
-      expect((await call('POST', `/keys/${id}/${verb}`)).status).toBe(200)
-      times.push(performance.now() - begun)
-    }
-    expect(Math.min(...times)).toBeLessThan(95)
+      expect((await call('POST', `/keys/${id}/${tries++ % 2 ? 'unblock' : 'block'}`)).status).toBe(200)
+      expect(performance.now() - begun).toBeLessThan(95)
+    })
   })
 
   test('is answered in time however its id is written', async () => {

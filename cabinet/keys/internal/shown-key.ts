@@ -7,7 +7,7 @@ import { readBalance } from '#core/ledger/balance'
 import { readSpentToday } from '#core/ledger/key-day'
 import { formatRub, type NanoRub, nanoRub } from '#core/ledger/money'
 import { readLastUsedHours } from '../../billing/key-use.ts'
-import type { ShownKey } from '../key-contracts.ts'
+import type { ShownKey, ShownRevokedKey } from '../key-contracts.ts'
 
 /** Data shown with a key in addition to its own state. */
 type Surroundings = {
@@ -32,6 +32,24 @@ export async function showKeys(
 export async function showOneKey(client: Queryable, key: KeyState): Promise<ShownKey> {
   const surroundingsOf = await readSurroundings(client, key.organizationId, [key.keyId])
   return showKey(key, surroundingsOf(key.keyId))
+}
+
+/** Revoked keys of one organization as their owner sees them. */
+export async function showRevokedKeys(
+  client: Queryable,
+  organizationId: string,
+  keys: readonly KeyState[],
+): Promise<ShownRevokedKey[]> {
+  const shown = await showKeys(client, organizationId, keys)
+  return shown.map(({ secrets_in_grace, status, blocked_by, spent_today_rub, ...rest }, index) => {
+    const { secrets, revokedAt } = keys[index] as KeyState
+    const last = secrets.find(({ delivered }) => delivered)
+    return {
+      ...rest,
+      secret_hint: last === undefined ? null : hintOf(last),
+      revoked_at: (revokedAt ?? new Date(0)).toISOString(),
+    }
+  })
 }
 
 async function readSurroundings(

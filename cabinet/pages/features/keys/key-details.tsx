@@ -60,7 +60,7 @@ export function KeyDetails({ shown, hasForm }: { readonly shown: Key; readonly h
 }
 
 /** The cluster, namespace and name of the resource that owns a key. */
-function Origin({ shown: { kubernetes } }: { readonly shown: Key }) {
+export function Origin({ shown: { kubernetes } }: { readonly shown: Pick<Key, 'kubernetes'> }) {
   const words = useWords(keyWords)
   if (kubernetes === null) return null
   const { cluster, namespace, name } = kubernetes
@@ -76,7 +76,7 @@ function Origin({ shown: { kubernetes } }: { readonly shown: Key }) {
   ))
 }
 
-function Detail({
+export function Detail({
   name,
   note,
   children,

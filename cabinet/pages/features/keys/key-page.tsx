@@ -1,5 +1,6 @@
 import { useState } from 'react'
 import type { Versioned } from '../../api/call.ts'
+import { asProblem } from '../../api/problem.ts'
 import { useReadVersioned } from '../../api/queries.ts'
 import { useMay } from '../../app/me.ts'
 import type { PageProps } from '../../app/page-group.ts'
@@ -19,6 +20,7 @@ import { LimitsSection } from './limits-section.tsx'
 import { keyWords } from './messages.ts'
 import type { MadeKey } from './new-key-dialog.tsx'
 import { RevokeSection } from './revoke-section.tsx'
+import { RevokedKeyPage } from './revoked-key.tsx'
 import { SecretDialog } from './secret-dialog.tsx'
 import { WhyRefused } from './why-refused.tsx'
 
@@ -33,9 +35,13 @@ export function KeyPage({ params }: PageProps) {
       <p className="mb-3 text-sm">
         <TextLink href="/app/keys">{words.allKeys}</TextLink>
       </p>
-      <Loaded query={query} heading={title} skeleton={<Skeleton heightRem={48} />}>
-        {(versioned) => <ShownKey versioned={versioned} />}
-      </Loaded>
+      {query.error !== null && asProblem(query.error).status === 404 ? (
+        <RevokedKeyPage keyId={keyId} heading={title} />
+      ) : (
+        <Loaded query={query} heading={title} skeleton={<Skeleton heightRem={48} />}>
+          {(versioned) => <ShownKey versioned={versioned} />}
+        </Loaded>
+      )}
     </>
   )
 }

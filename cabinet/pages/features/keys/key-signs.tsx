@@ -25,7 +25,7 @@ export function StandingBadge({ shown }: { readonly shown: Key }) {
 }
 
 /** The cluster that owns a key, if any. */
-export function ClusterBadge({ shown: { kubernetes } }: { readonly shown: Key }) {
+export function ClusterBadge({ shown: { kubernetes } }: { readonly shown: Pick<Key, 'kubernetes'> }) {
   const words = useWords(keyWords)
   if (kubernetes === null) return null
   const { cluster, namespace, name } = kubernetes
@@ -71,7 +71,7 @@ export function TodayBar({ shown }: { readonly shown: Key }) {
 }
 
 /** The day of the last request, in Moscow. */
-export function LastUsed({ shown: { last_used_hour } }: { readonly shown: Key }) {
+export function LastUsed({ shown: { last_used_hour } }: { readonly shown: Pick<Key, 'last_used_hour'> }) {
   const words = useWords(keyWords)
   const language = useLanguage()
   if (last_used_hour === null) return <span className="whitespace-nowrap text-muted">{words.never}</span>
@@ -97,7 +97,7 @@ export function LastUsed({ shown: { last_used_hour } }: { readonly shown: Key })
 }
 
 /** Requests and tokens per minute. */
-export function Rates({ shown: { rpm, tpm } }: { readonly shown: Key }) {
+export function Rates({ shown: { rpm, tpm } }: { readonly shown: Pick<Key, 'rpm' | 'tpm'> }) {
   const words = useWords(keyWords)
   const language = useLanguage()
   if (rpm === null && tpm === null)
@@ -112,7 +112,11 @@ export function Rates({ shown: { rpm, tpm } }: { readonly shown: Key }) {
 }
 
 /** A single model by name, several as a count. */
-export function AllowedModels({ shown: { allowed_models } }: { readonly shown: Key }) {
+export function AllowedModels({
+  shown: { allowed_models },
+}: {
+  readonly shown: Pick<Key, 'allowed_models'>
+}) {
   const words = useWords(keyWords)
   if (allowed_models === null) return words.allModels
   const [only] = allowed_models

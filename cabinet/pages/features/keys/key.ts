@@ -2,6 +2,8 @@ import type { Answer } from '../../api/calls.ts'
 
 export type Key = Answer<'GET /keys/:key_id'>
 
+export type RevokedKey = Answer<'GET /revoked-keys/:key_id'>
+
 /** Whether a key works, or why not; of several reasons, the one that its owner can influence least. */
 export type KeyStanding = 'active' | 'expired' | Key['blocked_by'][number]
 

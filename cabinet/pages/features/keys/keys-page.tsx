@@ -6,6 +6,7 @@ import { useIsConfirmed, useMay } from '../../app/me.ts'
 import { useLanguage, useWords } from '../../i18n/language.ts'
 import { useAddressFilters } from '../../kit/address-filters.ts'
 import { Button } from '../../kit/button.tsx'
+import { SelectField } from '../../kit/fields.tsx'
 import { TextFilter } from '../../kit/filter-fields.tsx'
 import { EmptyState, Loaded, LoadMore } from '../../kit/loaded.tsx'
 import { PageHead, Section } from '../../kit/section.tsx'
@@ -17,12 +18,13 @@ import type { Key } from './key.ts'
 import { AllowedModels, ClusterBadge, LastUsed, Rates, StandingBadge, TodayBar } from './key-signs.tsx'
 import { keyWords } from './messages.ts'
 import { type MadeKey, NewKeyDialog } from './new-key-dialog.tsx'
+import { RevokedKeys } from './revoked-key.tsx'
 import { SecretDialog } from './secret-dialog.tsx'
 
 const path = '/app/keys'
 const nameMax = 253
 
-/** `?q` finds keys by their name. `?new` opens the dialog of a new key: other pages link to it. */
+/** `?q` finds keys by their name, `?status=revoked` those that are revoked. `?new` opens the dialog of a new key: other pages link to it. */
 export function KeysPage() {
   const words = useWords(keyWords)
   const language = useLanguage()
@@ -65,39 +67,62 @@ export function KeysPage() {
 
 function AllKeys({ onNew }: { readonly onNew?: () => void }) {
   const words = useWords(keyWords)
-  const [{ q }, change] = useAddressFilters(['q'])
+  const [{ q, status }, change] = useAddressFilters(['q', 'status'])
   const text = q?.trim().slice(0, nameMax)
-  const query = { limit: 50, purpose: 'general', ...(text && { q: text }) } as const
-  const list = useReadList('/keys', { query })
+  const isRevoked = status === 'revoked'
+  return (
+    <Section title={isRevoked ? words.revokedKeys : words.allKeys} isFlush>
+      <search className="grid gap-x-4 gap-y-3 px-5 pb-4 sm:grid-cols-2 lg:grid-cols-3">
+        <TextFilter name="q" label={words.search} value={text} onChange={(value) => change({ q: value })} />
+        <SelectField
+          name="status"
+          label={words.status}
+          value={isRevoked ? 'revoked' : ''}
+          onChange={({ target }) => change({ status: target.value })}
+        >
+          <option value="">{words.notRevoked}</option>
+          <option value="revoked">{words.revokedStatus}</option>
+        </SelectField>
+      </search>
+      {isRevoked ? (
+        <RevokedKeys text={text} />
+      ) : (
+        <PresentKeys text={text} onClear={() => change({ q: undefined })} {...(onNew && { onNew })} />
+      )}
+    </Section>
+  )
+}
+
+function PresentKeys({
+  text,
+  onClear,
+  onNew,
+}: {
+  readonly text: string | undefined
+  readonly onClear: () => void
+  readonly onNew?: () => void
+}) {
+  const words = useWords(keyWords)
+  const list = useReadList('/keys', { query: { limit: 50, purpose: 'general', ...(text && { q: text }) } })
   const keys = rowsOf(list)
   return (
-    <Section title={words.allKeys} isFlush>
-      {(keys.length > 0 || text) && (
-        <search className="block max-w-md px-5 pb-4">
-          <TextFilter name="q" label={words.search} value={text} onChange={(value) => change({ q: value })} />
-        </search>
-      )}
-      <Loaded query={list} skeleton={<SkeletonRows count={6} />}>
-        {() =>
-          keys.length === 0 && text ? (
-            <EmptyState
-              text={words.noneFound}
-              action={<Button onClick={() => change({ q: undefined })}>{words.clearSearch}</Button>}
-            />
-          ) : keys.length === 0 ? (
-            <EmptyState
-              text={words.empty}
-              action={onNew && <Button onClick={onNew}>{words.newKey}</Button>}
-            />
-          ) : (
-            <>
-              <KeyTable keys={keys} />
-              <LoadMore list={list} />
-            </>
-          )
-        }
-      </Loaded>
-    </Section>
+    <Loaded query={list} skeleton={<SkeletonRows count={6} />}>
+      {() =>
+        keys.length > 0 ? (
+          <>
+            <KeyTable keys={keys} />
+            <LoadMore list={list} />
+          </>
+        ) : text ? (
+          <EmptyState
+            text={words.noneFound}
+            action={<Button onClick={onClear}>{words.clearSearch}</Button>}
+          />
+        ) : (
+          <EmptyState text={words.empty} action={onNew && <Button onClick={onNew}>{words.newKey}</Button>} />
+        )
+      }
+    </Loaded>
   )
 }
 

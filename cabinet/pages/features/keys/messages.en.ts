@@ -127,11 +127,20 @@ export const en: typeof ru = {
   graceNone: 'Not at all: the previous secret has leaked',
 
   revokeTitle: 'Revoke the key',
-  revokeLead: 'Requests with it fail immediately and permanently. Its spending history is kept.',
+  revokeLead:
+    'Requests with it fail immediately and permanently. The key and its spending stay in the list of revoked keys.',
   revokeConfirm: 'To confirm, type the name of the key:',
   revokeLabel: 'Name of the key',
   revokeWrong: 'The name does not match',
   revoked: 'Key revoked',
+  revokedStatus: 'Revoked',
+  notRevoked: 'Not revoked',
+  revokedKeys: 'Revoked keys',
+  noneRevoked: 'No keys have been revoked.',
+  revokedAt: 'Revoked',
+  revokedNote: 'The key is permanently revoked and no longer works. Its requests and spending are kept:',
+  itsRequests: 'requests of the key',
+  requestsHead: 'History',
 
   whyTitle: 'Why was it rejected?',
   whyLead: 'All limits of the key, in the order in which the gateway checks them.',

@@ -44,7 +44,7 @@ function RevokeDialog({
         onDone={() => {
           announce(words.revoked)
           navigate('/app/keys', { replace: true })
-          void readAgain('/keys', '/overview')
+          void readAgain('/keys', '/revoked-keys', '/overview')
         }}
       >
         <p>{words.revokeLead}</p>

@@ -96,18 +96,17 @@ async function findKeysLike(text: string): Promise<readonly NamedKey[]> {
   }
 }
 
-/** The label of the address's key; a revoked key has only its id. */
+/** The label of the address's key, which may be revoked. */
 function useKeyName(keyId: string | undefined, chosen: NamedKey | undefined): string {
   const words = useWords(usageWords)
   const isChosen = chosen !== undefined && chosen.id === keyId
   const isAsked = keyId !== undefined && isKeyId(keyId) && !isChosen
-  const { data, isError } = useRead(
-    '/keys/:key_id',
-    { params: { key_id: keyId ?? '' } },
-    { enabled: isAsked },
-  )
+  const input = { params: { key_id: keyId ?? '' } }
+  const present = useRead('/keys/:key_id', input, { enabled: isAsked })
+  const revoked = useRead('/revoked-keys/:key_id', input, { enabled: isAsked && present.isError })
   if (keyId === undefined) return ''
   if (isChosen) return chosen.name
+  const { data, isError } = present.isError ? revoked : present
   if (isAsked && !isError) return data?.id === keyId.toLowerCase() ? data.name : ''
   return words.otherKey(keyId.slice(0, 8))
 }
