@@ -135,6 +135,7 @@ const siblingsOf: Readonly<Record<string, Readonly<Record<string, readonly strin
       'catalog',
       'keys',
       'legal',
+      'mail',
       'organizations',
       'payments',
       'people',
@@ -143,7 +144,7 @@ const siblingsOf: Readonly<Record<string, Readonly<Record<string, readonly strin
       'team',
       'pages',
     ],
-    support: ['api', 'approvals', 'billing', 'keys', 'payments', 'people'],
+    support: ['api', 'approvals', 'billing', 'keys', 'mail', 'payments', 'people', 'team'],
     administration: ['api', 'approvals', 'legal', 'payments', 'administrators', 'support', 'web', 'pages'],
   },
   worker: { projection: [], settlement: ['projection'], invariants: [] },
@@ -281,6 +282,7 @@ const unscopedWriters: Readonly<Record<string, string>> = {
   'worker/projection/internal/projected-versions.ts': 'what the worker notes about Redis',
   'core/clusters/replicas.ts': 'what the worker notes about the gateways',
   'cabinet/mail/internal/due-letters.ts': 'what the worker notes about letters that it sends',
+  'cabinet/mail/cabinet-address.ts': 'what the cabinet notes about its own address',
 }
 
 test('SQL that writes is only in files that take a scoped client, or that need none', () => {

@@ -252,6 +252,39 @@ export const problems = {
     en: ['Refund not possible', 'The payment was not paid, or the refund exceeds its remaining amount.'],
     ru: ['Возврат невозможен', 'Платёж не оплачен, или сумма возврата больше остатка платежа.'],
   },
+  email_still_waiting: {
+    status: 409,
+    en: [
+      'Email still waiting',
+      'The email has not been sent yet, and will be. Look at its last error, and wait.',
+    ],
+    ru: [
+      'Письмо ещё не отправлено',
+      'Письмо ждёт отправки и будет отправлено. Посмотрите его последнюю ошибку и подождите.',
+    ],
+  },
+  email_outdated: {
+    status: 409,
+    en: [
+      'Email outdated',
+      'What the email is about has ended: the address is confirmed, the invitation is over, or the recipient is blocked or no longer an owner.',
+    ],
+    ru: [
+      'Письмо устарело',
+      'Повод письма исчез: адрес подтверждён, приглашение закончилось, получатель заблокирован или больше не владелец.',
+    ],
+  },
+  email_not_repeatable: {
+    status: 409,
+    en: [
+      'Email cannot be repeated',
+      'The email reported something of its time, and its content was deleted after sending. Write to the customer instead.',
+    ],
+    ru: [
+      'Письмо нельзя повторить',
+      'Письмо сообщало о событии своего времени, а его содержание удалено после отправки. Напишите клиенту сами.',
+    ],
+  },
   precondition_failed: {
     status: 412,
     en: [
@@ -321,6 +354,17 @@ export const problems = {
     ru: [
       'Слишком много запросов',
       'Подождите столько секунд, сколько указано в заголовке Retry-After, и повторите запрос.',
+    ],
+  },
+  too_many_emails: {
+    status: 429,
+    en: [
+      'Too many emails',
+      'This address got such an email within a minute, or four emails within an hour. Try again later.',
+    ],
+    ru: [
+      'Слишком много писем',
+      'На этот адрес такое письмо уже отправлено за последнюю минуту, или за час отправлено четыре письма. Повторите позже.',
     ],
   },
   too_many_exports: {

@@ -9,7 +9,7 @@ import { approval } from '../approvals/approval-contracts.ts'
 import { rubles, rublesFrom } from '../billing/rubles.ts'
 
 /** The reason for an administrator's change, kept for later audits. */
-const reason = z.strictObject({ reason: storable(z.string().trim().min(3).max(500)) })
+export const reason = z.strictObject({ reason: storable(z.string().trim().min(3).max(500)) })
 
 /** Largest amount of one adjustment, in either direction: 1,000,000 ₽. */
 const adjustmentMax = nanoRub(1_000_000n * 1_000_000_000n)

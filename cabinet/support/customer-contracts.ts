@@ -2,13 +2,13 @@ import { z } from 'zod'
 import { storable } from '#crds/storable'
 import type { Contract } from '../api/contract.ts'
 import { askedTime, id, pathId, time } from '../api/fields.ts'
-import { cursorOf, pageLimit, pageOf } from '../api/page.ts'
+import { cursorOf, newestFirstCursor, pageLimit, pageOf } from '../api/page.ts'
 import { getBalance, listLedger } from '../billing/ledger-contracts.ts'
 import { getRequest, listRequests } from '../billing/request-contracts.ts'
 import { rubles } from '../billing/rubles.ts'
 import { listKeys, listRefusals } from '../keys/key-contracts.ts'
 import { adminListPayments } from '../payments/payment-contracts.ts'
-import { administrator, organization, organizationPath, user } from './administration-contracts.ts'
+import { administrator, organization, organizationPath, reason, user } from './administration-contracts.ts'
 
 const searchTextMax = 200
 
@@ -122,6 +122,30 @@ export const readTimeline = {
     cursor: cursorOf(z.tuple([askedTime({ precision: 6 }), z.string().max(80)])),
   }),
   answers: { 200: pageOf(timelineEvent) },
+} as const satisfies Contract
+
+export const listCustomerEmails = {
+  operation: 'adminListEmails',
+  summary: "List emails to an organization's members and its invitations, newest first; audited",
+  method: 'GET',
+  url: '/api/v1/admin/organizations/:organization_id/emails',
+  access: administrator,
+  params: organizationPath,
+  query: z.strictObject({ limit: pageLimit, cursor: newestFirstCursor }),
+  answers: { 200: pageOf(email) },
+} as const satisfies Contract
+
+export const resendCustomerEmail = {
+  operation: 'adminResendEmail',
+  summary:
+    'Write an email again: a confirmation, reset link, invitation or payment notice, with current values',
+  method: 'POST',
+  url: '/api/v1/admin/organizations/:organization_id/emails/:email_id/resend',
+  access: administrator,
+  params: organizationPath.extend({ email_id: pathId }),
+  body: reason,
+  answers: { 204: 'nothing' },
+  problems: ['email_still_waiting', 'email_outdated', 'email_not_repeatable', 'too_many_emails'],
 } as const satisfies Contract
 
 /** The same as for members, for any organization. Each call is audited. */

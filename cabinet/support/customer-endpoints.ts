@@ -1,11 +1,9 @@
 import type { Pool } from 'pg'
 import { readOrganizationSums } from '#core/admission/organization-sums'
-import { inReadScope, inScope, type ScopedClient, scopeOfAdministrator } from '#core/audit/scope'
-import { isId } from '#core/db/id'
+import { inReadScope } from '#core/audit/scope'
 import type { RedisConnection } from '#core/redis/redis-connection'
-import type { Administrator } from '../api/access.ts'
 import type { Contract } from '../api/contract.ts'
-import { type Endpoint, endpoint, type Visit } from '../api/endpoint.ts'
+import { type Endpoint, endpoint } from '../api/endpoint.ts'
 import { toPage } from '../api/page.ts'
 import { notFound } from '../api/problem.ts'
 import { getBalance, listLedger } from '../billing/ledger-contracts.ts'
@@ -16,18 +14,14 @@ import { listKeys, listRefusals } from '../keys/key-contracts.ts'
 import { keyReadingEndpoints } from '../keys/key-endpoints.ts'
 import * as contracts from './customer-contracts.ts'
 import { readOrganizations, readUsers } from './internal/admin-reads.ts'
+import { emailEndpoints } from './internal/email-endpoints.ts'
 import { memberReads } from './internal/member-reads.ts'
+import { noteView, type OfOrganization } from './internal/note-view.ts'
 import { search } from './internal/search.ts'
 import { organizationOf, userOf } from './internal/shown.ts'
 import { readTimeline, showFacts } from './internal/timeline.ts'
 
 type CustomerDeps = { readonly pool: Pool; readonly redis: RedisConnection }
-
-type OfOrganization = {
-  readonly caller: Administrator
-  readonly visit: Visit
-  readonly params: { readonly organization_id: string }
-}
 
 /** Most members that a customer's page shows. */
 const membersMax = 100
@@ -90,6 +84,8 @@ export function customerEndpoints({ pool, redis }: CustomerDeps): readonly Endpo
       return { status: 200, body } as const
     }),
 
+    ...emailEndpoints(pool),
+
     asMember(contracts.readCustomerBalance, getBalance),
     asMember(contracts.listCustomerKeys, listKeys),
     asMember(contracts.listCustomerRefusals, listRefusals),
@@ -97,24 +93,4 @@ export function customerEndpoints({ pool, redis }: CustomerDeps): readonly Endpo
     asMember(contracts.readCustomerRequest, getRequest),
     asMember(contracts.listCustomerLedger, listLedger),
   ]
-}
-
-/** Audits that an administrator looks at an organization. Returns whether it exists. */
-async function noteView(
-  pool: Pool,
-  { caller, visit, params: { organization_id: id } }: OfOrganization,
-  operation: string,
-): Promise<boolean> {
-  if (!isId(id)) return false
-  const scope = scopeOfAdministrator(caller.administratorId, visit.requestId)
-  return inScope(pool, scope, async (client: ScopedClient) => {
-    const rows = await client.change('select from organizations where id = $1', [id], () => ({
-      action: 'customer.view',
-      subject: { kind: 'Organization', id },
-      organizationId: id,
-      before: null,
-      after: { operation },
-    }))
-    return rows.length === 1
-  })
 }

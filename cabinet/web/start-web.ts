@@ -10,6 +10,7 @@ import { connectRedis } from '#core/redis/redis-connection'
 import { measureScripts } from '#core/redis/script-metrics'
 import { receiptRoute } from '../billing/receipt-route.ts'
 import { createLiveEvents } from '../events/live-events.ts'
+import { noteCabinetAddress } from '../mail/cabinet-address.ts'
 import { pagesFolder } from '../pages/build-pages.ts'
 import { pageRoutes } from '../pages/page-routes.ts'
 import { createPaymentChecks } from '../payments/payment-checks.ts'
@@ -46,7 +47,10 @@ export async function startWeb(
 ): Promise<Web> {
   const metrics = createWebMetrics()
   const pool = await openPool(config, metrics)
-  const database = watchDatabase(pool, log, () => requirePepper(pool, config.keyPepper))
+  const database = watchDatabase(pool, log, async () => {
+    await requirePepper(pool, config.keyPepper)
+    await noteCabinetAddress(pool, config.appUrl)
+  })
   const redis = connectRedis(config.redisUrl, {
     name: 'model-gateway-cabinet',
     onScript: measureScripts(metrics.registry),

@@ -29,6 +29,7 @@ type SubjectKind =
   | 'PaymentDifference'
   | 'LegalDocument'
   | 'Search'
+  | 'Email'
 
 /** One change in the audit log. `before` and `after` never hold a secret or the hash of one. */
 export type Change = {

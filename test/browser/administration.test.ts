@@ -226,7 +226,7 @@ test('a customer’s balance is adjusted with a reason and a new code, and the t
 test('every tab of a customer’s page shows its list, and axe finds nothing on any', async () => {
   const { page } = await openAsAdministrator()
   await page.goto((await findExamples())['/app/customers/:organization_id'] ?? '')
-  for (const name of ['История', 'Ключи', 'Запросы', 'Отказы', 'Операции']) {
+  for (const name of ['История', 'Ключи', 'Запросы', 'Отказы', 'Операции', 'Письма']) {
     await page.getByRole('tab', { name }).click()
     await settle(page)
     await page.evaluate(() => scrollTo(0, 0)) // axe finds no background for text half below the top bar

@@ -270,6 +270,12 @@ const examples: Readonly<Record<string, Example>> = {
   adminReadOrganization: { answer: '200', params: anOrganization },
   adminReadTimeline: { answer: '200', params: anOrganization },
   adminReadBalance: { answer: '200', params: anOrganization },
+  adminListEmails: { answer: '200', params: anOrganization },
+  adminResendEmail: {
+    answer: '404 not_found',
+    params: (scene) => ({ ...anOrganization(scene), email_id: randomUUID() }),
+    body: reason,
+  },
   adminListKeys: { answer: '200', params: anOrganization },
   adminListRefusals: { answer: '200', params: anOrganization },
   adminListRequests: { answer: '200', params: anOrganization },

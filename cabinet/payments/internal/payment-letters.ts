@@ -6,18 +6,17 @@ import { enqueueLetter } from '../../mail/outbox.ts'
 
 /** Emails the owners that a payment was credited, with its bonus. Once per payment. */
 export async function tellCredited(client: ScopedClient, paymentId: string): Promise<void> {
-  const { organizationId, organization, amount, welcome, balance } = await readFacts(client, paymentId)
-  const vars = {
-    organization,
-    amount: formatRub(amount),
-    welcome: welcome === null ? null : formatRub(welcome),
-    balance: formatRub(balance),
-  }
-  for (const owner of await addressesOf(client, organizationId, `payment_credited:${paymentId}`))
+  const facts = await readFacts(client, paymentId)
+  const vars = creditedVars(facts)
+  for (const owner of await addressesOf(client, facts.organizationId, `payment_credited:${paymentId}`))
     await enqueueLetter(client, { kind: 'payment_credited', vars, ...owner })
 }
 
-type TellingRefund = { readonly id: string; readonly amount: NanoRub; readonly isWelcomeReversed: boolean }
+export type TellingRefund = {
+  readonly id: string
+  readonly amount: NanoRub
+  readonly isWelcomeReversed: boolean
+}
 
 /** Emails the owners about a full or partial refund, and whether the bonus was deducted. Once per refund. */
 export async function tellRefunded(
@@ -26,15 +25,7 @@ export async function tellRefunded(
   refund: TellingRefund,
 ): Promise<void> {
   const facts = await readFacts(client, paymentId)
-  const { organization, welcome, balance } = facts
-  const vars = {
-    organization,
-    amount: formatRub(refund.amount),
-    paymentAmount: formatRub(facts.amount),
-    paymentAt: facts.createdAt.toISOString(),
-    welcome: welcome === null || !refund.isWelcomeReversed ? null : formatRub(welcome),
-    balance: formatRub(balance),
-  }
+  const vars = refundedVars(facts, refund)
   for (const owner of await addressesOf(client, facts.organizationId, `payment_refunded:${refund.id}`))
     await enqueueLetter(client, { kind: 'payment_refunded', vars, ...owner })
 }
@@ -45,13 +36,13 @@ export async function tellCanceled(
   paymentId: string,
   reason: string | null,
 ): Promise<void> {
-  const { organizationId, organization, amount } = await readFacts(client, paymentId)
-  const vars = { organization, amount: formatRub(amount), reason }
-  for (const owner of await addressesOf(client, organizationId, `payment_canceled:${paymentId}`))
+  const facts = await readFacts(client, paymentId)
+  const vars = canceledVars(facts, reason)
+  for (const owner of await addressesOf(client, facts.organizationId, `payment_canceled:${paymentId}`))
     await enqueueLetter(client, { kind: 'payment_canceled', vars, ...owner })
 }
 
-type Facts = {
+export type Facts = {
   readonly organizationId: string
   /** The organization's name for users. */
   readonly organization: string
@@ -62,8 +53,38 @@ type Facts = {
   readonly balance: NanoRub
 }
 
+/** What an email about a credited payment contains. Pure. */
+export function creditedVars({ organization, amount, welcome, balance }: Facts) {
+  return {
+    organization,
+    amount: formatRub(amount),
+    welcome: welcome === null ? null : formatRub(welcome),
+    balance: formatRub(balance),
+  }
+}
+
+/** What an email about a refund contains. Pure. */
+export function refundedVars(
+  { organization, amount, createdAt, welcome, balance }: Facts,
+  refund: Omit<TellingRefund, 'id'>,
+) {
+  return {
+    organization,
+    amount: formatRub(refund.amount),
+    paymentAmount: formatRub(amount),
+    paymentAt: createdAt.toISOString(),
+    welcome: welcome === null || !refund.isWelcomeReversed ? null : formatRub(welcome),
+    balance: formatRub(balance),
+  }
+}
+
+/** What an email about a canceled payment contains. Pure. */
+export function canceledVars({ organization, amount }: Facts, reason: string | null) {
+  return { organization, amount: formatRub(amount), reason }
+}
+
 /** Read after the transaction's own postings. */
-async function readFacts(client: Queryable, paymentId: string): Promise<Facts> {
+export async function readFacts(client: Queryable, paymentId: string): Promise<Facts> {
   const { rows } = await client.query<Facts>(
     `select p.organization_id as "organizationId", coalesce(o.display_name, o.name) as organization, p.amount,
             p.created_at as "createdAt", a.balance, b.amount as welcome

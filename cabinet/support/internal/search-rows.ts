@@ -123,35 +123,6 @@ export async function findOrganizationIds(
   return rows.map(({ id }) => id)
 }
 
-/** Emails to an address, in lower case, newest first. Old ones are removed after delivery. */
-export async function readEmailsTo(client: Queryable, address: string) {
-  const { rows } = await client.query<{
-    id: string
-    kind: string
-    recipient: string
-    createdAt: Date
-    tries: number
-    sentAt: Date | null
-    gaveUpAt: Date | null
-    lastError: string | null
-  }>(
-    `select id, kind, recipient, created_at as "createdAt", attempts as tries, sent_at as "sentAt",
-            gave_up_at as "gaveUpAt", last_error as "lastError"
-       from email_outbox where lower(recipient) = $1 order by created_at desc limit ${foundMax}`,
-    [address],
-  )
-  return rows.map(({ id, kind, recipient, createdAt, tries, sentAt, gaveUpAt, lastError }) => ({
-    id,
-    kind,
-    recipient,
-    created_at: createdAt.toISOString(),
-    tries,
-    sent_at: sentAt?.toISOString() ?? null,
-    gave_up_at: gaveUpAt?.toISOString() ?? null,
-    last_error: lastError,
-  }))
-}
-
 /** A text that `like` matches literally. */
 function likeText(text: string): string {
   return text.replace(/[\\%_]/g, '\\$&')

@@ -10,6 +10,7 @@ import { listRefusals } from '../../keys/key-contracts.ts'
 import { readPaymentsById } from '../../payments/found-payments.ts'
 import type { searchCustomers } from '../customer-contracts.ts'
 import { readOrganizations, readUsers } from './admin-reads.ts'
+import { emailOf, readEmailsTo } from './email-rows.ts'
 import { findOrganizationOfRejection } from './find-rejection.ts'
 import type { MemberReads } from './member-reads.ts'
 import {
@@ -19,7 +20,6 @@ import {
   findPayments,
   findUserIds,
   foundMax,
-  readEmailsTo,
   readLedgerOf,
 } from './search-rows.ts'
 import { readSearchText, type Sought } from './search-text.ts'
@@ -58,7 +58,7 @@ async function findRows(
       return {
         ...nothing,
         users: await showUsers(client, await findUserIds(client, sought)),
-        emails: await readEmailsTo(client, sought.email),
+        emails: (await readEmailsTo(client, sought.email, foundMax)).map(emailOf),
       }
     case 'name': {
       const { paymentIds, refIds } = await findPayments(client, { id: null, providerId: sought.name })

@@ -4,11 +4,11 @@ import { isId } from '#core/db/id'
 import type { Locale } from '../../api/access.ts'
 import { type Endpoint, endpoint, type Input } from '../../api/endpoint.ts'
 import { notFound, type Problem } from '../../api/problem.ts'
-import { enqueueLetter, mayStrangersWrite } from '../../mail/outbox.ts'
+import { mayStrangersWrite } from '../../mail/outbox.ts'
 import * as contracts from '../team-contracts.ts'
 import * as store from './invitation-store.ts'
 import { findRole, lockTeam, membersMax, readMembers } from './member-store.ts'
-import { nameForStrangers } from './name-for-strangers.ts'
+import { writeInvitation } from './write-invitation.ts'
 
 /** Endpoints for the invitations that an organization sends. */
 export function invitationEndpoints({
@@ -65,29 +65,9 @@ async function invite(
   if (id === undefined) return refusedAddress('already_invited', visit.locale)
   const made = (await store.readInvitations(client, organizationId)).find((each) => each.id === id)
   if (made === undefined) throw new Error(`invitation ${id} disappeared`)
-  await sendInvitation(client, appUrl, made, visit.locale)
+  // A mailbox that already got its emails of this hour gets none. The invitation is in the cabinet all the same.
+  if (await mayStrangersWrite(client, email)) await writeInvitation(client, appUrl, made, visit.locale)
   return { status: 201, body: shownInvitation(made) } as const
-}
-
-/** A mailbox that already got its emails of this hour gets none. The invitation is in the cabinet all the same. */
-async function sendInvitation(
-  client: ScopedClient,
-  appUrl: string,
-  { id, organizationId, email, role, sender }: store.Invitation,
-  locale: Locale,
-): Promise<void> {
-  if (!(await mayStrangersWrite(client, email))) return
-  const { rows } = await client.query<{ name: string; displayName: string | null }>(
-    'select name, display_name as "displayName" from organizations where id = $1',
-    [organizationId],
-  )
-  const organization = nameForStrangers(rows[0]?.name ?? '', rows[0]?.displayName ?? null)
-  await enqueueLetter(client, {
-    kind: 'invitation',
-    recipient: email,
-    locale,
-    vars: { organization, role, sender, link: `${appUrl}/app/invitations/${id}` },
-  })
 }
 
 function failed(code: 'forbidden' | 'too_many_invitations' | 'too_many_members') {

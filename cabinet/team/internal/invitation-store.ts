@@ -40,6 +40,20 @@ export async function readInvitations(
   return rows
 }
 
+/** An invitation of an organization, if it can be accepted. */
+export async function findPendingInvitation(
+  client: Queryable,
+  organizationId: string,
+  id: string,
+): Promise<Invitation | undefined> {
+  const { rows } = await client.query<Invitation>(
+    `select ${columns} from invitations i join users s on s.id = i.invited_by
+      where i.organization_id = $1 and i.id = $2 and ${pending}`,
+    [organizationId, id],
+  )
+  return rows[0]
+}
+
 export type ReceivedInvitation = Invitation & {
   readonly name: string
   readonly displayName: string | null

@@ -13,6 +13,7 @@ import { useRead } from '../calls.ts'
 import type { PageProps } from '../page-props.ts'
 import { AdjustDialog } from './adjust-dialog.tsx'
 import { BlockOrganizationDialog } from './block-organization-dialog.tsx'
+import { EmailsSection } from './emails-section.tsx'
 import { KeysSection } from './keys-section.tsx'
 import { LedgerSection, RejectionsSection, RequestsSection } from './lists.tsx'
 import { MembersSection } from './members-section.tsx'
@@ -110,6 +111,7 @@ function Lists({ organizationId }: { readonly organizationId: string }) {
       content: <RejectionsSection organizationId={organizationId} />,
     },
     { id: 'ledger', name: words.ledger, content: <LedgerSection organizationId={organizationId} /> },
+    { id: 'emails', name: words.emails, content: <EmailsSection organizationId={organizationId} /> },
   ]
   return (
     <Section title={words.sections}>
