@@ -1,4 +1,5 @@
 import type { Replica } from '#core/clusters/replicas'
+import { troublesOfProvider } from '#core/clusters/reported-troubles'
 import { no, unknown, type Verdict, yes } from '../status/verdict.ts'
 
 /** The worker writes to Postgres which gateways are live. */
@@ -12,7 +13,7 @@ const noGateways = 'No gateway is running, or no worker that reports it'
  */
 export function healthOf(provider: string, remedy: string, replicas: readonly Replica[]): Verdict {
   if (replicas.length === 0) return unknown('NoGateways', `${noGateways}, so its health is unknown`)
-  const troubles = troublesOf(replicas, [provider])
+  const troubles = troublesOfProvider(provider, replicas)
   if (troubles.includes('unauthorized'))
     return no('CredentialRefused', `${whatIsSaid(troubles, replicas)}. ${remedy}`)
   if (troubles.length > 0) return no('CallsFail', whatIsSaid(troubles, replicas))
@@ -24,23 +25,6 @@ export function healthOf(provider: string, remedy: string, replicas: readonly Re
 /** How many of the gateways report what, as text. */
 export function whatIsSaid(troubles: readonly string[], replicas: readonly Replica[]): string {
   return `${troubles.length} of ${replicas.length} gateways report: ${[...new Set(troubles)].join(', ')}`
-}
-
-/** Problems that the live gateways report with one model of a provider. */
-export function troublesOfBackend(
-  { provider, model }: { readonly provider: string; readonly model: string },
-  replicas: readonly Replica[],
-): readonly string[] {
-  return troublesOf(replicas, [provider, `${provider} ${model}`])
-}
-
-/** One word from each gateway that reports a problem with one of these providers or backends. */
-function troublesOf(replicas: readonly Replica[], names: readonly string[]): readonly string[] {
-  return replicas.flatMap(({ unhealthy }) => {
-    const name = names.find((each) => Object.hasOwn(unhealthy, each))
-    const trouble = name === undefined ? undefined : unhealthy[name]
-    return trouble === undefined ? [] : [trouble]
-  })
 }
 
 /** Whether every live gateway serves this revision of the catalog, or a later one. */

@@ -1,7 +1,8 @@
 import type { FallbackFacts } from '#core/catalog/fallback-graph'
 import type { RouteDraft } from '#core/catalog/route-resource'
 import type { Replica } from '#core/clusters/replicas'
-import { programmedBy, troublesOfBackend, whatIsSaid } from '../catalog/gateway-verdicts.ts'
+import { troublesOfBackend } from '#core/clusters/reported-troubles'
+import { programmedBy, whatIsSaid } from '../catalog/gateway-verdicts.ts'
 import { no, pending, summaryOf, unknown, type Verdict, yes } from '../status/verdict.ts'
 import type { ProviderUse } from './provider-use.ts'
 
