@@ -3,7 +3,7 @@ import { storable } from '#crds/storable'
 import type { Contract } from '../api/contract.ts'
 import { rubles } from '../billing/rubles.ts'
 
-const pricing = z
+export const pricing = z
   .object({
     input: rubles,
     cached_input: rubles.nullable(),

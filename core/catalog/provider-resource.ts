@@ -137,6 +137,34 @@ export function sealProvider(
   return { ...whole, auth: isBearer ? { type: 'Bearer', sealed } : { type: 'Header', header, sealed } }
 }
 
+/** The spec of a ModelProvider for a stored provider, without references to Secrets. Pure. */
+export function providerSpecOf({
+  api,
+  baseUrl,
+  auth,
+  headers,
+  network = { http: false, privateAddresses: false },
+  requestsPerMinute,
+  healthCheck,
+}: ProviderDocument): object {
+  return {
+    api,
+    baseURL: baseUrl,
+    network,
+    auth: authSpecOf(api, auth),
+    headers,
+    limits: requestsPerMinute === undefined ? {} : { requestsPerMinute },
+    healthCheck: { type: healthCheck ?? 'None' },
+  }
+}
+
+function authSpecOf(api: ProviderDocument['api'], auth: ProviderDocument['auth']): object {
+  if (auth.type !== 'Header') return { type: auth.type }
+  return auth.header === apiKeyPlaceOf(api).header
+    ? { type: 'ApiKey' }
+    : { type: 'Header', headerName: auth.header }
+}
+
 /** The API of a kind of provider. */
 function apiOfKind(name: QuirksName): 'OpenAI' | 'Anthropic' | 'Gemini' {
   if (name.startsWith('anthropic')) return 'Anthropic'

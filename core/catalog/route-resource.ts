@@ -16,7 +16,7 @@ export type RouteDraft = {
 }
 
 /** Translates a ModelRoute for the catalog. Pure. */
-export function draftRoute({ spec }: ModelRoute): RouteDraft {
+export function draftRoute({ spec }: Pick<ModelRoute, 'spec'>): RouteDraft {
   const { pricingRubPerMillionTokens: prices, timeouts, access } = spec
   return {
     route: {
@@ -82,13 +82,14 @@ function findNanoPerToken(price: string | undefined): NanoRub | null {
  * Fails with an explanation if a ModelRoute cannot represent the route. The route has no price, or a name or
  * number that the resource does not allow.
  */
-export function mirrorRoute({
-  route,
-  price,
-  organizations,
-}: CabinetRoute): ZodSafeParseResult<ModelRoute['spec']> {
+export function mirrorRoute(made: CabinetRoute): ZodSafeParseResult<ModelRoute['spec']> {
+  return modelRouteSchema.shape.spec.safeParse(routeSpecOf(made))
+}
+
+/** The spec of a ModelRoute for any route, which may have what a ModelRoute does not allow. Pure. */
+export function routeSpecOf({ route, price, organizations }: CabinetRoute): object {
   const { timeouts } = route
-  return modelRouteSchema.shape.spec.safeParse({
+  return {
     model: route.model,
     type: route.type,
     displayName: route.displayName,
@@ -100,7 +101,7 @@ export function mirrorRoute({
     defaultOutputTokens: route.defaultOutputTokens,
     backends: route.backends.map(({ provider, ...backend }) => ({
       ...backend,
-      providerRef: { name: provider },
+      providerRef: providerRefOf(provider),
     })),
     fallbacks: route.fallbacks,
     timeouts: {
@@ -112,7 +113,14 @@ export function mirrorRoute({
     parameters: route.parameters,
     ...pricingOf(price),
     access: organizations === null ? { scope: 'All' } : { scope: 'Organizations', organizations },
-  })
+  }
+}
+
+/** In the catalog, a provider of another namespace has it before its name. */
+function providerRefOf(provider: string): object {
+  const slash = provider.indexOf('/')
+  if (slash < 0) return { name: provider }
+  return { name: provider.slice(slash + 1), namespace: provider.slice(0, slash) }
 }
 
 function pricingOf(price: CabinetRoute['price']): object {

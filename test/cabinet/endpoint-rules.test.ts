@@ -98,6 +98,8 @@ type Scene = {
   readonly userId: string
   readonly organizationId: string
   readonly invitationId: string
+  /** The model or provider of the call; the usual ones if absent. */
+  readonly catalogName?: string
   /** The organization that the call names. */
   readonly named?: string
   /** The address of a caller who may be invited. */
@@ -121,6 +123,8 @@ const model = 'rules/priced'
 const aKey = ({ keyId: key_id }: Scene) => ({ key_id })
 const aPayment = ({ paymentId: payment_id }: Scene) => ({ payment_id })
 const aDifference = ({ differenceId: difference_id }: Scene) => ({ difference_id })
+const aModel = ({ catalogName = model }: Scene) => ({ model: encodeURIComponent(catalogName) })
+const aProvider = ({ catalogName = 'rules' }: Scene) => ({ provider: catalogName })
 const anOrganization = ({ organizationId: organization_id }: Scene) => ({ organization_id })
 const anApproval = ({ approvalId: approval_id }: Scene) => ({ approval_id })
 const aUser = ({ userId: user_id }: Scene) => ({ user_id })
@@ -307,6 +311,11 @@ const examples: Readonly<Record<string, Example>> = {
     answer: '422 validation_failed',
     body: () => ({ ...reason(), kind: 'offer', version: '2020-01-01', texts: { ru: 'Оферта', en: 'Offer' } }),
   },
+  adminListModels: { answer: '200' },
+  adminReadModel: { answer: '200', params: aModel },
+  adminReadCatalogState: { answer: '200' },
+  adminListProviders: { answer: '200' },
+  adminReadProvider: { answer: '200', params: aProvider },
   adminListLegalDocuments: { answer: '200' },
   adminListConsents: { answer: '200' },
   adminExportConsents: { answer: '200' },
@@ -588,6 +597,7 @@ test.each(named.map((contract) => [contract.operation, contract] as const))(
       userId: id,
       organizationId: id,
       invitationId: id,
+      catalogName: id,
     })
     const told = async (of: Scene) => {
       const ifMatch = example.ifMatch === undefined ? {} : { ifMatch: async () => '"1-x"' }

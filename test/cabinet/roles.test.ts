@@ -36,8 +36,6 @@ const refusedToAll = [
   'insert into organizations (id, name, shard) values (gen_random_uuid(), null, 0)',
   'update organizations set shard = 1',
   'update model_prices set input = 0',
-  'insert into model_prices (valid_from) values (now())',
-  'insert into model_prices (scheduled) values (true)',
   'update catalogue_revision set revision = 0',
   "select post_credit(gen_random_uuid(), 'trial', gen_random_uuid(), 1, now())",
   "select post_round('[]', 1)",
@@ -105,6 +103,9 @@ const ofAdministrators = [
   'update payment_differences set resolved_at = now()',
   'insert into refunds (made_by) values (null)',
   'insert into refunds (next_call_at) values (now())',
+  'insert into model_prices (valid_from) values (now())',
+  'insert into model_prices (scheduled) values (true)',
+  'update model_prices set canceled_at = now()',
 ]
 
 const refused = {
@@ -173,7 +174,13 @@ const refused = {
     "update cabinet_address set url = 'https://elsewhere.example'",
     'update email_outbox set due_at = null',
     'update requests set cost = 0',
-    'select from model_providers',
+    "update model_providers set name = 'x'",
+    "update model_routes set model = 'x/y'",
+    'update model_routes set cluster_id = null',
+    'delete from model_routes',
+    'update model_prices set valid_from = now()',
+    'insert into cluster_resources default values',
+    'insert into gateway_replicas default values',
     'insert into idempotency_keys default values',
     'insert into webhook_inbox default values',
     "select grant_trial(gen_random_uuid(), gen_random_uuid(), '', null, null)",

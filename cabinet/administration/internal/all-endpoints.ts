@@ -1,6 +1,7 @@
 import { administratorEndpoints } from '../../administrators/administrator-endpoints.ts'
 import type { Endpoint } from '../../api/endpoint.ts'
 import { approvalEndpoints } from '../../approvals/approval-endpoints.ts'
+import { catalogAdministrationEndpoints } from '../../catalog/catalog-administration-endpoints.ts'
 import { legalAdministrationEndpoints } from '../../legal/legal-administration-endpoints.ts'
 import { approvedRefunds } from '../../payments/approved-refunds.ts'
 import { oversightEndpoints } from '../../payments/oversight-endpoints.ts'
@@ -21,5 +22,6 @@ export function allEndpoints(deps: Deps): readonly Endpoint[] {
     ...oversightEndpoints(deps),
     ...approvalEndpoints({ pool: deps.pool, refunds: approvedRefunds(deps) }),
     ...legalAdministrationEndpoints(deps),
+    ...catalogAdministrationEndpoints(deps),
   ]
 }

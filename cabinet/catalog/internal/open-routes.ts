@@ -1,7 +1,7 @@
 import type { StoredRoute } from '#core/catalog/catalog-store'
 import type { Queryable } from '#core/db/pool'
 import { type Price, priceSchema } from '#core/ledger/price'
-import { priceInForceSql, priceJsonSql } from '#core/ledger/price-sql'
+import { priceInForceSql, priceJsonSql, scheduledPricesSql } from '#core/ledger/price-sql'
 
 /** A model open to all organizations, with its current and its next price. */
 export type OpenRoute = Pick<
@@ -32,8 +32,7 @@ export async function readOpenRoutes(client: Queryable): Promise<readonly OpenRo
             n.valid_from as "nextFrom"
        from model_routes r
        left join lateral (${priceInForceSql('r.model')}) p on true
-       left join lateral (select * from model_prices where model = r.model and scheduled
-                           and valid_from > clock_timestamp() order by valid_from limit 1) n on not r.free
+       left join lateral (${scheduledPricesSql('r.model')} limit 1) n on not r.free
       where jsonb_typeof(r.document -> 'organizations') = 'null' and (r.free or p.id is not null)
       order by r.model`,
   )

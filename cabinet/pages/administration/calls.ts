@@ -2,6 +2,8 @@ import type { UseQueryResult } from '@tanstack/react-query'
 import type * as account from '../../administrators/administrator-contracts.ts'
 import type { Contract } from '../../api/contract.ts'
 import type * as approvals from '../../approvals/approval-contracts.ts'
+import type * as models from '../../catalog/model-administration-contracts.ts'
+import type * as providers from '../../catalog/provider-administration-contracts.ts'
 import type * as legal from '../../legal/legal-administration-contracts.ts'
 import type * as payments from '../../payments/payment-contracts.ts'
 import type * as support from '../../support/administration-contracts.ts'
@@ -15,6 +17,8 @@ type Modules =
   | (typeof account)[keyof typeof account]
   | (typeof approvals)[keyof typeof approvals]
   | (typeof legal)[keyof typeof legal]
+  | (typeof models)[keyof typeof models]
+  | (typeof providers)[keyof typeof providers]
   | (typeof payments)[keyof typeof payments]
   | (typeof support)[keyof typeof support]
   | (typeof customers)[keyof typeof customers]

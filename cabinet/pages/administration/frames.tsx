@@ -81,6 +81,8 @@ function AccountMenu() {
 
 const places: readonly { readonly path: AdministrationPath; readonly icon: IconName }[] = [
   { path: '/app', icon: 'overview' },
+  { path: '/app/models', icon: 'models' },
+  { path: '/app/providers', icon: 'external' },
   { path: '/app/payments', icon: 'billing' },
   { path: '/app/approvals', icon: 'check' },
   { path: '/app/differences', icon: 'warning' },

@@ -21,6 +21,14 @@ export const pageOf: Readonly<Record<AdministrationPath, Page>> = {
   '/app/customers/:organization_id/requests/:request_id': lazy(async () => ({
     default: (await import('./customer/request-page.tsx')).RequestPage,
   })),
+  '/app/models': lazy(async () => ({ default: (await import('./catalog/models-page.tsx')).ModelsPage })),
+  '/app/models/*': lazy(async () => ({ default: (await import('./catalog/model-page.tsx')).ModelPage })),
+  '/app/providers': lazy(async () => ({
+    default: (await import('./catalog/providers-page.tsx')).ProvidersPage,
+  })),
+  '/app/providers/*': lazy(async () => ({
+    default: (await import('./catalog/provider-page.tsx')).ProviderPage,
+  })),
   '/app/payments': lazy(async () => ({ default: (await import('./money/payments-page.tsx')).PaymentsPage })),
   '/app/approvals': lazy(async () => ({
     default: (await import('./money/approvals-page.tsx')).ApprovalsPage,

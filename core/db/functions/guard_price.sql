@@ -1,4 +1,4 @@
--- Defined by migrations/0028-rows-that-are-checked.sql; change it by a new migration.
+-- Defined by migrations/0044-catalog-of-administrators.sql; change it by a new migration.
 CREATE OR REPLACE FUNCTION public.guard_price()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -8,7 +8,16 @@ begin
   if is_owner() then
     return new;
   end if;
-  if not is_route_owned(new.model) then
+  if is_administration() then
+    if is_route_owned(new.model) then
+      raise exception 'a cluster owns the route of model %, whose price this is', new.model using errcode = 'check_violation';
+    end if;
+    if not new.scheduled then
+      new.valid_from := clock_timestamp();
+    elsif new.valid_from < clock_timestamp() + interval '50 seconds' then
+      raise exception 'a scheduled price must be known a minute ahead' using errcode = 'check_violation';
+    end if;
+  elsif not is_route_owned(new.model) then
     raise exception 'no cluster owns the route of model %, whose price this is', new.model using errcode = 'check_violation';
   end if;
   if greatest(new.input, new.cached_input, new.cache_write, new.output, new.reasoning, new.per_request) = 0

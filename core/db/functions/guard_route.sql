@@ -1,13 +1,18 @@
--- Defined by migrations/0028-rows-that-are-checked.sql; change it by a new migration.
+-- Defined by migrations/0044-catalog-of-administrators.sql; change it by a new migration.
 CREATE OR REPLACE FUNCTION public.guard_route()
  RETURNS trigger
  LANGUAGE plpgsql
  SET search_path TO 'public', 'pg_temp'
 AS $function$
+declare
+  touched constant text := case tg_op when 'DELETE' then old.model else new.model end;
 begin
-  if not is_owner() and not is_route_owned(case tg_op when 'DELETE' then old.model else new.model end) then
-    raise exception 'no cluster owns the route of model %', case tg_op when 'DELETE' then old.model else new.model end
-      using errcode = 'check_violation';
+  if is_administration() then
+    if is_route_owned(touched) or (tg_op <> 'INSERT' and old.cluster_id is not null) then
+      raise exception 'a cluster owns the route of model %: change it there', touched using errcode = 'check_violation';
+    end if;
+  elsif not is_owner() and not is_route_owned(touched) then
+    raise exception 'no cluster owns the route of model %', touched using errcode = 'check_violation';
   end if;
   if tg_op = 'DELETE' then
     return old;

@@ -1,0 +1,64 @@
+import { z } from 'zod'
+import type { Contract } from '../api/contract.ts'
+import { time } from '../api/fields.ts'
+import { pageLimit, pageOf } from '../api/page.ts'
+import {
+  kubernetesOwner,
+  nameCursor,
+  nameFilter,
+  pathName,
+  troubles,
+} from './model-administration-contracts.ts'
+
+const administrator = { to: 'administrator' } as const
+
+export const providerPath = z.strictObject({ provider: pathName })
+
+const administeredProvider = z.object({
+  name: z.string(),
+  api: z.string(),
+  base_url: z.string(),
+  compatibility_profile: z.string().nullable().meta({ description: 'null: found by its API and address.' }),
+  has_credential: z.boolean().meta({ description: 'The credential itself is never returned.' }),
+  has_ca_certificates: z.boolean(),
+  kubernetes: kubernetesOwner,
+  troubles,
+  answering_count: z.int().meta({ description: 'Gateways that it has answered since its last change.' }),
+  gateway_count: z.int().meta({ description: 'Gateways that report anything.' }),
+  model_count: z.int().meta({ description: 'Models with a backend there.' }),
+  updated_at: time,
+})
+
+export const shownProvider = administeredProvider.meta({ id: 'AdminProvider' })
+
+export const shownProviderWithSpec = administeredProvider
+  .extend({
+    spec: z
+      .record(z.string(), z.unknown())
+      .meta({ description: 'The spec of a ModelProvider, without references to Secrets.' }),
+    models: z.array(z.string()).meta({ description: 'Models with a backend there, at most 200.' }),
+  })
+  .meta({ id: 'AdminProviderWithSpec' })
+
+export type ShownProvider = z.input<typeof shownProvider>
+
+export const adminListProviders = {
+  operation: 'adminListProviders',
+  summary: 'List providers and their health, in order of name',
+  method: 'GET',
+  url: '/api/v1/admin/providers',
+  access: administrator,
+  query: z.strictObject({ name: nameFilter, limit: pageLimit, cursor: nameCursor }),
+  answers: { 200: pageOf(shownProvider) },
+} as const satisfies Contract
+
+export const adminReadProvider = {
+  operation: 'adminReadProvider',
+  summary: 'Read a provider and its spec, never its credential',
+  method: 'GET',
+  url: '/api/v1/admin/providers/:provider',
+  access: administrator,
+  params: providerPath,
+  answers: { 200: shownProviderWithSpec },
+  problems: ['not_found'],
+} as const satisfies Contract
