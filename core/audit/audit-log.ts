@@ -4,6 +4,8 @@ import type { Queryable } from '../db/pool.ts'
 type Actor =
   /** A user who has signed in. */
   | { readonly kind: 'person' | 'administrator'; readonly id: string }
+  /** A program with a management token. */
+  | { readonly kind: 'token'; readonly id: string }
   /** An object of a cluster, for which the operator writes. */
   | {
       readonly kind: 'resource'
@@ -23,6 +25,7 @@ type SubjectKind =
   | 'Administration'
   | 'Approval'
   | 'ApiKey'
+  | 'ManagementToken'
   | 'ModelProvider'
   | 'ModelRoute'
   | 'Payment'
@@ -73,6 +76,7 @@ function actorId(actor: Actor): string {
   switch (actor.kind) {
     case 'person':
     case 'administrator':
+    case 'token':
       return actor.id
     case 'resource': {
       const { kind, namespace, name } = actor.resource

@@ -17,6 +17,11 @@ export function scopeOfPerson(userId: string, organizationId: string | null, req
   return { actor: { kind: 'person', id: userId }, organizationId, requestId }
 }
 
+/** The scope of a program that writes for an organization with a management token. */
+export function scopeOfToken(tokenId: string, organizationId: string, requestId?: string): Scope {
+  return { actor: { kind: 'token', id: tokenId }, organizationId, requestId }
+}
+
 /** The scope of an administrator, who writes for the platform. `reason`: why, for later audits. */
 export function scopeOfAdministrator(administratorId: string, requestId: string, reason?: string): Scope {
   const actor = { kind: 'administrator', id: administratorId } as const
