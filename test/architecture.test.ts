@@ -110,6 +110,7 @@ const siblingsOf: Readonly<Record<string, Readonly<Record<string, readonly strin
     keys: ['api', 'billing', 'team'],
     events: ['api', 'people'],
     team: ['api', 'mail', 'people'],
+    tokens: ['api'],
     approvals: ['api', 'billing', 'mail'],
     payments: ['api', 'approvals', 'billing', 'mail', 'people'],
     administrators: ['api', 'approvals', 'people'],
@@ -128,6 +129,7 @@ const siblingsOf: Readonly<Record<string, Readonly<Record<string, readonly strin
       'approvals',
       'support',
       'team',
+      'tokens',
     ],
     web: [
       'api',
@@ -142,6 +144,7 @@ const siblingsOf: Readonly<Record<string, Readonly<Record<string, readonly strin
       'responses',
       'events',
       'team',
+      'tokens',
       'pages',
     ],
     support: ['api', 'approvals', 'billing', 'keys', 'mail', 'payments', 'people', 'team'],

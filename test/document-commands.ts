@@ -36,6 +36,11 @@ export const runSections: readonly RunSection[] = [
   { document: 'docs/operate/tenants.md', section: 'Permissions', test: 'test/operator/tenants.test.ts' },
   { document: 'docs/operate/operator.md', section: 'Uninstall', test: 'test/operator/uninstall.test.ts' },
   { document: 'docs/operate/operator.md', section: 'Versions', test: 'test/operator/upgrade.test.ts' },
+  {
+    document: 'docs/use/management-api.md',
+    section: 'Manage a key',
+    test: 'test/cabinet/management-tokens.test.ts',
+  },
   { document: 'docs/use/sdks.md', section: 'Node', language: 'js', test: 'test/standalone/sign-up.test.ts' },
   { document: 'docs/use/sign-up.md', section: 'Sign up', test: 'test/standalone/sign-up.test.ts' },
   { document: 'docs/use/top-ups.md', section: 'Pay', test: 'test/standalone/sign-up.test.ts' },

@@ -11,6 +11,7 @@ export const rights = [
   'organization.read',
   'organization.write',
   'team.write',
+  'tokens.write',
 ] as const
 
 /** All roles. */
@@ -18,6 +19,11 @@ export const memberRoles = ['owner', 'developer', 'accountant'] as const
 
 /** A user's role in an organization. */
 export type MemberRole = (typeof memberRoles)[number]
+
+/** What a management token may be used for. */
+export const tokenScopes = ['keys', 'usage', 'billing'] as const
+
+export type TokenScope = (typeof tokenScopes)[number]
 
 /** The callers that an endpoint accepts. */
 export type Access =
@@ -27,8 +33,11 @@ export type Access =
   | { readonly to: 'half_signed_in' }
   /** A signed-in user. */
   | { readonly to: 'person' }
-  /** A member of the organization that the call names. `confirmed`: only with a confirmed address. */
-  | { readonly to: 'member'; readonly right: Right; readonly confirmed?: true }
+  /**
+   * A member of the organization that the call names. `confirmed`: only with a confirmed address. `tokens`: also a
+   * management token whose scopes have the permission.
+   */
+  | { readonly to: 'member'; readonly right: Right; readonly confirmed?: true; readonly tokens?: true }
   /** An administrator; `again`: one who entered a code at most 5 minutes ago. */
   | { readonly to: 'administrator'; readonly again?: true }
 
@@ -49,6 +58,16 @@ export type Person = {
 /** A user who acts for an organization. */
 export type Member = Person & { readonly organizationId: string; readonly memberRole: MemberRole }
 
+/** A program that acts for an organization with a management token, and for no user. */
+export type TokenBearer = {
+  readonly tokenId: string
+  readonly organizationId: string
+  readonly tokenScopes: readonly TokenScope[]
+}
+
+/** A caller who acts for an organization. */
+export type OrganizationCaller = Member | TokenBearer
+
 /** An administrator, whose account and session are separate from those of users. */
 export type Administrator = {
   readonly administratorId: string
@@ -59,7 +78,7 @@ export type Administrator = {
 }
 
 /** The caller of an endpoint; `undefined`: any, whose session is not read. */
-export type Caller = Person | Member | Administrator | undefined
+export type Caller = Person | OrganizationCaller | Administrator | undefined
 
 export type Locale = 'ru' | 'en'
 
@@ -70,7 +89,28 @@ export const rightsOf: Readonly<Record<MemberRole, readonly Right[]>> = {
   accountant: ['usage.read', 'billing.read', 'billing.write', 'organization.read'],
 }
 
+/** The permissions of each scope. No scope changes money, members or tokens. */
+const rightsOfScope: Readonly<Record<TokenScope, readonly Right[]>> = {
+  keys: ['keys.read', 'keys.write'],
+  usage: ['usage.read'],
+  billing: ['billing.read'],
+}
+
 /** Whether this role has this permission. Pure. */
 export function mayDo(role: MemberRole, right: Right): boolean {
   return rightsOf[role].includes(right)
 }
+
+/** The scope that a token needs for this permission; `undefined`: no token has it. Pure. */
+export function scopeWith(right: Right): TokenScope | undefined {
+  return tokenScopes.find((scope) => rightsOfScope[scope].includes(right))
+}
+
+/** Whether a caller has this permission in the organization. Pure. */
+export function hasRight(caller: CallerRights, right: Right): boolean {
+  if ('memberRole' in caller) return mayDo(caller.memberRole, right)
+  const scope = scopeWith(right)
+  return scope !== undefined && caller.tokenScopes.includes(scope)
+}
+
+type CallerRights = Pick<Member, 'memberRole'> | Pick<TokenBearer, 'tokenScopes'>

@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import type { Access, Administrator, Locale, Member, Person } from './access.ts'
+import type { Access, Administrator, Locale, Member, OrganizationCaller, Person } from './access.ts'
 import type { AnswerShape, AnswerStatus, Contract } from './contract.ts'
 import type { Problem } from './problem.ts'
 
@@ -106,13 +106,15 @@ type BodyOf<Shape extends AnswerShape> = Shape extends z.ZodType
 
 type Parsed<Schema> = Schema extends z.ZodType ? z.output<Schema> : undefined
 
-type CallerOf<A extends Access> = A extends { readonly to: 'member' }
-  ? Member
-  : A extends { readonly to: 'administrator' }
-    ? Administrator
-    : A extends { readonly to: 'anyone' }
-      ? undefined
-      : Person
+type CallerOf<A extends Access> = A extends { readonly to: 'member'; readonly tokens: true }
+  ? OrganizationCaller
+  : A extends { readonly to: 'member' }
+    ? Member
+    : A extends { readonly to: 'administrator' }
+      ? Administrator
+      : A extends { readonly to: 'anyone' }
+        ? undefined
+        : Person
 
 /** Combines a contract with its handler. */
 export function endpoint<const C extends Contract, const O extends Output<C>>(

@@ -6,12 +6,14 @@ import type { Problem } from './problem.ts'
 type Kept<Body> = { readonly status: number; readonly body: Body }
 
 /** The account whose idempotency key it is. Administrators' keys are in a separate table. */
-type Account = { readonly userId: string } | { readonly administratorId: string }
+type Account =
+  | { readonly userId: string }
+  | { readonly tokenId: string }
+  | { readonly administratorId: string }
 
 function tableOf(account: Account): readonly [table: string, scope: string] {
-  return 'userId' in account
-    ? ['idempotency_keys', account.userId]
-    : ['administrator_idempotency_keys', account.administratorId]
+  if ('administratorId' in account) return ['administrator_idempotency_keys', account.administratorId]
+  return ['idempotency_keys', 'userId' in account ? account.userId : account.tokenId]
 }
 
 /**

@@ -86,6 +86,49 @@ export const problems = {
       'Запрос пришёл с другого сайта или без заголовков Origin и Sec-Fetch-Site. Отправьте его со страницы кабинета.',
     ],
   },
+  invalid_management_token: {
+    status: 401,
+    en: [
+      'Management token not valid',
+      'The token is unknown, was revoked or has expired. Send a valid one: "Authorization: Bearer mt-gateway-…". Owners create tokens on the page "Team".',
+    ],
+    ru: [
+      'Токен управления недействителен',
+      'Токен неизвестен, отозван или истёк. Передайте действующий: «Authorization: Bearer mt-gateway-…». Токены создаёт владелец на странице «Команда».',
+    ],
+  },
+  token_scope_required: {
+    status: 403,
+    en: [
+      'Token without the scope',
+      'The management token does not have the scope in "required_scope". Create a token with this scope.',
+    ],
+    ru: [
+      'У токена нет нужной области',
+      'У токена управления нет области из "required_scope". Создайте токен с этой областью.',
+    ],
+  },
+  not_for_tokens: {
+    status: 403,
+    en: ['Not for management tokens', 'No management token may do this. Sign in to the cabinet instead.'],
+    ru: ['Недоступно для токенов', 'Токен управления не даёт на это права. Войдите в кабинет.'],
+  },
+  other_organization: {
+    status: 403,
+    en: [
+      'Another organization',
+      'The call names another organization than the one of the management token. Leave out the header Organization-Id.',
+    ],
+    ru: [
+      'Другая организация',
+      'В запросе указана не та организация, которой принадлежит токен управления. Уберите заголовок Organization-Id.',
+    ],
+  },
+  organization_blocked: {
+    status: 403,
+    en: ['Organization blocked', 'An administrator has blocked the organization. Contact support.'],
+    ru: ['Организация заблокирована', 'Администратор заблокировал организацию. Обратитесь в поддержку.'],
+  },
   mfa_required: {
     status: 403,
     en: ['Second factor required', 'Set up two-factor authentication, sign in with a code, and try again.'],
@@ -224,6 +267,17 @@ export const problems = {
     ru: [
       'Ваш лимит ключей исчерпан',
       'Владелец организации ограничил число ключей, которые вы можете создать. Отзовите один из своих или попросите владельца поднять лимит.',
+    ],
+  },
+  too_many_tokens: {
+    status: 409,
+    en: [
+      'Too many tokens',
+      'The organization has reached its limit of management tokens. Revoke one, then try again.',
+    ],
+    ru: [
+      'Слишком много токенов',
+      'Достигнут лимит токенов управления в организации. Отзовите один из них и повторите запрос.',
     ],
   },
   too_many_secrets: {

@@ -8,7 +8,7 @@ import { spanEnd } from './internal/span.ts'
 import { tokens } from './internal/token-fields.ts'
 import { rubles } from './rubles.ts'
 
-const access = { to: 'member', right: 'billing.read' } as const
+const access = { to: 'member', right: 'billing.read', tokens: true } as const
 
 export const getBalance = {
   operation: 'getBalance',

@@ -10,7 +10,7 @@ import { spanEnd } from './internal/span.ts'
 import { tokens } from './internal/token-fields.ts'
 import { rubles } from './rubles.ts'
 
-const access = { to: 'member', right: 'usage.read' } as const
+const access = { to: 'member', right: 'usage.read', tokens: true } as const
 
 const requestFilter = {
   key_id: id.optional(),

@@ -6,7 +6,7 @@ import { spanEnd } from './internal/span.ts'
 import { tokens } from './internal/token-fields.ts'
 import { rubles } from './rubles.ts'
 
-const access = { to: 'member', right: 'usage.read' } as const
+const access = { to: 'member', right: 'usage.read', tokens: true } as const
 
 const groupBy = z.enum(['model', 'key', 'model_and_key'])
 

@@ -95,8 +95,8 @@ const changed = { 200: z.object({ key, programmed }), 202: z.object({ key, progr
 /** `secret` is `null` where an idempotency key is used again. The secret works from the next request on if `programmed`. */
 const withSecret = z.object({ key, secret: z.string().nullable(), programmed })
 
-const toRead = { to: 'member', right: 'keys.read' } as const
-const toWrite = { to: 'member', right: 'keys.write' } as const
+const toRead = { to: 'member', right: 'keys.read', tokens: true } as const
+const toWrite = { to: 'member', right: 'keys.write', tokens: true } as const
 
 /** Each call creates a secret, whose hash is kept forever. */
 const secretThrottle = { perAddress: 60 }
@@ -183,7 +183,7 @@ export const createPlaygroundKey = {
   summary: 'Create a playground key, which expires after an hour and may spend 50 rubles',
   method: 'POST',
   url: '/api/v1/playground-keys',
-  access: { ...toWrite, confirmed: true },
+  access: { to: 'member', right: 'keys.write', confirmed: true },
   idempotencyKey: true,
   throttle: secretThrottle,
   answers: { 201: withSecret, 202: withSecret },

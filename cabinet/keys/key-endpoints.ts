@@ -18,7 +18,7 @@ import { readBalance } from '#core/ledger/balance'
 import { readSpentToday } from '#core/ledger/key-day'
 import { nanoRub } from '#core/ledger/money'
 import type { RedisConnection } from '#core/redis/redis-connection'
-import type { Member } from '../api/access.ts'
+import type { OrganizationCaller } from '../api/access.ts'
 import { type Endpoint, endpoint, type Input, type Output } from '../api/endpoint.ts'
 import { once } from '../api/once.ts'
 import { toPage } from '../api/page.ts'
@@ -26,7 +26,7 @@ import { notFound, type Problem } from '../api/problem.ts'
 import { readKeyLimit } from '../team/key-limit.ts'
 import { effectiveLimits } from './internal/effective-limits.ts'
 import { hideBalance } from './internal/hidden-balance.ts'
-import { change, inMemberScope, requireOwn, statusOfChange } from './internal/key-change.ts'
+import { change, inCallerScope, requireOwn, statusOfChange } from './internal/key-change.ts'
 import { findLiveUse, findRefusals } from './internal/live-use.ts'
 import { isVersion, showKeys, showOneKey, showRevokedKeys, versionOf } from './internal/shown-key.ts'
 import { showRefusal } from './internal/shown-refusal.ts'
@@ -59,7 +59,7 @@ export function keyEndpoints(deps: KeyDeps): readonly Endpoint[] {
 export function keyReadingEndpoints({ pool, redis }: Pick<KeyDeps, 'pool' | 'redis'>): readonly Endpoint[] {
   /** The result of `read` for a key, if the caller's organization has it. */
   function ofKey<Answer>(
-    { organizationId }: Member,
+    { organizationId }: OrganizationCaller,
     keyId: string,
     read: (client: Queryable, key: KeyState) => Promise<Answer>,
   ): Promise<Answer | undefined> {
@@ -177,13 +177,14 @@ function makingEndpoints({ pool, keyPepper, programmed }: KeyDeps): readonly End
     endpoint(contracts.createKey, async (input) => {
       const { caller, body, idempotency } = input
       const { organizationId } = caller
-      const made = await inMemberScope(pool, input, (client) =>
+      const made = await inCallerScope(pool, input, (client) =>
         once(client, caller, idempotency, async () => {
           await store.holdKeysOf(client, organizationId)
           if ((await countKeysOf(client, organizationId)) >= keysMax)
             return { problem: { code: 'too_many_keys' } }
           if (!(await mayCreateAnother(client, caller))) return { problem: { code: 'too_many_own_keys' } }
-          const origin = { managedBy: 'cabinet', createdBy: caller.userId } as const
+          const creator = 'userId' in caller ? { createdBy: caller.userId } : {}
+          const origin = { managedBy: 'cabinet', ...creator } as const
           const draft = { organizationId, name: body.name, ...origin, ...limitsOf(body) }
           const { keyId, secret } = await store.createKey(client, draft, keyPepper)
           return keepWithoutSecret(await showExisting(client, organizationId, keyId), secret)
@@ -195,7 +196,7 @@ function makingEndpoints({ pool, keyPepper, programmed }: KeyDeps): readonly End
     endpoint(contracts.createPlaygroundKey, async (input) => {
       const { caller, idempotency } = input
       const { organizationId } = caller
-      const made = await inMemberScope(pool, input, (client) =>
+      const made = await inCallerScope(pool, input, (client) =>
         once(client, caller, idempotency, async () => {
           await store.holdKeysOf(client, organizationId)
           await revokeOldPlaygroundKeys(client, organizationId)
@@ -209,7 +210,7 @@ function makingEndpoints({ pool, keyPepper, programmed }: KeyDeps): readonly End
     endpoint(contracts.rotateKey, async (input) => {
       const { caller, params, body, idempotency } = input
       if (!isId(params.key_id)) return notFound
-      const rotated = await inMemberScope(pool, input, (client) =>
+      const rotated = await inCallerScope(pool, input, (client) =>
         once(client, caller, idempotency, async () => {
           const key = await store.holdKeyOf(client, caller.organizationId, params.key_id)
           if (key === undefined) return notFound
@@ -226,8 +227,10 @@ function makingEndpoints({ pool, keyPepper, programmed }: KeyDeps): readonly End
   ]
 }
 
-/** Whether a member's limit allows another key. The caller holds the organization's keys. */
-async function mayCreateAnother(client: Queryable, { organizationId, userId }: Member): Promise<boolean> {
+/** Whether a member's limit allows another key; tokens have none. The caller holds the organization's keys. */
+async function mayCreateAnother(client: Queryable, caller: OrganizationCaller): Promise<boolean> {
+  if (!('userId' in caller)) return true
+  const { organizationId, userId } = caller
   const limit = await readKeyLimit(client, organizationId, userId)
   if (limit === null) return true
   const count = (await countKeysByCreator(client, organizationId)).get(userId) ?? 0
@@ -277,7 +280,7 @@ async function revoke(
 ): Promise<Output<typeof contracts.revokeKey>> {
   const { caller, params } = input
   if (!isId(params.key_id)) return notFound
-  const revoked = await inMemberScope(pool, input, async (client) => {
+  const revoked = await inCallerScope(pool, input, async (client) => {
     const key = await store.holdKeyOf(client, caller.organizationId, params.key_id)
     if (key === undefined) return notFound
     const problem = await requireOwn(client, key)

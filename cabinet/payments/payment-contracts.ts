@@ -84,6 +84,7 @@ const difference = z
   .meta({ id: 'PaymentDifference' })
 
 const toRead = { to: 'member', right: 'billing.read' } as const
+const toReadOnly = { ...toRead, tokens: true } as const
 const toWrite = { to: 'member', right: 'billing.write' } as const
 const administrator = { to: 'administrator' } as const
 const params = z.strictObject({ payment_id: pathId })
@@ -113,7 +114,7 @@ export const listPayments = {
   summary: 'List payments of the organization, newest first',
   method: 'GET',
   url: '/api/v1/payments',
-  access: toRead,
+  access: toReadOnly,
   query: z.strictObject({ limit: pageLimit, cursor: newestFirstCursor }),
   answers: { 200: pageOf(payment) },
 } as const satisfies Contract
@@ -123,7 +124,7 @@ export const readPayment = {
   summary: 'One payment',
   method: 'GET',
   url: '/api/v1/payments/:payment_id',
-  access: toRead,
+  access: toReadOnly,
   params,
   answers: { 200: payment },
 } as const satisfies Contract

@@ -15,6 +15,7 @@ import { pagesFolder } from '../pages/build-pages.ts'
 import { pageRoutes } from '../pages/page-routes.ts'
 import { createPaymentChecks } from '../payments/payment-checks.ts'
 import { responseRoutes } from '../responses/response-routes.ts'
+import { managementTokens } from '../tokens/token-gate.ts'
 import type { WebConfig } from './config.ts'
 import { userSessions } from './internal/api/caller.ts'
 import { cabinetEndpoints } from './internal/cabinet-endpoints.ts'
@@ -64,6 +65,7 @@ export async function startWeb(
     { ...config, ownUrl: config.appUrl },
     {
       sessions: userSessions(pool),
+      tokens: managementTokens(pool, config.keyPepper),
       byKey: {
         pool,
         keyPepper: config.keyPepper,

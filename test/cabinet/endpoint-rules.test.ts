@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { beforeAll, describe, expect, test } from 'vitest'
-import type { Access, Right } from '#cabinet/api/access'
+import type { Right, TokenScope } from '#cabinet/api/access'
 import type { Contract } from '#cabinet/api/contract'
 import { shippedTexts } from '#cabinet/legal/internal/shipped-texts'
 import { sealTotpSecret } from '#cabinet/people/totp-code'
@@ -8,6 +8,7 @@ import { insertKey, revokeKey } from '#core/keys/key-store'
 import { postBatch } from '#core/ledger/post-batch'
 import { createModel, createProvider } from '../support/catalog.ts'
 import { createCustomer, entryOf } from '../support/customer.ts'
+import { insertManagementToken } from '../support/management-token.ts'
 import { rowsOfOrganization } from '../support/organization-rows.ts'
 import { databaseOfThisFile } from '../support/postgres.ts'
 import { secrets } from '../support/processes.ts'
@@ -41,6 +42,12 @@ const callers = [
   'owner with TOTP',
   'administrator of an hour ago',
   'administrator',
+  'token for keys',
+  'token for usage',
+  'token for billing',
+  'token elsewhere',
+  'revoked token',
+  'expired token',
 ] as const
 type CallerName = (typeof callers)[number]
 
@@ -55,14 +62,61 @@ const rightsOf: Readonly<Record<'owner' | 'developer' | 'accountant', readonly R
     'organization.read',
     'organization.write',
     'team.write',
+    'tokens.write',
   ],
   developer: ['keys.read', 'keys.write', 'usage.read', 'organization.read'],
   accountant: ['usage.read', 'billing.read', 'billing.write', 'organization.read'],
 }
 
+/** The operations of each scope, as documented for management tokens. */
+const operationsOf: Readonly<Record<TokenScope, readonly string[]>> = {
+  keys: [
+    'listKeys',
+    'readKey',
+    'createKey',
+    'changeKey',
+    'blockKey',
+    'unblockKey',
+    'rotateKey',
+    'revokeKey',
+    'readEffectiveLimits',
+    'listKeyRefusals',
+    'listRefusals',
+  ],
+  usage: ['getUsage', 'exportUsage', 'listRequests', 'exportRequests', 'getRequest'],
+  billing: ['getBalance', 'listLedger', 'exportLedger', 'listBonuses', 'listPayments', 'readPayment'],
+}
+
+const scopesOf: Partial<Readonly<Record<CallerName, readonly TokenScope[]>>> = {
+  'token for keys': ['keys'],
+  'token for usage': ['usage'],
+  'token for billing': ['billing'],
+  'token elsewhere': ['keys', 'usage', 'billing'],
+  'revoked token': ['keys', 'usage', 'billing'],
+  'expired token': ['keys', 'usage', 'billing'],
+}
+
+/** Why an endpoint is not for a token; `undefined`: it is. Administration reads no tokens. */
+function refusalOfToken(
+  { access, operation }: Asked,
+  caller: CallerName,
+  scopes: readonly TokenScope[],
+): string | undefined {
+  if (access.to === 'administrator' || isOfAdministration(operation)) return '401 unauthenticated'
+  if (caller === 'revoked token' || caller === 'expired token') return '401 invalid_management_token'
+  const needed = Object.entries(operationsOf).find(([, operations]) => operations.includes(operation))
+  if (needed === undefined) return '403 not_for_tokens'
+  return scopes.some((scope) => scope === needed[0]) ? undefined : '403 token_scope_required'
+}
+
+type Asked = Pick<Contract, 'access' | 'operation'>
+
 /** Why an endpoint is not for a caller; `undefined`: it is. */
-function refusalOf(access: Access, caller: CallerName): string | undefined {
+function refusalOf(contract: Asked, caller: CallerName): string | undefined {
+  const { access } = contract
   if (access.to === 'anyone') return undefined
+  const scopes = scopesOf[caller]
+  if (scopes !== undefined) return refusalOfToken(contract, caller, scopes)
   if (access.to === 'half_signed_in') return caller === 'half signed in' ? undefined : '401 unauthenticated'
   if (caller === 'nobody' || caller === 'half signed in') return '401 unauthenticated'
   // Neither process reads the other's sessions.
@@ -85,9 +139,14 @@ function roleOf(caller: CallerName): 'owner' | 'developer' | 'accountant' {
 /** Callers that name the organization of the objects. */
 const naming: readonly CallerName[] = ['developer here, owner elsewhere', 'former member']
 
+/** Callers without access to the organization of the objects, but to another one. */
+const elsewhere: readonly CallerName[] = ['owner elsewhere', 'token elsewhere']
+
 /** A caller, and the objects of the call. */
 type Scene = {
   readonly cookie: string | undefined
+  /** A management token. */
+  readonly bearer?: string
   readonly keyId: string
   readonly revokedKeyId: string
   readonly requestId: string
@@ -100,6 +159,7 @@ type Scene = {
   readonly invitationId: string
   /** The model or provider of the call; the usual ones if absent. */
   readonly catalogName?: string
+  readonly tokenId: string
   /** The organization that the call names. */
   readonly named?: string
   /** The address of a caller who may be invited. */
@@ -186,12 +246,10 @@ const examples: Readonly<Record<string, Example>> = {
       version: String(document?.version),
       locale: String(document?.locale),
     }),
-    unless: { 'owner elsewhere': '200' }, // no one owns them
   },
   readLegalTextByHash: {
     answer: '200',
     params: () => ({ hash: String(document?.sha256) }),
-    unless: { 'owner elsewhere': '200' },
   },
   listMembers: { answer: '200' },
   changeMember: { answer: '200', params: aUser, body: () => ({ role: 'developer' }) },
@@ -200,6 +258,12 @@ const examples: Readonly<Record<string, Example>> = {
   listInvitations: { answer: '200' },
   invite: { answer: '201', body: () => ({ ...email(), role: 'accountant' }) },
   revokeInvitation: { answer: '204', params: anInvitation },
+  listTokens: { answer: '200' },
+  createToken: {
+    answer: '201',
+    body: () => ({ name: 'made by a rule', scopes: ['keys'], expires_in_days: 1 }),
+  },
+  revokeToken: { answer: '204', params: ({ tokenId: token_id }) => ({ token_id }) },
   listReceivedInvitations: { answer: '200' },
   acceptInvitation: {
     answer: '200',
@@ -395,10 +459,17 @@ async function filledOrganization(): Promise<Owned> {
      values ('amount', $1, $2, '100', '101') returning id`,
     [mark, paymentId],
   )
+  const { tokenId } = await insertManagementToken(pool, {
+    organizationId,
+    userId,
+    scopes: ['keys'],
+    name: mark,
+  })
   return {
     organizationId,
     keyId,
     revokedKeyId: await revokedKeyOf(organizationId, mark),
+    tokenId,
     requestId: entry.requestId,
     paymentId,
     differenceId: String(rows[0]?.id),
@@ -440,6 +511,8 @@ async function sessionOf(userId: string): Promise<string> {
 async function sceneOf(caller: CallerName, of: Owned): Promise<Scene> {
   if (caller === 'nobody') return { ...of, cookie: undefined }
   if (caller.startsWith('administrator')) return { ...of, ...(await administratorOf(caller)) }
+  const scopes = scopesOf[caller]
+  if (scopes !== undefined) return { ...of, cookie: undefined, bearer: await bearerOf(caller, of, scopes) }
   const hasTotp = withTotp.some((name) => name === caller)
   const { userId, cookie } = await signedIn(pool, {
     memberRole: roleOf(caller),
@@ -461,6 +534,13 @@ async function sceneOf(caller: CallerName, of: Owned): Promise<Scene> {
     ...(naming.includes(caller) ? { named: of.organizationId } : {}),
     ...(caller === 'owner elsewhere' ? {} : { callerEmail: `${userId}@example.com` }),
   }
+}
+
+async function bearerOf(caller: CallerName, of: Owned, scopes: readonly TokenScope[]): Promise<string> {
+  const owner = caller === 'token elsewhere' ? await signedIn(pool) : of
+  const state = caller === 'revoked token' ? 'revoked' : caller === 'expired token' ? 'expired' : 'active'
+  const { secret } = await insertManagementToken(pool, { ...owner, scopes, state })
+  return secret
 }
 
 async function joinAnother(userId: string): Promise<void> {
@@ -508,6 +588,7 @@ async function ask(
       ...(scene.cookie === undefined
         ? {}
         : { cookie: scene.cookie, origin: isAtAdministration ? administrationUrl : appUrl }),
+      ...(scene.bearer === undefined ? {} : { authorization: `Bearer ${scene.bearer}` }),
       ...(scene.named === undefined ? {} : { 'organization-id': scene.named }),
       ...(idempotencyKey === undefined ? {} : { 'idempotency-key': randomUUID() }),
       ...(version === undefined ? {} : { 'if-match': version }),
@@ -529,6 +610,7 @@ function findTraces(of: Owned, text: string): readonly string[] {
     of.paymentId,
     of.organizationId,
     of.invitationId,
+    of.tokenId,
   ]
   return traces.filter((trace) => text.includes(trace))
 }
@@ -548,8 +630,9 @@ describe.each(contracts.map((contract) => [contract.operation, contract] as cons
     const example = examples[name] ?? { answer: 'no example' }
 
     function expectedOf(caller: CallerName): string {
-      const refusal = refusalOf(contract.access, caller)
-      const isForeign = caller === 'owner elsewhere' && example.params !== undefined
+      const refusal = refusalOf(contract, caller)
+      const isForeign =
+        elsewhere.includes(caller) && example.params !== undefined && contract.access.to !== 'anyone'
       return refusal ?? example.unless?.[caller] ?? (isForeign ? '404 not_found' : example.answer)
     }
 
@@ -561,7 +644,7 @@ describe.each(contracts.map((contract) => [contract.operation, contract] as cons
       const common = await filledOrganization()
       const own = await Promise.all(
         callers.map(async (caller) => {
-          const isIn = refusalOf(contract.access, caller) === undefined && caller !== 'owner elsewhere'
+          const isIn = refusalOf(contract, caller) === undefined && !elsewhere.includes(caller)
           return sceneOf(caller, isIn && mayChange ? await filledOrganization() : common)
         }),
       )
@@ -572,7 +655,7 @@ describe.each(contracts.map((contract) => [contract.operation, contract] as cons
         callers.map((caller) => [caller, expectedOf(caller)]),
       )
       for (const [index, caller] of callers.entries())
-        if (refusalOf(contract.access, caller) !== undefined || caller === 'owner elsewhere')
+        if (refusalOf(contract, caller) !== undefined || elsewhere.includes(caller))
           expect([caller, findTraces(common, answers[index]?.text ?? '')]).toEqual([caller, []])
     })
   },
@@ -598,6 +681,7 @@ test.each(named.map((contract) => [contract.operation, contract] as const))(
       organizationId: id,
       invitationId: id,
       catalogName: id,
+      tokenId: id,
     })
     const told = async (of: Scene) => {
       const ifMatch = example.ifMatch === undefined ? {} : { ifMatch: async () => '"1-x"' }
@@ -614,6 +698,7 @@ test.each(named.map((contract) => [contract.operation, contract] as const))(
 
 test('only administrators learn that an administration path does not exist', async () => {
   const contract = {
+    operation: 'none',
     method: 'POST',
     url: '/api/v1/admin/nothing/here',
     access: { to: 'administrator' },
@@ -622,7 +707,7 @@ test('only administrators learn that an administration path does not exist', asy
   for (const caller of callers) {
     const scene = await sceneOf(caller, owned)
     const { told } = await ask(contract as unknown as Contract, { answer: '' }, scene, true)
-    expect([caller, told]).toEqual([caller, refusalOf(contract.access, caller) ?? '404 not_found'])
+    expect([caller, told]).toEqual([caller, refusalOf(contract, caller) ?? '404 not_found'])
   }
 })
 

@@ -2,6 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { z } from 'zod'
 import { createDocument, type ZodOpenApiOperationObject, type ZodOpenApiResponsesObject } from 'zod-openapi'
+import { scopeWith, type TokenScope } from '#cabinet/api/access'
 import type { AnswerShape, Contract } from '#cabinet/api/contract'
 import { type ProblemCode, statusOf } from '#cabinet/api/problem'
 
@@ -31,6 +32,7 @@ const problem = z
   .meta({ id: 'Problem', description: 'RFC 9457, in Russian or English by Accept-Language.' })
 
 const sessionScheme = 'session'
+const tokenScheme = 'token'
 
 /** The head of each process's document. */
 const processes = {
@@ -65,6 +67,7 @@ export function openApiOf(contracts: readonly Contract[], name: Process): object
     components: {
       securitySchemes: {
         [sessionScheme]: { type: 'apiKey', in: 'cookie', name: cookie },
+        ...(contracts.some((contract) => scopeOf(contract) !== undefined) ? tokens : {}),
       },
     },
   } as const
@@ -86,7 +89,7 @@ function operationOf(contract: Contract): ZodOpenApiOperationObject {
     operationId: operation,
     summary,
     description: accessWords(contract),
-    security: access.to === 'anyone' ? [] : [{ [sessionScheme]: [] }],
+    security: securityOf(contract),
     requestParams: {
       ...(params === undefined ? {} : { path: params }),
       ...(query === undefined ? {} : { query }),
@@ -97,6 +100,27 @@ function operationOf(contract: Contract): ZodOpenApiOperationObject {
       : { requestBody: { required: true, content: { 'application/json': { schema: body } } } }),
     responses: responsesOf(contract),
   }
+}
+
+/** The scope with which a management token may call an endpoint. */
+function scopeOf({ access }: Contract): TokenScope | undefined {
+  return access.to === 'member' && access.tokens === true ? scopeWith(access.right) : undefined
+}
+
+const tokens = {
+  [tokenScheme]: {
+    type: 'http',
+    scheme: 'bearer',
+    bearerFormat: 'mt-gateway-…',
+    description:
+      'A management token of an organization, with the scope that the operation names. It needs neither `Origin` nor `Organization-Id`.',
+  },
+} as const
+
+function securityOf(contract: Contract) {
+  if (contract.access.to === 'anyone') return []
+  const scope = scopeOf(contract)
+  return [{ [sessionScheme]: [] }, ...(scope === undefined ? [] : [{ [tokenScheme]: [scope] }])]
 }
 
 const organizationName = z.uuid().optional().meta({
@@ -113,7 +137,9 @@ function mayNeedProof({ access, throttle }: Contract): boolean {
   return access.to === 'anyone' && throttle !== undefined
 }
 
-function accessWords({ access }: Contract): string {
+function accessWords(contract: Contract): string {
+  const { access } = contract
+  const scope = scopeOf(contract)
   switch (access.to) {
     case 'anyone':
       return 'Public.'
@@ -122,7 +148,7 @@ function accessWords({ access }: Contract): string {
     case 'person':
       return 'For signed-in users.'
     case 'member':
-      return `For members with the permission ${access.right}${access.confirmed === true ? ' and a confirmed address' : ''}.`
+      return `For members with the permission ${access.right}${access.confirmed === true ? ' and a confirmed address' : ''}${scope === undefined ? '' : `, and tokens with the scope ${scope}`}.`
     case 'administrator':
       return `For administrators${access.again === true ? ' who entered a code at most 5 minutes ago' : ''}.`
   }
@@ -162,6 +188,10 @@ function problemsOf({
     [access.to !== 'anyone', ['unauthenticated']],
     [access.to === 'member', ['forbidden', 'organization_required']],
     [access.to === 'member' && access.confirmed === true, ['email_not_verified']],
+    [
+      access.to === 'member' && access.tokens === true,
+      ['invalid_management_token', 'token_scope_required', 'other_organization', 'organization_blocked'],
+    ],
     [access.to === 'administrator' && access.again === true, ['mfa_step_up_required']],
     [isChange, ['cross_site_request']],
     [params !== undefined, ['not_found']],

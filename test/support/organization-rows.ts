@@ -8,6 +8,7 @@ const owned = [
   'requests',
   'memberships',
   'invitations',
+  'management_tokens',
   'bonuses',
   'audit_log',
   'payments',

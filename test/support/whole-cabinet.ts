@@ -8,6 +8,7 @@ import type { Contract } from '#cabinet/api/contract'
 import type { Endpoint } from '#cabinet/api/endpoint'
 import type { LiveEvents } from '#cabinet/events/live-events'
 import { openShop } from '#cabinet/payments/shop'
+import { managementTokens } from '#cabinet/tokens/token-gate'
 import { userSessions } from '#cabinet/web/internal/api/caller'
 import { buildApp } from '#cabinet/web/internal/app'
 import { cabinetEndpoints } from '#cabinet/web/internal/cabinet-endpoints'
@@ -82,6 +83,7 @@ export function wholeCabinetOfThisFile({ url }: TestDatabase): WholeCabinet {
   const endpoints = cabinetEndpoints({ pool, redis, throttles, programmed, liveEvents, checks, log, config })
   const app = buildApp({
     sessions: userSessions(pool),
+    tokens: managementTokens(pool, pepper),
     metrics: createWebMetrics(),
     endpoints,
     trustedProxies: [],

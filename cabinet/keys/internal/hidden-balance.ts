@@ -1,16 +1,16 @@
-import { type Member, mayDo } from '../../api/access.ts'
+import { hasRight } from '../../api/access.ts'
 
 type Limit = { readonly scope: string | null; readonly limit: unknown; readonly used: unknown }
 
 /**
- * The balance's amounts are only for members who may read it. The others still see whether the balance rejects
+ * The balance's amounts are only for callers who may read it. The others still see whether the balance rejects
  * requests. Pure.
  */
 export function hideBalance<Shown extends Limit>(
-  { memberRole }: Pick<Member, 'memberRole'>,
+  caller: Parameters<typeof hasRight>[0],
   shown: Shown,
 ): Shown {
-  if (shown.scope !== 'balance' || mayDo(memberRole, 'billing.read')) return shown
+  if (shown.scope !== 'balance' || hasRight(caller, 'billing.read')) return shown
   const { held, remaining } = shown as Partial<Record<'held' | 'remaining', unknown>>
   return {
     ...shown,

@@ -1,30 +1,34 @@
 import type { Pool } from 'pg'
-import { inScope, type ScopedClient, scopeOfPerson } from '#core/audit/scope'
+import { inScope, type ScopedClient, scopeOfPerson, scopeOfToken } from '#core/audit/scope'
 import { findKeyOwners } from '#core/clusters/cluster-resources'
 import { isId } from '#core/db/id'
 import type { Queryable } from '#core/db/pool'
 import { type KeyState, readKeyOf } from '#core/keys/key-state'
 import { holdKeyOf } from '#core/keys/key-store'
 import type { ProgrammedKeys } from '#core/keys/programmed-keys'
-import type { Member } from '../../api/access.ts'
+import type { OrganizationCaller } from '../../api/access.ts'
 import type { Visit } from '../../api/endpoint.ts'
 import { notFound, type Problem } from '../../api/problem.ts'
 import type { ShownKey } from '../key-contracts.ts'
 import { shownOwner, showOneKey, versionOf } from './shown-key.ts'
 
-export type MemberInput = { readonly caller: Member; readonly visit: Visit }
+type CallerInput = { readonly caller: OrganizationCaller; readonly visit: Visit }
 
-type KeyInput = MemberInput & { readonly params: { readonly key_id: string } }
+type KeyInput = CallerInput & { readonly params: { readonly key_id: string } }
 
-/** Writes as a member, only for the member's organization. */
-export function inMemberScope<Answer>(
+/** Writes as a member or a token, only for its organization. */
+export function inCallerScope<Answer>(
   pool: Pool,
-  { caller, visit }: MemberInput,
+  { caller, visit }: CallerInput,
   work: (client: ScopedClient) => Promise<Answer>,
 ): Promise<Answer> {
-  const { userId, organizationId } = caller
+  const { organizationId } = caller
   const { requestId } = visit
-  return inScope(pool, scopeOfPerson(userId, organizationId, requestId), work)
+  const scope =
+    'tokenId' in caller
+      ? scopeOfToken(caller.tokenId, organizationId, requestId)
+      : scopeOfPerson(caller.userId, organizationId, requestId)
+  return inScope(pool, scope, work)
 }
 
 type Changed = { readonly key: ShownKey; readonly version: string }
@@ -44,7 +48,7 @@ export async function change(
   const { caller, params } = input
   const { organizationId } = caller
   if (!isId(params.key_id)) return notFound
-  const done = await inMemberScope(pool, input, async (client): Promise<Changed | Failed> => {
+  const done = await inCallerScope(pool, input, async (client): Promise<Changed | Failed> => {
     const key = await holdKeyOf(client, organizationId, params.key_id)
     if (key === undefined) return notFound
     const foreign = which === 'own' ? await requireOwn(client, key) : undefined

@@ -13,6 +13,7 @@ import type * as payments from '../../payments/payment-contracts.ts'
 import type * as auth from '../../people/auth-contracts.ts'
 import type * as me from '../../people/me-contracts.ts'
 import type * as team from '../../team/team-contracts.ts'
+import type * as tokens from '../../tokens/token-contracts.ts'
 
 /** Types only: no contract code is bundled into the pages. Add each contract module with new endpoints here. */
 type Modules =
@@ -29,6 +30,7 @@ type Modules =
   | (typeof legal)[keyof typeof legal]
   | (typeof me)[keyof typeof me]
   | (typeof team)[keyof typeof team]
+  | (typeof tokens)[keyof typeof tokens]
 
 type AnyContract = Extract<Modules, Contract>
 

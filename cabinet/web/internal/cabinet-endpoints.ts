@@ -20,6 +20,7 @@ import type { PaymentChecks } from '../../payments/payment-checks.ts'
 import { paymentEndpoints } from '../../payments/payment-endpoints.ts'
 import { peopleEndpoints } from '../../people/people-endpoints.ts'
 import { teamEndpoints } from '../../team/team-endpoints.ts'
+import { tokenEndpoints } from '../../tokens/token-endpoints.ts'
 import type { WebConfig } from '../config.ts'
 import { openApiEndpoint } from './api/openapi-endpoint.ts'
 import { configEndpoint } from './config-endpoint.ts'
@@ -52,6 +53,7 @@ export function cabinetEndpoints(deps: CabinetDeps): readonly Endpoint[] {
     ...keyEndpoints({ pool, redis, keyPepper, programmed }),
     ...organizationEndpoints({ pool }),
     ...teamEndpoints({ pool, appUrl }),
+    ...tokenEndpoints({ pool, keyPepper }),
     ...ledgerEndpoints({ pool, readLiveSums: (organization) => readOrganizationSums(redis, organization) }),
     ...usageEndpoints({ pool }),
     ...overviewEndpoints({ pool }),

@@ -9,7 +9,6 @@ import type { Contract } from '../../../api/contract.ts'
 import type { AnyOutput, Endpoint, EventFeed, Visit } from '../../../api/endpoint.ts'
 import { type Problem, type ProblemCode, problemBody, statusOf } from '../../../api/problem.ts'
 import { type ProofsOfWork, proofHeader } from '../../../api/proof-of-work.ts'
-import type { SessionGate } from '../../../api/session-gate.ts'
 import type { Throttles } from '../../../api/throttles.ts'
 import { createRateWindow } from '../rate-window.ts'
 import { csvText } from './csv-text.ts'
@@ -17,20 +16,17 @@ import type { DeviceCookies } from './device-cookie.ts'
 import { endpointThrottle } from './endpoint-throttle.ts'
 import { eventStream } from './event-stream-writer.ts'
 import type { ExportSlots } from './export-slots.ts'
+import { type CallerDeps, createCallerSearch } from './find-caller.ts'
 import { localeOf } from './locale.ts'
 import { namedOrganization } from './named-organization.ts'
 import { networkOf } from './network.ts'
-import { isSameSite } from './origin.ts'
 import { parseInput } from './parse-input.ts'
-import { clearSessionCookie, findSessionToken, setSessionCookie } from './session-cookie.ts'
+import { clearSessionCookie, setSessionCookie } from './session-cookie.ts'
 
-export type EndpointDeps = {
-  readonly sessions: SessionGate
+export type EndpointDeps = CallerDeps & {
   readonly throttles: Throttles
   readonly proofs: ProofsOfWork
   readonly devices: DeviceCookies
-  /** Of `APP_URL`. */
-  readonly appOrigin: string
   readonly log: Log
 }
 
@@ -54,6 +50,7 @@ export function serveEndpoint(
   const { method, url, access, answers } = contract
   const throttle = endpointThrottle(contract, deps.throttles)
   const isOpen = access.to === 'anyone' && contract.throttle !== undefined
+  const findCaller = createCallerSearch(contract, deps, isOpen ? undefined : throttle)
   const invalidCalls = createRateWindow(invalidMax, invalidWindowMs, () => performance.now())
 
   app.route({
@@ -104,19 +101,10 @@ export function serveEndpoint(
 
   /** Stores the caller on the request. */
   async function findRefusal(request: FastifyRequest): Promise<Problem | undefined> {
-    const token = findSessionToken(request, deps.sessions.cookies)
-    const from = { appOrigin: deps.appOrigin, hasSession: token !== undefined }
-    if (!isSameSite(request.method, request.headers, from)) return { code: 'cross_site_request' }
-    // Checks that the call is valid before rejecting anyone.
-    if (isOpen) return undefined
-    const waitS = await throttle.waitOfAddress(plainAddress(request.ip))
-    if (waitS > 0) return { code: 'rate_limited', retryAfterS: waitS }
-    const found = await deps.sessions.findCaller(access, token, namedOrganization(access, request))
+    const found = await findCaller(request)
     if ('problem' in found) return found.problem
     request.account = found.caller
-    if (contract.throttle === undefined || found.caller === undefined) return undefined
-    const ofSessionS = await throttle.waitOfSession(found.caller.sessionId)
-    return ofSessionS > 0 ? { code: 'rate_limited', retryAfterS: ofSessionS } : undefined
+    return undefined
   }
 }
 
@@ -142,7 +130,8 @@ function setCookies(
 }
 
 function idOf(account: Exclude<Caller, undefined>): string {
-  return 'userId' in account ? account.userId : account.administratorId
+  if ('userId' in account) return account.userId
+  return 'tokenId' in account ? account.tokenId : account.administratorId
 }
 
 function visitOf(
