@@ -146,3 +146,37 @@ test('the last owner who leaves sees why not', async () => {
   await page.getByRole('dialog').getByText('В организации должен быть хотя бы один владелец').waitFor()
   await expectNoViolations(page)
 })
+
+test('an owner creates a token, which is shown once, calls the API with it, and revokes it', async () => {
+  const { page } = await cabinet.openSignedIn()
+  await page.goto('/app/team')
+  await page.getByText('Токенов нет.').waitFor()
+  await button(page, 'Создать токен').click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByRole('button', { name: 'Создать токен' }).click()
+  await dialog.getByText('Введите название, не длиннее 100 символов').waitFor()
+  await dialog.getByText('Выберите хотя бы одну область').waitFor()
+  await expectNoViolations(page)
+  await dialog.getByLabel('Название').fill('terraform')
+  await dialog.getByLabel('Ключи: создание, изменение и отзыв').check()
+  await dialog.getByLabel('Срок действия').selectOption('30')
+  await dialog.getByRole('button', { name: 'Создать токен' }).click()
+  const secret = String(await page.locator('dialog[open] [data-secret]').textContent())
+  expect(secret).toMatch(/^mt-gateway-/)
+  await expectNoViolations(page)
+  await dialog.getByRole('button', { name: 'Токен сохранён' }).click()
+  await page.getByRole('cell', { name: 'ключи', exact: true }).waitFor()
+  expect(await page.content()).not.toContain(secret)
+  await expectNoViolations(page)
+
+  const statusOf = async () => {
+    const headers = { authorization: `Bearer ${secret}` }
+    return (await fetch(new URL('/api/v1/keys', page.url()), { headers })).status
+  }
+  expect(await statusOf()).toBe(200)
+  await page.getByRole('button', { name: 'Отозвать токен: terraform' }).click()
+  await expectNoViolations(page)
+  await dialog.getByRole('button', { name: 'Отозвать' }).click()
+  await page.getByText('Токенов нет.').waitFor()
+  expect(await statusOf()).toBe(401)
+})

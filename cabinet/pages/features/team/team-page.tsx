@@ -6,18 +6,21 @@ import { InvitationsSection } from './invitations-section.tsx'
 import { LeaveSection } from './leave-section.tsx'
 import { MembersSection } from './members-section.tsx'
 import { teamWords } from './messages.ts'
+import { TokensSection } from './tokens-section.tsx'
 
-/** The members of the organization, their roles, and invitations. */
+/** The members of the organization, their roles, invitations, and tokens. */
 export function TeamPage() {
   const words = useWords(teamWords)
   const title = pageRoutes['/app/team'].title[useLanguage()]
   const mayChange = useMay('team.write')
+  const mayHaveTokens = useMay('tokens.write')
   return (
     <>
       <PageHead title={title} lead={words.lead} />
       <div className="grid max-w-5xl gap-6">
         <MembersSection />
         {mayChange && <InvitationsSection />}
+        {mayHaveTokens && <TokensSection />}
         <LeaveSection />
       </div>
     </>

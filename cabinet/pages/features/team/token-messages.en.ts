@@ -1,0 +1,41 @@
+import type { ru } from './token-messages.ru.ts'
+
+export const en: typeof ru = {
+  tokens: 'API tokens',
+  lead: 'For programs that manage keys or read usage. A token belongs to the organization and works without the member who created it.',
+  create: 'Create a token',
+  empty: 'There are no tokens.',
+  name: 'Name',
+  nameWrong: 'Enter a name of at most 100 characters',
+  scopes: 'Scopes',
+  scopesWrong: 'Choose at least one scope',
+  scopeWords: {
+    keys: 'Keys: create, change and revoke',
+    usage: 'Usage: read usage, requests and receipts',
+    billing: 'Balance: read the balance, ledger and payments',
+  },
+  shortScopes: { keys: 'keys', usage: 'usage', billing: 'balance' },
+  days: 'Valid for',
+  daysOf: { 30: '30 days', 90: '90 days', 365: '1 year' },
+  expires: 'Valid until',
+  expired: 'expired',
+  creator: 'Created by',
+  lastUsed: 'Last call',
+  never: 'none',
+  actions: 'Actions',
+  revoke: 'Revoke',
+  revokeOf: (name: string) => `Revoke the token: ${name}`,
+  revokeTitle: 'Revoke a token',
+  revokeLead: (name: string) =>
+    `Programs with the token “${name}” lose access at once. This cannot be undone.`,
+  revoked: 'Token revoked',
+  secretTitle: 'Save the token now',
+  secretLead: 'The token is shown only once and is not stored: it cannot be viewed later.',
+  secretLabel: 'Token',
+  copyAndClose: 'Copy and close',
+  copied: 'Token copied',
+  saved: 'I saved the token',
+  lost: 'The token was created, but did not reach you',
+  lostLead:
+    'The connection was interrupted, and a token is shown only once. Revoke this token and create another one.',
+}
