@@ -18,9 +18,6 @@ export const testFiles = {
   clients: ['test/clients/*.test.ts'],
 }
 
-/** Promises of how long something takes: they run alone and last, or they would measure their neighbours. */
-const timed = ['test/operator/{kubectl,many-keys}.test.ts', 'test/gateway/accepted-bodies.test.ts']
-
 /** Rare events that take long to bring about, each at its only size: `npm run test:slow` runs them, and nothing else does. */
 const rare = [
   'test/abuse/abuse.test.ts',
@@ -37,8 +34,12 @@ const rare = [
   'test/standalone/{mailbox,manifests,native-providers,pay,postgres,slim-installation,start}.test.ts',
 ]
 
-/** Promises of how long something takes that few changes could break: they run alone, and `npm run test:slow` runs them. */
-const rareTimed = ['test/cabinet/even-answers.test.ts']
+/** Promises of how long something takes: they run alone and last, or they would measure their neighbours. */
+const timed = [
+  'test/cabinet/even-answers.test.ts',
+  'test/gateway/accepted-bodies.test.ts',
+  'test/operator/{kubectl,many-keys}.test.ts',
+]
 
 /** What `npm run test:slow` runs, at full size. */
 const slow = [
@@ -55,7 +56,6 @@ const rarePages = [
 ]
 /** How fast pages are when they run alone. What they weigh is checked by every build (cabinet/pages/build/weights.ts). */
 const slowBrowser = ['test/browser/{budgets,proof-of-work}.test.ts']
-const slowTimed = [...rareTimed, 'test/operator/{kubectl,many-keys}.test.ts']
 
 /** Small files that take a minute or two: begun last, as Vitest does with small files, they would keep one processor idle. */
 const long = [
@@ -119,7 +119,7 @@ export default defineConfig({
           ...onRealParts,
           name: 'integration',
           include: testFiles.integration,
-          exclude: [...timed, ...rare, ...rareTimed],
+          exclude: [...timed, ...rare],
           // On two processors: files wait for processes, clocks and leases. With two the run took 758 s, with three 587 s.
           maxWorkers: 3,
           sequence: { groupOrder: 1 },
@@ -184,12 +184,11 @@ export default defineConfig({
         test: {
           ...onRealParts,
           name: 'slow-timed',
-          include: slowTimed,
+          include: timed,
           maxWorkers: 1,
           sequence: { groupOrder: 6 },
         },
       },
-      { test: { ...onRealParts, name: 'timed', include: timed, maxWorkers: 1, sequence: { groupOrder: 2 } } },
     ],
   },
 })

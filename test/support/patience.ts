@@ -5,7 +5,7 @@ import { vi } from 'vitest'
  *
  * Vitest's own second is for one process on an idle machine. Here several processes share two cores. One
  * whose tries failed while they were busy pauses up to 30 s before the next (the operator's reflectors). A
- * condition that becomes true is noticed just as soon. The `timed` tests check how soon it must.
+ * condition that becomes true is noticed just as soon. The tests of time (`slow-timed`) check how soon it must.
  */
 const patience = { timeout: 35_000, interval: 20 }
 
