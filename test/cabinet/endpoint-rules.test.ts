@@ -82,6 +82,8 @@ const operationsOf: Readonly<Record<TokenScope, readonly string[]>> = {
     'readEffectiveLimits',
     'listKeyRefusals',
     'listRefusals',
+    'listRevokedKeys',
+    'readRevokedKey',
   ],
   usage: ['getUsage', 'exportUsage', 'listRequests', 'exportRequests', 'getRequest'],
   billing: ['getBalance', 'listLedger', 'exportLedger', 'listBonuses', 'listPayments', 'readPayment'],
