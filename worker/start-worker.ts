@@ -25,6 +25,7 @@ import { expiryJob } from './expiry-job.ts'
 import { lowBalanceJob } from './low-balance-job.ts'
 import { createShardLocks } from './projection/shard-locks.ts'
 import { type AdmissionJobsDeps, admissionJobs } from './shard-jobs.ts'
+import { totpResetJob } from './totp-reset-job.ts'
 import { trialJob } from './trial-job.ts'
 
 export type Worker = {
@@ -112,6 +113,7 @@ export function workerJobs(config: WorkerConfig, deps: JobDeps): readonly Job[] 
     lowBalanceJob(pool),
     expiryJob(pool),
     trialJob(pool, registry, config.trials),
+    totpResetJob(pool),
     ...mailJobs({ pool, registry, log }, config.mail),
     ...paymentJobs({ pool, registry, log }, deps.shop),
     ...invariantsJobs({ pool: deps.invariantsPool, everyMs: config.invariantsEveryMs, registry, log }),

@@ -39,6 +39,18 @@ export const verifyEmail = {
   problems: ['invalid_token'],
 } as const satisfies Contract
 
+export const cancelTotpReset = {
+  operation: 'cancelTotpReset',
+  summary: 'Cancel the removal of a second factor with the token of its email',
+  method: 'POST',
+  url: '/api/v1/auth/totp-reset/cancel',
+  access: { to: 'anyone' },
+  throttle: { perAddress: 60, all: 1_200 },
+  body: z.strictObject({ token }),
+  answers: { 204: 'nothing' },
+  problems: ['invalid_token'],
+} as const satisfies Contract
+
 export const resendVerification = {
   operation: 'resendVerification',
   summary: 'Request another email that confirms an address',

@@ -48,6 +48,7 @@ const administration: Readonly<Record<string, readonly string[]>> = {
   audit_unlinked: [],
   money_orders: [],
   payment_differences: ['INSERT'],
+  totp_resets: [],
   two_person_rule: [],
   webhook_inbox: [],
 }
@@ -117,6 +118,8 @@ test('runs only these functions with the permissions of their owner, and none of
     [role],
   )
   expect(rows.map(({ name }) => name)).toEqual([
+    'cancel_totp_reset(bytea)',
+    'cancel_totp_resets_of(uuid)',
     'count_letters(text)',
     'grant_trial(uuid,uuid,bytea)',
     'grant_trial(uuid,uuid,bytea,text,bigint)',

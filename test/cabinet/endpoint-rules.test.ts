@@ -211,6 +211,7 @@ const examples: Readonly<Record<string, Example>> = {
     body: () => ({ ...email(), password, accept_offer: true, accept_pdn: true }),
   },
   verifyEmail: { answer: '422 invalid_token', body: () => ({ token: 'nobody has this one' }) },
+  cancelTotpReset: { answer: '422 invalid_token', body: () => ({ token: 'nobody has this one' }) },
   resendVerification: { answer: '202', body: email },
   login: { answer: '401 invalid_credentials', body: () => ({ ...email(), password }) },
   loginWithCode: { answer: '401 invalid_code', body: wrongCode },
@@ -340,6 +341,18 @@ const examples: Readonly<Record<string, Example>> = {
   adminReadOrganization: { answer: '200', params: anOrganization },
   adminReadTimeline: { answer: '200', params: anOrganization },
   adminReadBalance: { answer: '200', params: anOrganization },
+  adminListTotpResets: { answer: '200' },
+  adminRequestTotpReset: { answer: '409 conflict', params: aUser, body: reason },
+  adminApproveTotpReset: {
+    answer: '404 not_found',
+    params: () => ({ reset_id: randomUUID() }),
+    body: reason,
+  },
+  adminDeclineTotpReset: {
+    answer: '404 not_found',
+    params: () => ({ reset_id: randomUUID() }),
+    body: reason,
+  },
   adminListEmails: { answer: '200', params: anOrganization },
   adminResendEmail: {
     answer: '404 not_found',

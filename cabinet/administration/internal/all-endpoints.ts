@@ -1,6 +1,7 @@
 import { administratorEndpoints } from '../../administrators/administrator-endpoints.ts'
 import type { Endpoint } from '../../api/endpoint.ts'
 import { approvalEndpoints } from '../../approvals/approval-endpoints.ts'
+import { totpResetEndpoints } from '../../approvals/totp-reset-endpoints.ts'
 import { catalogAdministrationEndpoints } from '../../catalog/catalog-administration-endpoints.ts'
 import { legalAdministrationEndpoints } from '../../legal/legal-administration-endpoints.ts'
 import { approvedRefunds } from '../../payments/approved-refunds.ts'
@@ -21,6 +22,7 @@ export function allEndpoints(deps: Deps): readonly Endpoint[] {
     ...customerEndpoints(deps),
     ...oversightEndpoints(deps),
     ...approvalEndpoints({ pool: deps.pool, refunds: approvedRefunds(deps) }),
+    ...totpResetEndpoints(deps.pool),
     ...legalAdministrationEndpoints(deps),
     ...catalogAdministrationEndpoints(deps),
   ]

@@ -56,6 +56,11 @@ export const letterContentSchema = z.discriminatedUnion('kind', [
       ...byLink.shape,
     }),
   }),
+  z.object({
+    kind: z.literal('totp_reset_planned'),
+    /** When the second factor is removed, in UTC as ISO 8601, and the link that cancels it. */
+    vars: z.object({ at: z.iso.datetime(), ...byLink.shape }),
+  }),
   z.object({ kind: z.literal('totp_enabled'), vars: nothing }),
   z.object({ kind: z.literal('totp_disabled'), vars: nothing }),
 ])

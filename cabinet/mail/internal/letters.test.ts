@@ -35,6 +35,7 @@ const letters: readonly LetterContent[] = [
       link: 'https://cabinet.example/app/invitations/1?a=1&b=2',
     },
   },
+  { kind: 'totp_reset_planned', vars: { at: '2026-11-22T21:05:00Z', link } },
   { kind: 'totp_enabled', vars: {} },
   { kind: 'totp_disabled', vars: {} },
 ]

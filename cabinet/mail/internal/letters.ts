@@ -2,6 +2,7 @@ import { escapeHtml } from '#core/process/html'
 import { draftInvitationInEnglish, draftInvitationInRussian } from './invitation-letter.ts'
 import type { LetterContent, Locale } from './letter-content.ts'
 import { draftPaymentInEnglish, draftPaymentInRussian } from './payment-letters.ts'
+import { draftTotpResetInEnglish, draftTotpResetInRussian } from './totp-reset-letter.ts'
 import { momentOf, rublesInEnglish, rublesInRussian } from './written-values.ts'
 
 /** An email as sent, with the same content in plain text and in HTML. */
@@ -94,6 +95,8 @@ function draftInRussian(content: LetterContent): Draft {
       return draftPaymentInRussian(content)
     case 'invitation':
       return draftInvitationInRussian(content.vars)
+    case 'totp_reset_planned':
+      return draftTotpResetInRussian(content.vars)
     case 'totp_enabled':
       return {
         subject: 'Вход по одноразовому коду включён',
@@ -165,6 +168,8 @@ function draftInEnglish(content: LetterContent): Draft {
       return draftPaymentInEnglish(content)
     case 'invitation':
       return draftInvitationInEnglish(content.vars)
+    case 'totp_reset_planned':
+      return draftTotpResetInEnglish(content.vars)
     case 'totp_enabled':
       return {
         subject: 'One-time codes are now required',

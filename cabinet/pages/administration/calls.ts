@@ -2,6 +2,7 @@ import type { UseQueryResult } from '@tanstack/react-query'
 import type * as account from '../../administrators/administrator-contracts.ts'
 import type { Contract } from '../../api/contract.ts'
 import type * as approvals from '../../approvals/approval-contracts.ts'
+import type * as totpResets from '../../approvals/totp-reset-contracts.ts'
 import type * as models from '../../catalog/model-administration-contracts.ts'
 import type * as providers from '../../catalog/provider-administration-contracts.ts'
 import type * as legal from '../../legal/legal-administration-contracts.ts'
@@ -16,6 +17,7 @@ import { readAnyAgain, useReadAny, useReadListAny } from '../api/queries.ts'
 type Modules =
   | (typeof account)[keyof typeof account]
   | (typeof approvals)[keyof typeof approvals]
+  | (typeof totpResets)[keyof typeof totpResets]
   | (typeof legal)[keyof typeof legal]
   | (typeof models)[keyof typeof models]
   | (typeof providers)[keyof typeof providers]

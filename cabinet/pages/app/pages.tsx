@@ -32,6 +32,7 @@ const groupOf: Readonly<Record<PagePath, Group>> = {
   '/register': 'entry',
   '/verify-email': 'entry',
   '/reset': 'entry',
+  '/totp-reset': 'entry',
   '/app': 'overview',
   '/app/keys': 'keys',
   '/app/keys/:key_id': 'keys',

@@ -1,6 +1,6 @@
 import { inScope, scopeOfPerson } from '#core/audit/scope'
 import { type Endpoint, endpoint } from '../../api/endpoint.ts'
-import { login, loginWithCode, logout } from '../auth-contracts.ts'
+import { cancelTotpReset, login, loginWithCode, logout } from '../auth-contracts.ts'
 import { placeOfVisit } from '../place.ts'
 import { refused } from '../problems.ts'
 import { beginSession, endSessions } from '../session-store.ts'
@@ -8,6 +8,7 @@ import { checkPassword } from './check-password.ts'
 import type { PeopleParts } from './people-parts.ts'
 import { acceptFactor } from './second-factor.ts'
 import { noteRefusedSignIn, noteSignIn } from './sign-in-audit.ts'
+import * as totpResets from './totp-reset.ts'
 import { keepRehashed, maySignIn } from './user-store.ts'
 
 /** Endpoints for signing in and out. */
@@ -44,6 +45,7 @@ export function signInEndpoints(parts: PeopleParts): readonly Endpoint[] {
         if (!(await acceptFactor(client, userId, body, sealingKeys))) return undefined
         // Of two concurrent calls with one pending-MFA session, only one completes it.
         if ((await endSessions(client, userId, { sessionId })) === 0) return undefined
+        await totpResets.cancelTotpResetsOf(client, userId) // the second factor is not lost
         await noteSignIn(client, userId, 'code')
         return beginSession(client, userId, 'all_with_code', visit)
       })
@@ -53,6 +55,17 @@ export function signInEndpoints(parts: PeopleParts): readonly Endpoint[] {
       }
       await codeAttempts.forget(userId, place.known)
       return { status: 204, session, knownTo: userId }
+    }),
+    endpoint(cancelTotpReset, async ({ body, visit }) => {
+      const scope = {
+        actor: { kind: 'job', name: 'cancel-totp-reset' },
+        organizationId: null,
+        requestId: visit.requestId,
+      } as const
+      const isCanceled = await inScope(pool, scope, (client) =>
+        totpResets.cancelTotpReset(client, body.token),
+      )
+      return isCanceled ? { status: 204 } : refused.token
     }),
     endpoint(logout, async ({ caller: { userId, sessionId }, visit }) => {
       await inScope(pool, scopeOfPerson(userId, null, visit.requestId), (client) =>

@@ -18,6 +18,7 @@ import {
   renewRecoveryCodes,
 } from './second-factor.ts'
 import { noteRefusedSignIn } from './sign-in-audit.ts'
+import { cancelTotpResetsOf } from './totp-reset.ts'
 
 /** Endpoints for a user's second factor. */
 export function totpEndpoints(parts: PeopleParts): readonly Endpoint[] {
@@ -79,6 +80,7 @@ export function totpEndpoints(parts: PeopleParts): readonly Endpoint[] {
       return withCode(parts, caller, visit, async (client) => {
         if (!(await acceptFactor(client, caller.userId, body, sealingKeys))) return refused.code
         await removeFactor(client, caller.userId)
+        await cancelTotpResetsOf(client, caller.userId)
         await tell(client, caller, 'totp_disabled')
         return { status: 204 }
       })

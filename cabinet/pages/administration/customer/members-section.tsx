@@ -20,6 +20,7 @@ export function MembersSection({ customer: { organization, members } }: { readon
   const words = useWords(customerWords)
   const [chosen, setChosen] = useState<User>()
   const [leaving, setLeaving] = useState<User>()
+  const [losing, setLosing] = useState<User>()
   const roles: Readonly<Record<string, string>> = words.roles
   const columns: readonly Column<User>[] = [
     { id: 'email', head: words.email, cell: ({ email }) => <span className="break-all">{email}</span> },
@@ -55,6 +56,11 @@ export function MembersSection({ customer: { organization, members } }: { readon
           <Button size="small" aria-label={words.endSessionsOf(user.email)} onClick={() => setLeaving(user)}>
             {words.endSessions}
           </Button>
+          {user.has_totp && (
+            <Button size="small" aria-label={words.resetTotpOf(user.email)} onClick={() => setLosing(user)}>
+              {words.resetTotp}
+            </Button>
+          )}
           <Button
             size="small"
             aria-label={
@@ -72,6 +78,7 @@ export function MembersSection({ customer: { organization, members } }: { readon
     <Section title={words.members} isFlush>
       <Table caption={words.members} columns={columns} rows={members} keyOf={({ id }) => id} />
       {chosen !== undefined && <BlockDialog user={chosen} onClose={() => setChosen(undefined)} />}
+      {losing !== undefined && <ResetTotpDialog user={losing} onClose={() => setLosing(undefined)} />}
       {leaving !== undefined && <EndSessionsDialog user={leaving} onClose={() => setLeaving(undefined)} />}
     </Section>
   )
@@ -93,6 +100,29 @@ function EndSessionsDialog({ user, onClose }: { readonly user: User; readonly on
       onDone={() => {
         announce(words.done)
         void readAgain('/admin/organizations/:organization_id')
+      }}
+      onClose={onClose}
+    />
+  )
+}
+
+function ResetTotpDialog({ user, onClose }: { readonly user: User; readonly onClose: () => void }) {
+  const words = useWords(customerWords)
+  return (
+    <ReasonDialog
+      title={words.resetTotpOf(user.email)}
+      lead={words.resetTotpLead}
+      action={words.resetTotp}
+      isDanger
+      send={(values) =>
+        call('POST /admin/users/:user_id/totp-resets', {
+          params: { user_id: user.id },
+          body: { reason: textOf(values, 'reason') },
+        })
+      }
+      onDone={({ state }) => {
+        announce(state === 'pending' ? words.waits : words.resetPlanned)
+        void readAgain('/admin/totp-resets')
       }}
       onClose={onClose}
     />

@@ -14,6 +14,7 @@ import { type Answer, call, readAgain, useReadList } from '../calls.ts'
 import { ListTable } from '../list-table.tsx'
 import { ReasonDialog } from '../reason-dialog.tsx'
 import { moneyWords } from './messages.ts'
+import { TotpResetsSection } from './totp-resets-section.tsx'
 
 type Approval = Answer<'GET /admin/approvals'>['data'][number]
 type Chosen = { readonly approval: Approval; readonly decision: 'approve' | 'decline' }
@@ -70,6 +71,7 @@ export function ApprovalsPage() {
           keyOf={({ id }) => id}
         />
       </Section>
+      <TotpResetsSection />
       {chosen !== undefined && <DecisionDialog {...chosen} onClose={() => setChosen(undefined)} />}
     </>
   )

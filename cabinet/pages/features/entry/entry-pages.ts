@@ -3,12 +3,16 @@ import { LoginPage } from './login-page.tsx'
 import { RegisterPage } from './register-page.tsx'
 import { ResetPage } from './reset-page.tsx'
 import { TotpPage } from './totp-page.tsx'
+import { TotpResetPage } from './totp-reset-page.tsx'
 import { VerifyEmailPage } from './verify-email-page.tsx'
 
-export const entryPages: PageGroup<'/login' | '/login/totp' | '/register' | '/verify-email' | '/reset'> = {
+export const entryPages: PageGroup<
+  '/login' | '/login/totp' | '/register' | '/verify-email' | '/reset' | '/totp-reset'
+> = {
   '/login': LoginPage,
   '/login/totp': TotpPage,
   '/register': RegisterPage,
   '/verify-email': VerifyEmailPage,
   '/reset': ResetPage,
+  '/totp-reset': TotpResetPage,
 }

@@ -30,6 +30,13 @@ export const en: typeof ru = {
   sendAgain: 'Send it again',
   sentAgain: 'Email sent again',
   sendAgainIn: (seconds: number) => `Again in ${plural('en', seconds, { one: 'second', other: 'seconds' })}`,
+  totpResetTitle: 'Keep the second factor?',
+  totpResetLead:
+    'Support will turn off the one-time codes of your account. If you did not ask for this, cancel it.',
+  totpResetCancel: 'Cancel the removal',
+  totpResetCanceled: 'Canceled: your codes work as before. Change your password: another person may know it.',
+  totpResetLate:
+    'There is nothing to cancel: the link is incomplete, or the removal was canceled or carried out.',
   verifyTitle: 'Confirm your address',
   verifyLead: 'One step left: confirm that this address is yours.',
   verify: 'Confirm the address',
