@@ -35,6 +35,7 @@ describe('a page', () => {
       expect(policy).toContain("default-src 'none'; script-src 'self'; style-src 'self';")
       expect(policy).toContain("connect-src 'self' http://localhost:8080;")
       expect(policy).toContain("frame-ancestors 'none'")
+      expect(response.headers.get('permissions-policy')).toMatch(/^camera=\(\), .*usb=\(\)$/)
       expect(await response.text()).not.toMatch(/<script(?![^>]*\bsrc=)|<style|\son\w+=/)
     }
   })

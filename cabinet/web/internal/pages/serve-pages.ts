@@ -34,7 +34,11 @@ export function servePages(app: FastifyInstance, { folder, routes, otherOrigins 
     return reply
       .code(isFound ? 200 : 404)
       .type('text/html; charset=utf-8')
-      .headers({ 'content-security-policy': policy, vary: 'cookie, accept-language' })
+      .headers({
+        'content-security-policy': policy,
+        'permissions-policy': permissions,
+        vary: 'cookie, accept-language',
+      })
       .send(html)
   }
 
@@ -81,6 +85,20 @@ function preferencesOf(request: FastifyRequest, app: FastifyInstance): Preferenc
     theme: findTheme(cookies[themeCookie]) ?? 'system',
   }
 }
+
+/** What the pages never ask a browser for, so that nothing on them can. */
+const permissions = [
+  'camera',
+  'display-capture',
+  'geolocation',
+  'microphone',
+  'midi',
+  'payment',
+  'serial',
+  'usb',
+]
+  .map((feature) => `${feature}=()`)
+  .join(', ')
 
 /** A page may load only our files, and call only us and these origins. Inline scripts do not run. */
 function policyOf(otherOrigins: readonly string[]): string {
