@@ -195,6 +195,17 @@ export const problems = {
       'В организации должен быть хотя бы один владелец. Сначала сделайте владельцем другого участника.',
     ],
   },
+  account_has_balance: {
+    status: 409,
+    en: [
+      'Balance first',
+      'An organization would be left without members, but with money or an unfinished payment. Refund its payments or adjust its balance to 0, or let another member own it, then try again.',
+    ],
+    ru: [
+      'Сначала баланс',
+      'Организация осталась бы без участников, но с деньгами или незавершённым платежом. Верните платежи, обнулите баланс корректировкой или передайте организацию другому участнику и повторите.',
+    ],
+  },
   too_many_members: {
     status: 409,
     en: [

@@ -10,7 +10,7 @@ export async function setBlocked(
   const isBlocked = state === 'blocked'
   await client.change(
     `update users set blocked_at = case when $2 then now() end
-      where id = $1 and (blocked_at is not null) <> $2 returning id`,
+      where id = $1 and (blocked_at is not null) <> $2 and deleted_at is null returning id`,
     [userId, isBlocked],
     () => ({
       action: isBlocked ? 'user.block' : 'user.unblock',

@@ -23,6 +23,7 @@ export const user = z
     email_confirmed_at: time.nullable(),
     has_totp: z.boolean(),
     blocked_at: time.nullable(),
+    deleted_at: time.nullable().meta({ description: 'When the account was deleted; its address is gone.' }),
     active_key_count: z.int().meta({ description: 'Keys that this user created and that work now.' }),
     created_at: time,
     organizations: z.array(z.object({ id, name: z.string(), role: z.string() })),
@@ -134,6 +135,23 @@ export const endUserSessions = {
   summary: 'End all sessions of a user, who can sign in again',
   url: '/api/v1/admin/users/:user_id/end-sessions',
   body: reason,
+} as const satisfies Contract
+
+export const deleteUser = {
+  operation: 'adminDeleteUser',
+  summary:
+    'Delete an account: sessions, memberships and keys end, personal data is removed, the ledger and consents stay',
+  method: 'POST',
+  url: '/api/v1/admin/users/:user_id/delete',
+  access: { to: 'administrator', again: true },
+  params: userPath,
+  body: reason.extend({
+    email: storable(z.string().max(254)).meta({
+      description: 'The address of the user, to prevent a mistake.',
+    }),
+  }),
+  answers: { 204: 'nothing' },
+  problems: ['last_owner', 'account_has_balance', 'rate_limited'],
 } as const satisfies Contract
 
 const programmed = z

@@ -23,6 +23,7 @@ import {
   blockKeyByAdmin,
   blockOrganization,
   blockUser,
+  deleteUser,
   endUserSessions,
   listOrganizations,
   listUsers,
@@ -32,6 +33,7 @@ import {
 } from './administration-contracts.ts'
 import { type AdminUser, readOrganizations, readUsers } from './internal/admin-reads.ts'
 import { auditEndpoints } from './internal/audit-endpoints.ts'
+import { deleteAccount } from './internal/delete-account.ts'
 import { organizationOf, userOf } from './internal/shown.ts'
 
 type AdministrationDeps = {
@@ -71,6 +73,8 @@ export function administrationEndpoints(deps: AdministrationDeps): readonly Endp
       changeBlock(pool, scopeOf(caller, visit, body), params.user_id, signOutEverywhere),
     ),
 
+    ...deletionEndpoints(pool),
+
     endpoint(listOrganizations, async ({ query: { name, limit, cursor } }) => {
       const organizations = await inReadScope(pool, null, (client) =>
         readOrganizations(client, { name, after: cursor, limit: limit + 1 }),
@@ -95,6 +99,34 @@ export function administrationEndpoints(deps: AdministrationDeps): readonly Endp
 
     ...auditEndpoints(pool),
   ]
+}
+
+function deletionEndpoints(pool: Pool): readonly Endpoint[] {
+  return [
+    endpoint(deleteUser, async ({ caller, visit, params, body }) => {
+      if (!isId(params.user_id)) return notFound
+      const deleted = await inScope(pool, scopeOf(caller, visit, body), async (client) => {
+        const [user] = await readUsers(client, { ids: [params.user_id], limit: 1 })
+        if (user === undefined || user.deletedAt !== null) return notFound
+        if (user.email.toLowerCase() !== body.email.trim().toLowerCase()) return otherAddress[visit.locale]
+        return deleteAccount(client, user.id)
+      })
+      if ('problem' in deleted) return deleted
+      await Promise.all(deleted.map((organizationId) => waitForOrganizationKeys(pool, organizationId)))
+      return { status: 204 }
+    }),
+  ]
+}
+
+const otherAddress = {
+  en: differs('must be the address of this user'),
+  ru: differs('должно быть адресом этого пользователя'),
+}
+
+function differs(message: string) {
+  return {
+    problem: { code: 'validation_failed', errors: [{ path: 'email', code: 'other_address', message }] },
+  } as const
 }
 
 function organizationBlockEndpoints(pool: Pool): readonly Endpoint[] {

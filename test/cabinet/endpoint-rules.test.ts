@@ -341,6 +341,11 @@ const examples: Readonly<Record<string, Example>> = {
   adminReadOrganization: { answer: '200', params: anOrganization },
   adminReadTimeline: { answer: '200', params: anOrganization },
   adminReadBalance: { answer: '200', params: anOrganization },
+  adminDeleteUser: {
+    answer: '404 not_found',
+    params: () => ({ user_id: randomUUID() }),
+    body: () => ({ ...reason(), ...email() }),
+  },
   adminListTotpResets: { answer: '200' },
   adminRequestTotpReset: { answer: '409 conflict', params: aUser, body: reason },
   adminApproveTotpReset: {

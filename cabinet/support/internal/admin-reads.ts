@@ -12,6 +12,7 @@ export type AdminUser = {
   readonly confirmedAt: Date | null
   readonly hasTotp: boolean
   readonly blockedAt: Date | null
+  readonly deletedAt: Date | null
   readonly activeKeyCount: number
   readonly createdAt: Date
   readonly position: string
@@ -30,7 +31,7 @@ export async function readUsers(
 ): Promise<readonly AdminUser[]> {
   const { rows } = await client.query<AdminUser>(
     `select u.id, u.email, u.locale, u.email_confirmed_at as "confirmedAt",
-            u.totp_enrolled_at is not null as "hasTotp", u.blocked_at as "blockedAt", u.created_at as "createdAt",
+            u.totp_enrolled_at is not null as "hasTotp", u.blocked_at as "blockedAt", u.deleted_at as "deletedAt", u.created_at as "createdAt",
             ${exactTimeSql('u.created_at')} as position,
             (select count(*)::int from ${activeKeysMadeBySql('u.id')}) as "activeKeyCount",
             coalesce((select jsonb_agg(jsonb_build_object('id', o.id, 'name', o.name, 'role', m.role))

@@ -11,6 +11,7 @@ export function userOf({ id, email, locale, hasTotp, organizations, ...user }: A
     email_confirmed_at: user.confirmedAt?.toISOString() ?? null,
     has_totp: hasTotp,
     blocked_at: user.blockedAt?.toISOString() ?? null,
+    deleted_at: user.deletedAt?.toISOString() ?? null,
     active_key_count: user.activeKeyCount,
     created_at: user.createdAt.toISOString(),
   }

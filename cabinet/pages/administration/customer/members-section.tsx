@@ -10,6 +10,7 @@ import { type Column, Table } from '../../kit/table.tsx'
 import { announce } from '../../kit/toasts.tsx'
 import { type Answer, call, readAgain } from '../calls.ts'
 import { ReasonDialog } from '../reason-dialog.tsx'
+import { DeleteAccountDialog } from './delete-account-dialog.tsx'
 import { customerWords } from './messages.ts'
 
 type Customer = Answer<'GET /admin/organizations/:organization_id'>
@@ -21,6 +22,7 @@ export function MembersSection({ customer: { organization, members } }: { readon
   const [chosen, setChosen] = useState<User>()
   const [leaving, setLeaving] = useState<User>()
   const [losing, setLosing] = useState<User>()
+  const [deleting, setDeleting] = useState<User>()
   const roles: Readonly<Record<string, string>> = words.roles
   const columns: readonly Column<User>[] = [
     { id: 'email', head: words.email, cell: ({ email }) => <span className="break-all">{email}</span> },
@@ -70,6 +72,13 @@ export function MembersSection({ customer: { organization, members } }: { readon
           >
             {user.blocked_at === null ? words.block : words.unblock}
           </Button>
+          <Button
+            size="small"
+            aria-label={words.deleteAccountOf(user.email)}
+            onClick={() => setDeleting(user)}
+          >
+            {words.deleteAccount}
+          </Button>
         </div>
       ),
     },
@@ -78,6 +87,9 @@ export function MembersSection({ customer: { organization, members } }: { readon
     <Section title={words.members} isFlush>
       <Table caption={words.members} columns={columns} rows={members} keyOf={({ id }) => id} />
       {chosen !== undefined && <BlockDialog user={chosen} onClose={() => setChosen(undefined)} />}
+      {deleting !== undefined && (
+        <DeleteAccountDialog user={deleting} onClose={() => setDeleting(undefined)} />
+      )}
       {losing !== undefined && <ResetTotpDialog user={losing} onClose={() => setLosing(undefined)} />}
       {leaving !== undefined && <EndSessionsDialog user={leaving} onClose={() => setLeaving(undefined)} />}
     </Section>

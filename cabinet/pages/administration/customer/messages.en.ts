@@ -29,6 +29,13 @@ export const en: typeof ru = {
   resetTotpLead:
     'After a second administrator approves, the user gets an email. A day later the second factor, recovery codes and sessions are removed. The user can cancel.',
   resetPlanned: 'The second factor will be removed in a day',
+  deleteAccount: 'Delete account',
+  deleteAccountOf: (email: string) => `Delete the account ${email}`,
+  deleteAccountLead:
+    'This cannot be undone. Sessions and memberships end, keys of the user and of organizations without other members are revoked, and personal data is removed. The ledger, consents and audit log stay.',
+  typeEmail: 'Email of the user, as a check',
+  emailDiffers: 'Enter the email of this user',
+  accountDeleted: 'Account deleted',
   blockLead: 'All sessions end at once, and the user cannot sign in again.',
   unblockLead: 'Keys that were blocked with the user stay blocked.',
   organizationBlocked: 'The organization is blocked: gateways reject all of its requests.',
