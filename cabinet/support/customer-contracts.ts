@@ -58,7 +58,7 @@ const found = z.object({
     )
     .meta({
       description:
-        'A rejected request, if its organization is among the 200 newest and has had fewer than 100 since.',
+        'A rejected request, if its organization has had fewer than 100 since and is among the 2,000 that were rejected soonest after it.',
     }),
   payments: z.array(adminListPayments.answers[200].shape.data.element),
   ledger: z.array(ledgerEntry).meta({ description: 'Entries of the request, payment or refund.' }),

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { formatRub, nanoRub } from '../ledger/money.ts'
 import type { RedisConnection } from '../redis/redis-connection.ts'
-import { refusedName } from '../redis/shard.ts'
+import { allShards, recentlyRefusedName, refusedName } from '../redis/shard.ts'
 import type { AdmitRefusal } from './admission-reply.ts'
 
 /** A request that `admit` rejected, with the numbers in its error. */
@@ -65,6 +65,40 @@ export async function readRefusals(
 ): Promise<readonly ListedRefusal[]> {
   const entries = await connection.ask((redis) => redis.lrange(refusedName(organizationId), 0, -1))
   return entries.flatMap((entry) => findRefusal(entry) ?? [])
+}
+
+/**
+ * Organizations whose last rejection was at this time or later, nearest to it first, at most `countMax`: one of them has
+ * the rejection of that time, unless it was the first of a hundred.
+ *
+ * @throws RedisUnavailable
+ */
+export async function listRefusedSince(
+  connection: RedisConnection,
+  sinceMs: number,
+  countMax: number,
+): Promise<readonly string[]> {
+  const lists = await Promise.all(
+    allShards.map((shard) =>
+      connection.ask((redis) =>
+        redis.zrangebyscore(recentlyRefusedName(shard), sinceMs, '+inf', 'WITHSCORES', 'LIMIT', 0, countMax),
+      ),
+    ),
+  )
+  return lists
+    .flatMap(pairsOf)
+    .sort((one, other) => one.atMs - other.atMs)
+    .slice(0, countMax)
+    .map(({ organizationId }) => organizationId)
+}
+
+/** A reply with scores: members and scores in turn. */
+function pairsOf(
+  reply: readonly string[],
+): readonly { readonly organizationId: string; readonly atMs: number }[] {
+  return reply.flatMap((organizationId, at) =>
+    at % 2 === 0 ? [{ organizationId, atMs: Number(reply[at + 1]) }] : [],
+  )
 }
 
 function findRefusal(entry: string): ListedRefusal | undefined {

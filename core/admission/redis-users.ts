@@ -97,6 +97,7 @@ export const cabinetRedisUser: RedisUser = {
     '+hget',
     '+hmget',
     '+lrange',
+    '+zrangebyscore',
     // Commands that rate-limiter-flexible runs, inside its script and outside it.
     '+get',
     '+set',

@@ -48,6 +48,11 @@ export function refusedName(organizationId: string): string {
   return `${shardPrefix(shardOf(organizationId))}refused:${organizationId}`
 }
 
+/** Sorted set of the shard's organizations by the time of their last rejection, Unix milliseconds. */
+export function recentlyRefusedName(shard: Shard): string {
+  return `${shardPrefix(shard)}refused:recent`
+}
+
 /** Balance of an organization, and what is pending and held of it. */
 export function organizationSumsName(organizationId: string): string {
   return `${shardPrefix(shardOf(organizationId))}org:${organizationId}`

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, expect, onTestFinished, test } from 'vitest'
 import type { Candidate } from '#core/admission/admission'
-import { readRefusals } from '#core/admission/listed-refusals'
+import { listRefusedSince, readRefusals } from '#core/admission/listed-refusals'
 import { connectRedis } from '#core/redis/redis-connection'
 import { refusedName } from '#core/redis/shard'
 import { refusalFor } from '#gateway/wire/errors'
@@ -75,6 +75,17 @@ test.each(cases)(
     })
   },
 )
+
+test('organizations are listed once, by the time of their last rejection', async () => {
+  const [one, other] = [await open({ key: { rpm: 0 } }), await open({ key: { rpm: 0 } })]
+  const sinceMs = Date.now() - 1_000
+  for (const shard of [one, other, one]) await shard.admit()
+  const listed = await listRefusedSince(cabinet, sinceMs, 1_000)
+  const ours = [one.organizationId, other.organizationId]
+  expect(listed.filter((id) => ours.includes(id)).toSorted()).toEqual(ours.toSorted())
+  expect(await listRefusedSince(cabinet, Date.now() + 60_000, 1_000)).toEqual([])
+  expect(await listRefusedSince(cabinet, sinceMs, 1)).toHaveLength(1)
+})
 
 test('what is spent of a day is listed with what is not posted yet', async () => {
   const shard = await open({ balanceNano: 9_000_000_000n, key: { dailyBudgetNano: 3_000_000_000n } })

@@ -81,6 +81,7 @@ test('a cabinet reads keys and rejections by read-only scripts, and writes only 
     return redis.call('HMGET', 'mg:{s00}:org:seen', 'posted')`
   expect(await redis.eval_ro(look, 1, 'mg:{s00}:epoch')).toEqual(['7'])
   expect(await redis.lrange('mg:{s00}:refused:x', 0, -1)).toEqual([])
+  expect(await redis.zrangebyscore('mg:{s00}:refused:recent', 0, '+inf')).toEqual([])
 
   redis.defineCommand('count', {
     numberOfKeys: 1,

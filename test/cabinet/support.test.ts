@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { Redis } from 'ioredis'
 import { describe, expect, test } from 'vitest'
 import { postBatch } from '#core/ledger/post-batch'
-import { refusedName } from '#core/redis/shard'
+import { recentlyRefusedName, refusedName, shardOf } from '#core/redis/shard'
 import { createCustomer, entryOf } from '../support/customer.ts'
 import { databaseOfThisFile } from '../support/postgres.ts'
 import { redisOfThisFile } from '../support/redis.ts'
@@ -13,6 +13,12 @@ const [database, redis] = await Promise.all([databaseOfThisFile(), redisOfThisFi
 const { pool } = database
 const administration = await administrationOfThisFile(database, { REDIS_URL: redis.url })
 const english = { 'accept-language': 'en' }
+
+/** A request ID of this time, as gateways make them. */
+function uuidAt(atMs: number): string {
+  const time = atMs.toString(16).padStart(12, '0')
+  return `${time.slice(0, 8)}-${time.slice(8)}-7${randomUUID().slice(15)}`
+}
 
 /** A customer with a settled request, a paid payment with its top-up, and an owner with an email. */
 async function supported() {
@@ -133,6 +139,26 @@ describe('a search', () => {
         used: 60,
       },
     ])
+  })
+
+  test('finds a rejected request of an organization that is not among the newest, also after later rejections', async () => {
+    const { organizationId, keyId, search } = await supported()
+    const atMs = Date.now() - 3_600_000
+    const requestId = uuidAt(atMs)
+    const client = new Redis(redis.url)
+    const entry = { at: atMs, request: requestId, key: keyId, model: 'a/b', reason: 'model_not_allowed' }
+    await client.lpush(refusedName(organizationId), JSON.stringify(entry))
+    const zadd = (id: string, at: number) => client.zadd(recentlyRefusedName(shardOf(id)), at, id)
+    await zadd(organizationId, atMs + 5_000)
+    await Promise.all(Array.from({ length: 300 }, (_, n) => zadd(randomUUID(), atMs + n * 10)))
+    await client.quit()
+    await pool.query("update organizations set created_at = '2020-01-01' where id = $1", [organizationId])
+    await pool.query(
+      `insert into organizations (id, name, shard)
+       select id, 'newer-' || id, 0 from (select gen_random_uuid() as id from generate_series(1, 201)) made`,
+    )
+    const { body } = await search(requestId)
+    expect(body.rejections).toMatchObject([{ request_id: requestId, organization_id: organizationId }])
   })
 
   test('of nothing known finds nothing', async () => {

@@ -1,34 +1,64 @@
 import type { Pool } from 'pg'
-import { readRefusals } from '#core/admission/listed-refusals'
+import { listRefusedSince, readRefusals } from '#core/admission/listed-refusals'
 import { inReadScope } from '#core/audit/scope'
+import type { Queryable } from '#core/db/pool'
 import { type RedisConnection, RedisUnavailable } from '#core/redis/redis-connection'
 
-/** Organizations whose lists are read. A list has at most 100 rejections, and all of them together take about 30 ms. */
-const organizationsMax = 200
+/** Organizations whose lists are read at once. A list has at most 100 rejections, and all of these take about 30 ms. */
+const batchCount = 200
+/** Organizations that were rejected since the request, nearest first, whose lists are read. */
+const recentMax = 2_000
+/** Clocks of gateways and Redis differ by less. */
+const clockDifferenceMs = 60_000
 
 type Organization = { readonly id: string; readonly name: string }
+type Stores = { readonly pool: Pool; readonly redis: RedisConnection }
 
 /**
- * The organization whose list of rejections has this request. Redis keeps one list per organization and no index of
- * them, so only the newest organizations are searched.
+ * The organization whose list of rejections has this request. A request ID has the request's time, and Redis knows when
+ * each organization was last rejected, so those rejected at that time or soon after are searched first. Rejections by
+ * gateways of the release before are only in the lists, so the newest organizations are searched last.
  */
 export async function findOrganizationOfRejection(
-  { pool, redis }: { readonly pool: Pool; readonly redis: RedisConnection },
+  stores: Stores,
   requestId: string,
 ): Promise<Organization | undefined> {
-  const organizations = await inReadScope(pool, null, async (client) => {
-    const { rows } = await client.query<Organization>(
-      'select id, name from organizations order by created_at desc, id desc limit $1',
-      [organizationsMax],
-    )
-    return rows
-  })
+  const recent = await listRecent(stores.redis, requestId)
+  for (let at = 0; at < recent.length; at += batchCount) {
+    const found = await findAmong(stores.redis, recent.slice(at, at + batchCount), requestId)
+    if (found !== undefined) return findOrganization(stores.pool, found)
+  }
+  const newest = await inReadScope(stores.pool, null, readNewest)
+  const found = await findAmong(stores.redis, newest, requestId)
+  return found === undefined ? undefined : findOrganization(stores.pool, found)
+}
+
+async function listRecent(redis: RedisConnection, requestId: string): Promise<readonly string[]> {
+  const atMs = timeOf(requestId)
+  if (atMs === undefined) return []
+  try {
+    return await listRefusedSince(redis, atMs - clockDifferenceMs, recentMax)
+  } catch (error) {
+    if (error instanceof RedisUnavailable) return []
+    throw error
+  }
+}
+
+/** The time in a UUID of version 7, Unix milliseconds; `undefined`: it has none. Pure. */
+function timeOf(id: string): number | undefined {
+  const hex = id.replaceAll('-', '')
+  return hex[12] === '7' ? Number.parseInt(hex.slice(0, 12), 16) : undefined
+}
+
+async function findAmong(
+  redis: RedisConnection,
+  organizationIds: readonly string[],
+  requestId: string,
+): Promise<string | undefined> {
   const found = await Promise.all(
-    organizations.map(async (organization) =>
-      (await hasRefused(redis, organization.id, requestId)) ? organization : undefined,
-    ),
+    organizationIds.map(async (id) => ((await hasRefused(redis, id, requestId)) ? id : undefined)),
   )
-  return found.find((organization) => organization !== undefined)
+  return found.find((id) => id !== undefined)
 }
 
 async function hasRefused(
@@ -42,4 +72,21 @@ async function hasRefused(
     if (error instanceof RedisUnavailable) return false // the receipts and the ledger are still found
     throw error
   }
+}
+
+async function readNewest(client: Queryable): Promise<readonly string[]> {
+  const { rows } = await client.query<{ id: string }>(
+    'select id from organizations order by created_at desc, id desc limit $1',
+    [batchCount],
+  )
+  return rows.map(({ id }) => id)
+}
+
+function findOrganization(pool: Pool, id: string): Promise<Organization | undefined> {
+  return inReadScope(pool, null, async (client) => {
+    const { rows } = await client.query<Organization>('select id, name from organizations where id = $1', [
+      id,
+    ])
+    return rows[0]
+  })
 }

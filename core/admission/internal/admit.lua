@@ -14,7 +14,7 @@
        or { 'refused', '', reason }: of a key that is not known, or of a late command
        or { 'refused', organization, key, rpm, used, reset, tpm, used, reset, reason, … }: what a reason carries
           stands where it is refused.
-  Writes request:<id>, due, org:<id>, use:<key>. Refused: refused:<organization>, no more.
+  Writes request:<id>, due, org:<id>, use:<key>. Refused: refused:<organization> and refused:recent, no more.
   A hold is never more than what is available of the balance and of the key's daily budget.
   Idempotent: the same request id answers the same hold; one that has ended gets none.
   Without allow-oom: a full Redis refuses before anything is written. ]]
@@ -46,6 +46,7 @@ local function refuse(who, use, told, reason, ...)
     limit = limit, used = used, reset = reset,
   }))
   redis.call('LTRIM', name, 0, 99)
+  redis.call('ZADD', recently_refused_name, now_ms, who.organization)
   return refusal_of(who, use, reason, ...)
 end
 

@@ -16,6 +16,7 @@ local epoch_name   -- nonce run_id opens_at posted_through
 local shard_name   -- cursor, loading, swept_at, swept_nonce, sweep_from
 local charges_name -- stream: request rank organization key day cost pending record
 local due_name     -- sorted set: request by end of lease, ms
+local recently_refused_name -- sorted set: organization by time of its last rejection, ms
 local server_ms, now_ms, today -- once read_clock was called
 
 local function cred_name(hash) return prefix .. 'cred:' .. hash end -- version key organization valid_until state
@@ -35,6 +36,7 @@ local function begin()
   epoch_name = KEYS[1]
   prefix = string.sub(epoch_name, 1, -6)
   shard_name, charges_name, due_name = prefix .. 'shard', prefix .. 'charges', prefix .. 'due'
+  recently_refused_name = prefix .. 'refused:recent'
 end
 
 local function read_clock()
