@@ -179,20 +179,17 @@ describe('an account is not deleted', () => {
     expect(rows).toEqual([{ deleted_at: null }])
   })
 
-  test('while other members would be left without an owner; with one, their keys keep working', async () => {
+  test('while other members would be left without an owner; with one, the keys of the organization keep working', async () => {
     const person = await registered()
     const { organizationId, remove } = person
     const other = await signedIn(pool, { organizationId, memberRole: 'developer' })
-    const { rows: keys } = await pool.query(
-      `insert into api_keys (id, organization_id, name, managed_by) values (gen_random_uuid(), $1, 'Of the other', 'cabinet') returning id`,
-      [organizationId],
-    )
+    const keyId = await createKey(person)
     expect((await remove()).body.code).toBe('last_owner')
     await pool.query("update memberships set role = 'owner' where user_id = $1", [other.userId])
     expect((await remove()).status).toBe(204)
     const { rows } = await pool.query(
       `select k.revoked_at, o.blocked_at from api_keys k join organizations o on o.id = k.organization_id where k.id = $1`,
-      [keys[0].id],
+      [keyId],
     )
     expect(rows).toEqual([{ revoked_at: null, blocked_at: null }])
   })

@@ -43,10 +43,7 @@ begin
 
   with gone as (
     update api_keys k set revoked_at = now()
-     where k.revoked_at is null
-       and (k.organization_id = any (emptied)
-            or k.id in (select a.subject_id::uuid from audit_log a
-                         where a.actor_kind = 'person' and a.actor_id = person::text and a.action = 'key.create'))
+     where k.revoked_at is null and k.organization_id = any (emptied)
     returning k.id, k.organization_id, k.name)
   select coalesce(jsonb_agg(jsonb_build_object('id', id, 'organizationId', organization_id, 'name', name)), '[]')
     into revoked from gone;

@@ -17,7 +17,7 @@ grant update (address, agent) on consents to current_user;
 -- Deletes an account. Its answer has an outcome: deleted, not_found, too_many (in 24 hours), last_owner (other members need an
 -- owner first), or has_balance (an organization would be left without members, but with money or an unfinished payment).
 -- Nothing is changed unless it is deleted; then the answer has the organizations that the user left, those left without
--- members, and the keys that were revoked: those of the latter, and those that the user created.
+-- members, and their keys, which were revoked. Organizations with other members keep theirs: programs run with them.
 create function delete_account(person uuid) returns jsonb
 language plpgsql security definer set search_path = public, pg_temp as $$
 declare
@@ -53,10 +53,7 @@ begin
 
   with gone as (
     update api_keys k set revoked_at = now()
-     where k.revoked_at is null
-       and (k.organization_id = any (emptied)
-            or k.id in (select a.subject_id::uuid from audit_log a
-                         where a.actor_kind = 'person' and a.actor_id = person::text and a.action = 'key.create'))
+     where k.revoked_at is null and k.organization_id = any (emptied)
     returning k.id, k.organization_id, k.name)
   select coalesce(jsonb_agg(jsonb_build_object('id', id, 'organizationId', organization_id, 'name', name)), '[]')
     into revoked from gone;

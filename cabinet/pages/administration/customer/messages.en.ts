@@ -32,7 +32,7 @@ export const en: typeof ru = {
   deleteAccount: 'Delete account',
   deleteAccountOf: (email: string) => `Delete the account ${email}`,
   deleteAccountLead:
-    'This cannot be undone. Sessions and memberships end, keys of the user and of organizations without other members are revoked, and personal data is removed. The ledger, consents and audit log stay.',
+    'This cannot be undone. Sessions and memberships end, keys of organizations without other members are revoked, and personal data is removed. The ledger, consents and audit log stay.',
   typeEmail: 'Email of the user, as a check',
   emailDiffers: 'Enter the email of this user',
   accountDeleted: 'Account deleted',
