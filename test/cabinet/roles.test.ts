@@ -14,6 +14,7 @@ import { type BatchEntry, postBatch } from '#core/ledger/post-batch'
 import { noTokens } from '#core/ledger/price'
 import { storedRoute } from '../support/catalog.ts'
 import { createCustomer, entryOf, pepper, recordOf, takenBack } from '../support/customer.ts'
+import { insertManagementToken } from '../support/management-token.ts'
 import { databaseOfThisFile, poolAs } from '../support/postgres.ts'
 import { inTestScope } from '../support/scope.ts'
 
@@ -117,6 +118,7 @@ const refused = {
     'update api_keys set admin_blocked_at = null',
     'select password_hash from users',
     'select from sessions',
+    'select from management_tokens',
     'insert into bonuses default values',
     'insert into payments default values',
     'insert into webhook_inbox default values',
@@ -162,6 +164,10 @@ const refused = {
     'insert into invitations default values',
     'update invitations set accepted_at = now()',
     'delete from invitations',
+    'select token_hash from management_tokens',
+    'insert into management_tokens default values',
+    'update management_tokens set revoked_at = null',
+    'delete from management_tokens',
     'insert into api_keys default values',
     'update api_keys set owner_blocked_at = null',
     'update api_keys set rpm = 1',
@@ -298,6 +304,10 @@ const refused = {
     "update invitations set email = ''",
     'update invitations set expires_at = now()',
     "update invitations set role = 'owner'",
+    "update management_tokens set scopes = '{billing}'",
+    "update management_tokens set expires_at = 'infinity'",
+    'update management_tokens set token_hash = null',
+    'update management_tokens set organization_id = organization_id',
     'insert into bonuses default values',
     'update bonuses set amount = 1',
     "select post_credit(gen_random_uuid(), 'top_up', gen_random_uuid(), 1, now())",
@@ -328,6 +338,7 @@ describe('row-level security: the cabinet sees, of', () => {
     'requests',
     'memberships',
     'invitations',
+    'management_tokens',
     'bonuses',
     'api_key_credentials',
     'key_daily_spend',
@@ -384,7 +395,7 @@ describe.each(Object.entries(refused))('%s may not', (role, ofItsOwn) => {
   })
 })
 
-test('the customers’ process writes rows of the audit log only as a user or a job, never as an administrator', async () => {
+test('the customers’ process writes rows of the audit log only as a user, a token or a job, never as an administrator', async () => {
   const scope = { organizationId: null, reason: 'a test' } as const
   const noteAs = (actor: Parameters<typeof inScope>[1]['actor']) =>
     inScope(customers, { ...scope, actor }, (client) =>
@@ -396,7 +407,7 @@ test('the customers’ process writes rows of the audit log only as a user or a 
         after: null,
       })),
     )
-  await noteAs({ kind: 'person', id: randomUUID() })
+  for (const kind of ['person', 'token'] as const) await noteAs({ kind, id: randomUUID() })
   for (const kind of ['administrator', 'command'] as const)
     await expect(noteAs({ kind, id: randomUUID(), name: 'npm run admin' })).rejects.toMatchObject({
       code: '42501',
@@ -920,6 +931,7 @@ async function filledCustomer(): Promise<string> {
      values (gen_random_uuid(), $1, 'guest@example.com', 'developer', $2, now() + interval '7 days')`,
     [organizationId, userId],
   )
+  await insertManagementToken(database.pool, { organizationId, userId, scopes: ['keys'] })
   return organizationId
 }
 
