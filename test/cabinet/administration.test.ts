@@ -10,7 +10,7 @@ import { createCustomer, pepper } from '../support/customer.ts'
 import { databaseOfThisFile } from '../support/postgres.ts'
 import { inTestScope } from '../support/scope.ts'
 import { signedIn, signedInAdministrator } from '../support/signed-in.ts'
-import { administrationOfThisFile, webOfThisFile } from '../support/web.ts'
+import { administrationOfThisFile, type CallOptions, webOfThisFile } from '../support/web.ts'
 
 const database = await databaseOfThisFile()
 const { pool } = database
@@ -99,20 +99,29 @@ describe('a person', () => {
     ])
   })
 
-  test('is shown with the number of active keys that he created, and is blocked with them if that is asked for', async () => {
+  test('is shown with the number of active keys that he created, also by a token, and is blocked with them if that is asked for', async () => {
     const [admin, person] = [await administrator(), await signedIn(pool)]
     const other = await signedIn(pool, { organizationId: person.organizationId })
-    const makeKey = async (cookie: string, body: object = {}) => {
-      const headers = { 'idempotency-key': randomUUID() }
-      const made = await cabinet.call('POST', '/keys', { cookie, headers, body: { name: 'laptop', ...body } })
+    const make = async (path: string, caller: CallOptions, body: object) => {
+      const headers = { 'idempotency-key': randomUUID(), ...caller.headers }
+      const made = await cabinet.call('POST', path, { ...caller, headers, body })
       expect(made.status, JSON.stringify(made.body)).toBeLessThan(300)
-      return made.body.key.id as string
+      return made.body
     }
-    const keys = [await makeKey(person.cookie), await makeKey(person.cookie)]
-    const [gone, late, theirs] = [
+    const makeKey = async (cookie: string): Promise<string> =>
+      (await make('/keys', { cookie }, { name: 'laptop' })).key.id
+    const makeKeyByToken = async ({ cookie }: { readonly cookie: string }): Promise<string> => {
+      const token = { name: 'ci', scopes: ['keys'], expires_in_days: 1 }
+      const { secret } = await make('/tokens', { cookie }, token)
+      const headers = { authorization: `Bearer ${secret}` }
+      return (await make('/keys', { headers }, { name: 'by a token' })).key.id
+    }
+    const keys = [await makeKey(person.cookie), await makeKeyByToken(person)]
+    const [gone, late, theirs, ofTheirToken] = [
       await makeKey(person.cookie),
       await makeKey(person.cookie),
       await makeKey(other.cookie),
+      await makeKeyByToken(other),
     ]
     await pool.query('update api_keys set revoked_at = now() where id = $1', [gone])
     await pool.query("update api_keys set expires_at = now() - interval '1 s' where id = $1", [late])
@@ -122,7 +131,7 @@ describe('a person', () => {
     const blockedKeys = async () => {
       const { rows } = await pool.query(
         'select id from api_keys where admin_blocked_at is not null and id = any($1)',
-        [[...keys, gone, late, theirs]],
+        [[...keys, gone, late, theirs, ofTheirToken]],
       )
       return rows.map(({ id }) => id).toSorted()
     }
