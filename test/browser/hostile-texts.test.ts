@@ -6,6 +6,7 @@ import { createKey } from '#core/keys/key-store'
 import { postBatch } from '#core/ledger/post-batch'
 import { createModel, createProvider } from '../support/catalog.ts'
 import { entryOf, pepper, recordOf } from '../support/customer.ts'
+import { insertManagementToken } from '../support/management-token.ts'
 import { inTestScope } from '../support/scope.ts'
 import { settle } from './addresses.ts'
 import { ownCabinetOfThisFile } from './own-cabinet.ts'
@@ -23,7 +24,7 @@ async function showsAsText(page: Page, address: string, ...texts: readonly strin
   expect(await page.locator('img[src="evil"]').count(), address).toBe(0)
 }
 
-test('a tag in the name of an organization, model, browser or cluster resource is text wherever it is shown', async () => {
+test('a tag in the name of an organization, model, browser, token or cluster resource is text wherever it is shown', async () => {
   await createProvider(pool, { name: 'evil', baseUrl: 'http://127.0.0.1:9/v1' })
   const model = `evil/${randomUUID()}`
   const [displayName, description] = [evil('model'), evil('description')]
@@ -48,6 +49,7 @@ test('a tag in the name of an organization, model, browser or cluster resource i
   const entry = entryOf({ organizationId, keyId, key: '' }, 1n, { record })
   await postBatch(pool, [entry])
 
+  await insertManagementToken(pool, { organizationId, userId, scopes: ['keys'], name: evil('token') })
   const firm = evil('firm')
   await showsAsText(page, '/app', firm)
   await showsAsText(page, '/app/keys', firm, evil('key'), object.namespace, object.name, clusterId)
@@ -59,6 +61,7 @@ test('a tag in the name of an organization, model, browser or cluster resource i
   await showsAsText(page, '/app/billing', evil('ran'))
   await showsAsText(page, '/app/settings', 'Firefox')
   expect(await page.getByTitle(`Firefox/1 ${evil('agent')}`).count()).toBe(1)
+  await showsAsText(page, '/app/team', evil('token'))
   await showsAsText(page, '/models', displayName)
   await showsAsText(page, `/models/${model}`, displayName, description)
   expect(complaints).toEqual([])
