@@ -114,6 +114,7 @@ const siblingsOf: Readonly<Record<string, Readonly<Record<string, readonly strin
     approvals: ['api', 'billing', 'mail'],
     payments: ['api', 'approvals', 'billing', 'mail', 'people'],
     administrators: ['api', 'approvals', 'people'],
+    operations: ['api', 'approvals', 'billing'],
     responses: [],
     // What people see: types of responses, and no server code
     pages: [
@@ -127,6 +128,7 @@ const siblingsOf: Readonly<Record<string, Readonly<Record<string, readonly strin
       'people',
       'administrators',
       'approvals',
+      'operations',
       'support',
       'team',
       'tokens',
@@ -153,6 +155,7 @@ const siblingsOf: Readonly<Record<string, Readonly<Record<string, readonly strin
       'approvals',
       'catalog',
       'legal',
+      'operations',
       'payments',
       'administrators',
       'support',
@@ -294,6 +297,7 @@ const unscopedWriters: Readonly<Record<string, string>> = {
   'worker/settlement/internal/reject-charge.ts': 'settlement of an entry that cannot be booked',
   'worker/projection/internal/projected-versions.ts': 'what the worker notes about Redis',
   'core/clusters/replicas.ts': 'what the worker notes about the gateways',
+  'core/admission/measured-backlog.ts': 'what the worker notes about Redis',
   'cabinet/mail/internal/due-letters.ts': 'what the worker notes about letters that it sends',
   'cabinet/mail/cabinet-address.ts': 'what the cabinet notes about its own address',
 }

@@ -1,6 +1,7 @@
 import type { Pool } from 'pg'
 import type { Registry } from 'prom-client'
 import { readBacklog } from '#core/admission/backlog'
+import { storeBacklog } from '#core/admission/measured-backlog'
 import { createPosting, type Posting } from '#core/admission/posting'
 import type { Job } from '#core/process/job'
 import type { Log } from '#core/process/log'
@@ -53,7 +54,7 @@ export function admissionJobs(deps: AdmissionJobsDeps): readonly Job[] {
     settlementJob(deps, lostRows, metrics),
     projectionJob(deps, lostRows, metrics),
     sweepJob(leaseMs, posting, metrics),
-    backlogJob(redis, metrics),
+    backlogJob(deps, metrics),
   ]
 }
 
@@ -138,13 +139,15 @@ function sweepJob(leaseMs: number, posting: Posting, metrics: AdmissionMetrics):
   }
 }
 
-function backlogJob(redis: RedisConnection, metrics: AdmissionMetrics): Job {
+function backlogJob({ pool, redis }: AdmissionJobsDeps, metrics: AdmissionMetrics): Job {
   return {
     name: 'backlog',
     everyMs: backlogEveryMs,
     mayFail: true,
     async run() {
-      showBacklog(metrics, await readBacklog(redis))
+      const backlog = await readBacklog(redis)
+      showBacklog(metrics, backlog)
+      await storeBacklog(pool, backlog)
       return 'idle'
     },
   }

@@ -30,6 +30,7 @@ type SubjectKind =
   | 'ModelRoute'
   | 'Payment'
   | 'PaymentDifference'
+  | 'RejectedCharge'
   | 'LegalDocument'
   | 'Search'
   | 'Email'

@@ -3,7 +3,7 @@ import { findReport, writeReport } from './gateway-report.ts'
 
 test('a report is read back as it was written, and each differs from the one before', () => {
   const unhealthy = { openai: 'unauthorized', 'openai gpt-4o': 'slow' } as const
-  const report = { revision: 42n, unhealthy, answering: ['mistral', 'openai'] }
+  const report = { revision: 42n, unhealthy, answering: ['mistral', 'openai'], version: '0.2.0' }
   expect(findReport(writeReport(report, 1))).toEqual(report)
   expect(writeReport(report, 1)).not.toBe(writeReport(report, 2))
 })

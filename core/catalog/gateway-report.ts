@@ -32,6 +32,8 @@ export type GatewayReport = {
   readonly unhealthy: Readonly<Record<string, Trouble>>
   /** Providers that have answered it well since their documents last changed, in order of name. */
   readonly answering: readonly string[]
+  /** Of the release that it runs; older gateways do not report it. */
+  readonly version?: string | undefined
 }
 
 const reportSchema = z.object({
@@ -42,15 +44,19 @@ const reportSchema = z.object({
   /** Absent in the reports of older gateways; newer ones may have other words. */
   unhealthy: z.record(z.string(), z.enum(troubles).catch('failed')).default({}),
   answering: z.array(z.string()).default([]),
+  version: z.string().max(64).optional(),
 })
 
 /** The text stored in Redis. `atMs` makes each one differ from the one before. */
-export function writeReport({ revision, unhealthy, answering }: GatewayReport, atMs: number): string {
+export function writeReport(
+  { revision, unhealthy, answering, version }: GatewayReport,
+  atMs: number,
+): string {
   const bounded = {
     unhealthy: Object.fromEntries(Object.entries(unhealthy).slice(0, unhealthyMax)),
     answering: answering.slice(0, answeringMax),
   }
-  return JSON.stringify({ revision: String(revision), atMs, ...bounded })
+  return JSON.stringify({ revision: String(revision), atMs, version, ...bounded })
 }
 
 /** The report in a text from Redis, or `undefined` if it is none. */

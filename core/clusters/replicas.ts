@@ -22,16 +22,18 @@ export async function writeReplicas(
 ): Promise<void> {
   await client.query(
     `with live as (
-       select * from unnest($1::text[], $2::bigint[], $3::jsonb[], $4::jsonb[]) as l (id, revision, unhealthy, answering)
+       select * from unnest($1::text[], $2::bigint[], $3::jsonb[], $4::jsonb[], $6::text[])
+                as l (id, revision, unhealthy, answering, version)
      ), gone as (
        delete from gateway_replicas where id <> all ($1) and id <> all ($5::text[]) returning 1
      ), put as (
-       insert into gateway_replicas as r (id, revision, unhealthy, answering)
-       select id, revision, unhealthy, answering from live order by id
+       insert into gateway_replicas as r (id, revision, unhealthy, answering, version)
+       select id, revision, unhealthy, answering, version from live order by id
        on conflict (id) do update
-          set revision = excluded.revision, unhealthy = excluded.unhealthy, answering = excluded.answering, seen_at = now()
-        where (r.revision, r.unhealthy, r.answering)
-              is distinct from (excluded.revision, excluded.unhealthy, excluded.answering)
+          set revision = excluded.revision, unhealthy = excluded.unhealthy, answering = excluded.answering,
+              version = excluded.version, seen_at = now()
+        where (r.revision, r.unhealthy, r.answering, r.version)
+              is distinct from (excluded.revision, excluded.unhealthy, excluded.answering, excluded.version)
        returning 1
      )
      select pg_notify('model_gateway_programmed', 'routes')
@@ -42,6 +44,7 @@ export async function writeReplicas(
       live.map(({ unhealthy }) => JSON.stringify(unhealthy)),
       live.map(({ answering }) => JSON.stringify(answering)),
       unsure,
+      live.map(({ version }) => version ?? null),
     ],
   )
 }

@@ -80,7 +80,7 @@ function createMetrics(registry: Registry) {
   return {
     rejected: new Gauge({
       name: 'model_gateway_rejected_charges',
-      help: 'Rows in charges_rejected. Each one needs a manual decision.',
+      help: 'Charges that could not be posted and that no administrator has posted or written off.',
       registers,
     }),
     breaches: new Gauge({

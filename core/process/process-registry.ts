@@ -1,10 +1,5 @@
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { collectDefaultMetrics, Gauge, Registry } from 'prom-client'
-
-const { version }: { readonly version: string } = JSON.parse(
-  readFileSync(join(import.meta.dirname, '../../package.json'), 'utf8'),
-)
+import { version } from './version.ts'
 
 /**
  * A registry with the metrics of every process: Node's own, the lag of its event loop among them, and its

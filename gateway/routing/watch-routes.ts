@@ -3,6 +3,7 @@ import type { Redis } from 'ioredis'
 import { gatewaysName, routesName, routesRevisionName } from '#core/catalog/catalog-names'
 import { type GatewayReport, writeReport } from '#core/catalog/gateway-report'
 import { createLiveGateways } from '#core/catalog/live-gateways'
+import { version } from '#core/process/version'
 import { type RedisConnection, RedisUnavailable } from '#core/redis/redis-connection'
 import type { SignedDocuments } from './read-route-table.ts'
 import type { RouteTable } from './route-table.ts'
@@ -126,7 +127,7 @@ function createHeartbeat({ connection, instanceId, health, nowMs }: RouteWatchOp
   /** Reports changes at once, and periodically that this gateway is live. Reads which other gateways are. */
   async function tell({ revision }: RouteTable): Promise<void> {
     const atMs = nowMs()
-    const report = { revision: BigInt(revision), ...health() }
+    const report = { revision: BigInt(revision), version, ...health() }
     const news = writeReport(report, 0)
     if (news === told.news && atMs - told.atMs < heartbeatMs) return
     await connection.ask((redis) => redis.hset(gatewaysName, instanceId, writeReport(report, atMs)))

@@ -23,6 +23,7 @@ const money: Readonly<Record<string, readonly string[]>> = {
   checked_ledger_hours: [],
   checked_usage_hours: [],
   key_daily_spend: ['SELECT'],
+  ledger_daily: [],
   ledger_hourly: ['SELECT'],
   model_prices: ['SELECT'],
   org_account: ['SELECT'],

@@ -107,6 +107,7 @@ const ofAdministrators = [
   'insert into model_prices (valid_from) values (now())',
   'insert into model_prices (scheduled) values (true)',
   'update model_prices set canceled_at = now()',
+  "select * from decide_rejected_charge(gen_random_uuid(), 'posted', gen_random_uuid(), '')",
 ]
 
 const refused = {
@@ -205,6 +206,13 @@ const refused = {
     "select reject_charge(0::smallint, '', '', '', '')",
     'select ensure_partitions(1)',
     'select lift_catalogue_revision(9)',
+    'insert into ledger_daily default values',
+    'update ledger_daily set amount = 0',
+    'insert into charges_rejected default values',
+    "update charges_rejected set decision = 'posted'",
+    'update invariant_audit set looked_at = now()',
+    'delete from invariant_breaches',
+    'delete from gateway_replicas',
   ],
   model_gateway_webhook: [
     ...ofAdministrators,

@@ -33,7 +33,7 @@ export type LookFindings = {
     readonly breachCount: number
     readonly sample: string | null
   }[]
-  /** Entries that could not be posted, ever. */
+  /** Entries that could not be posted and that no administrator has decided. */
   readonly rejectedCount: number
   /** There is more to look at already. */
   readonly more: boolean
@@ -63,6 +63,7 @@ export async function lookAtBooks(pool: Pool, signal?: AbortSignal): Promise<Loo
     look = chunk.look
     more = chunk.more
   } while (more && performance.now() < endAtMs)
+  await pool.query('update invariant_audit set looked_at = clock_timestamp()')
   return readFindings(pool, more)
 }
 
@@ -164,7 +165,7 @@ async function readFindings(client: Queryable, more: boolean): Promise<LookFindi
   const known = new Map(rows.map(({ invariant, ...breaches }) => [invariant, breaches]))
   const names = Object.keys(wholeChecks) as InvariantName[]
   const rejected = await client.query<{ count: number }>(
-    'select count(*)::int as count from charges_rejected',
+    'select count(*)::int as count from charges_rejected where decision is null',
   )
   return {
     breaches: names.map((name) => {
