@@ -309,8 +309,33 @@ export const problems = {
   },
   already_decided: {
     status: 409,
-    en: ['Already decided', 'The request was approved or declined before, or it has expired. Read it again.'],
-    ru: ['Решение уже принято', 'Запрос уже одобрен, отклонён или просрочен. Прочитайте его снова.'],
+    en: ['Already decided', 'An administrator decided before, or the request has expired. Read it again.'],
+    ru: [
+      'Решение уже принято',
+      'Администратор уже принял решение, или запрос просрочен. Прочитайте его снова.',
+    ],
+  },
+  charge_rejected_again: {
+    status: 409,
+    en: [
+      'Rejected again',
+      'The ledger rejects the charge again; the list shows why. Remove the cause and repeat, or write the charge off.',
+    ],
+    ru: [
+      'Снова отклонено',
+      'Списание снова не провелось, причина указана в списке. Устраните её и повторите или спишите сумму в убыток.',
+    ],
+  },
+  charge_unreadable: {
+    status: 409,
+    en: [
+      'Charge cannot be read',
+      'This entry is not a charge that can be posted. Adjust the balance if needed, and write the entry off.',
+    ],
+    ru: [
+      'Списание не читается',
+      'Эту запись нельзя провести. Если нужно, измените баланс клиента, а запись спишите в убыток.',
+    ],
   },
   refund_not_possible: {
     status: 409,

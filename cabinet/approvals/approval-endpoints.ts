@@ -9,15 +9,9 @@ import { once } from '../api/once.ts'
 import { toPage } from '../api/page.ts'
 import { notFound, type Problem } from '../api/problem.ts'
 import { approve, decline, listApprovals, type ShownApproval } from './approval-contracts.ts'
-import {
-  belongsTo,
-  decideOrder,
-  findOrder,
-  holdOrder,
-  readOrders,
-  type StoredOrder,
-} from './internal/order-store.ts'
+import { decideOrder, findOrder, holdOrder, readOrders, type StoredOrder } from './internal/order-store.ts'
 import { showApproval } from './internal/shown-approval.ts'
+import { belongsTo } from './own-organization.ts'
 
 /** How an approved refund is carried out: its row in the transaction of the approval, its call after it. */
 export type ApprovedRefunds = {

@@ -4,7 +4,6 @@ import type { Administrator } from '../api/access.ts'
 import type { ShownApproval } from './approval-contracts.ts'
 import { needsApproval } from './internal/needs-approval.ts'
 import {
-  belongsTo,
   findOrder,
   holdAdministrator,
   insertOrder,
@@ -13,6 +12,7 @@ import {
   readDoneAlone,
 } from './internal/order-store.ts'
 import { showApproval } from './internal/shown-approval.ts'
+import { belongsTo } from './own-organization.ts'
 
 /**
  * Records an adjustment or refund of an administrator, and decides whether the caller carries it out now.

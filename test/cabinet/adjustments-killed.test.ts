@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { expect, test, vi } from 'vitest'
 import { checkInvariants } from '#core/ledger/invariants'
-import { createCustomer } from '../support/customer.ts'
+import { shardOf } from '#core/redis/shard'
+import { createCustomer, recordOf, uuidV7 } from '../support/customer.ts'
 import { databaseOfThisFile, urlAs } from '../support/postgres.ts'
 import { startProcess, untilReady } from '../support/processes.ts'
 import { redisOfThisFile } from '../support/redis.ts'
@@ -10,7 +11,8 @@ import { signedInAdministrator } from '../support/signed-in.ts'
 import { openStepGate } from '../support/step-gate.ts'
 import { administrationSettings, administrationUrl } from '../support/web-settings.ts'
 
-// The administration process is killed (SIGKILL) after each statement of an adjustment, of a request, and of an approval.
+// The administration process is killed (SIGKILL) after each statement of an adjustment, of a request, of an approval, and of a
+// decision about a rejected charge.
 // Money and its row of the audit log are both there, or neither; a repeated call leads to exactly one of each.
 const [database, redis] = await Promise.all([databaseOfThisFile(), redisOfThisFile()])
 const { pool } = database
@@ -47,7 +49,10 @@ async function effectsOf(organizationId: string) {
             (select count(*)::int from money_orders where organization_id = $1 and state <> 'done') as requests,
             (select count(*)::int from audit_log where organization_id = $1 and action = 'approval.request') as "auditedRequests",
             (select count(*)::int from money_orders where organization_id = $1 and state = 'approved') as approvals,
-            (select count(*)::int from audit_log where organization_id = $1 and action = 'approval.approve') as "auditedApprovals"`,
+            (select count(*)::int from audit_log where organization_id = $1 and action = 'approval.approve') as "auditedApprovals",
+            (select count(*)::int from requests where organization_id = $1) as charges,
+            (select count(*)::int from charges_rejected where decision is not null and entry like '%' || $1 || '%') as decisions,
+            (select count(*)::int from audit_log where organization_id = $1 and subject_kind = 'RejectedCharge') as "auditedDecisions"`,
     [organizationId],
   )
   const [effects] = rows
@@ -61,6 +66,26 @@ const adjustmentOf = async (amount: string): Promise<Call> => {
   const { organizationId } = await createCustomer(pool)
   const path = `/admin/organizations/${organizationId}/adjustments`
   return { admin, organizationId, path, body: { reason, amount_rub: amount } }
+}
+
+async function rejectedChargeOf(how: 'post' | 'write-off'): Promise<Call> {
+  const admin = await signedInAdministrator(pool)
+  const { organizationId, keyId } = await createCustomer(pool)
+  const entry = {
+    kind: 'charge',
+    requestId: uuidV7(),
+    chargeKind: 'settled',
+    organizationId,
+    keyId,
+    day: 20_000,
+    costNano: '2000000000',
+    record: recordOf({ outcome: 'swept' }), // its cost is not that of its tokens
+  }
+  const { rows } = await pool.query<{ id: string }>(
+    `insert into charges_rejected (shard, stream_id, entry, sqlstate, error) values ($1, $2, $3, '22023', 'lost') returning id`,
+    [shardOf(organizationId), randomUUID(), JSON.stringify(entry)],
+  )
+  return { admin, organizationId, path: `/admin/rejected-charges/${rows[0]?.id}/${how}`, body: { reason } }
 }
 
 const flows = {
@@ -85,6 +110,16 @@ const flows = {
       return { admin, organizationId, path: `/admin/approvals/${id}/approve`, body: { reason } }
     },
     expected: { credits: 1, rubles: 9000, approvals: 1, pending: 0 },
+  },
+  'posting a rejected charge': {
+    status: 200,
+    prepare: () => rejectedChargeOf('post'),
+    expected: { credits: 1, rubles: -2, charges: 1, decisions: 1, auditedDecisions: 1 },
+  },
+  'writing a rejected charge off': {
+    status: 200,
+    prepare: () => rejectedChargeOf('write-off'),
+    expected: { credits: 0, charges: 0, decisions: 1, auditedDecisions: 1 },
   },
 } as const
 

@@ -155,6 +155,7 @@ type Scene = {
   readonly paymentId: string
   readonly differenceId: string
   readonly approvalId: string
+  readonly chargeId: string
   readonly sessionId: string
   readonly userId: string
   readonly organizationId: string
@@ -189,6 +190,7 @@ const aModel = ({ catalogName = model }: Scene) => ({ model: encodeURIComponent(
 const aProvider = ({ catalogName = 'rules' }: Scene) => ({ provider: catalogName })
 const anOrganization = ({ organizationId: organization_id }: Scene) => ({ organization_id })
 const anApproval = ({ approvalId: approval_id }: Scene) => ({ approval_id })
+const aCharge = ({ chargeId: charge_id }: Scene) => ({ charge_id })
 const aUser = ({ userId: user_id }: Scene) => ({ user_id })
 const anInvitation = ({ invitationId: invitation_id }: Scene) => ({ invitation_id })
 const reason = () => ({ reason: 'A rule is tried' })
@@ -384,6 +386,15 @@ const examples: Readonly<Record<string, Example>> = {
   adminListApprovals: { answer: '200' },
   adminApprove: { answer: '200', params: anApproval, body: reason },
   adminDecline: { answer: '200', params: anApproval, body: reason },
+  adminReadDays: { answer: '200' },
+  adminReadState: { answer: '200' },
+  adminListRejectedCharges: { answer: '200' },
+  adminPostRejectedCharge: {
+    answer: '409 charge_unreadable',
+    params: aCharge,
+    body: reason,
+  },
+  adminWriteOffRejectedCharge: { answer: '200', params: aCharge, body: reason },
   adminListWebhooks: { answer: '200' },
   adminListPaymentDifferences: { answer: '200' },
   adminResolvePaymentDifference: { answer: '200', params: aDifference, body: reason },
@@ -424,6 +435,15 @@ const examples: Readonly<Record<string, Example>> = {
 async function keyVersion({ keyId }: Scene): Promise<string> {
   const { rows } = await pool.query('select version from api_keys where id = $1', [keyId])
   return `"${rows[0]?.version}-guessed"`
+}
+
+/** An entry that no release could read. */
+async function insertRejectedCharge(): Promise<string> {
+  const { rows } = await pool.query<{ id: string }>(
+    "insert into charges_rejected (shard, stream_id, entry, error) values (0, $1, '{}', 'unreadable') returning id",
+    [randomUUID()],
+  )
+  return rows[0]?.id ?? ''
 }
 
 /** An invitation from another organization to the caller; for callers without an address, one to a stranger. */
@@ -494,6 +514,7 @@ async function filledOrganization(): Promise<Owned> {
     paymentId,
     differenceId: String(rows[0]?.id),
     approvalId: await newApproval(organizationId),
+    chargeId: await insertRejectedCharge(),
     userId,
     invitationId: await insertInvitation({ organizationId, userId }, `${mark}@example.com`),
     mark,
@@ -696,6 +717,7 @@ test.each(named.map((contract) => [contract.operation, contract] as const))(
       paymentId: id,
       differenceId: id,
       approvalId: id,
+      chargeId: id,
       sessionId: id,
       userId: id,
       organizationId: id,

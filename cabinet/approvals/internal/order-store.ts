@@ -3,7 +3,6 @@ import type { ScopedClient } from '#core/audit/scope'
 import { exactTimeSql } from '#core/db/exact-time'
 import type { Queryable } from '#core/db/pool'
 import { type NanoRub, nanoRub } from '#core/ledger/money'
-import { mailboxOf } from '../../mail/mailbox.ts'
 import type { Because } from './needs-approval.ts'
 
 type OrderKind = 'adjustment' | 'refund'
@@ -155,20 +154,6 @@ export async function readDoneAlone(
     [administratorId, organizationId],
   )
   return nanoRub(rows[0]?.done ?? 0n)
-}
-
-/** Whether a member of the organization has the administrator's mailbox, or was them in an earlier release. */
-export async function belongsTo(
-  client: Queryable,
-  { administratorId, email }: { readonly administratorId: string; readonly email: string },
-  organizationId: string,
-): Promise<boolean> {
-  const { rows } = await client.query<{ id: string; email: string }>(
-    'select u.id, u.email from memberships m join users u on u.id = m.user_id where m.organization_id = $1',
-    [organizationId],
-  )
-  const mailbox = mailboxOf(email)
-  return rows.some((member) => member.id === administratorId || mailboxOf(member.email) === mailbox)
 }
 
 /** The rule is on unless a command turned it off, and one administrator can sign in. */

@@ -1,0 +1,176 @@
+import type { Pool } from 'pg'
+import { findMeasuredBacklog, type MeasuredBacklog } from '#core/admission/measured-backlog'
+import { inReadScope, inScope, type ScopedClient, scopeOfAdministrator } from '#core/audit/scope'
+import { isId } from '#core/db/id'
+import { formatRub } from '#core/ledger/money'
+import type { Administrator } from '../api/access.ts'
+import { type Endpoint, endpoint, type Idempotency, type Output, type Visit } from '../api/endpoint.ts'
+import { once } from '../api/once.ts'
+import { toPage } from '../api/page.ts'
+import { notFound, type Problem } from '../api/problem.ts'
+import { belongsTo } from '../approvals/own-organization.ts'
+import { dayCountMax, readDaySpan, readLedgerDays, readTotals } from './internal/ledger-days.ts'
+import { countOpen, readGateways, readInvariants, readRevision } from './internal/platform-state.ts'
+import {
+  type Decision,
+  type DecisionOutcome,
+  decideRejectedCharge,
+  findRejectedCharge,
+  readRejectedCharges,
+  showRejectedCharge,
+} from './internal/rejected-charges.ts'
+import * as contracts from './operation-contracts.ts'
+
+/** Endpoints with which administrators see the platform as a whole, and decide rejected charges. */
+export function operationEndpoints({ pool }: { readonly pool: Pool }): readonly Endpoint[] {
+  return [
+    endpoint(contracts.readDays, ({ query, visit }) => showDays(pool, query, visit)),
+    endpoint(contracts.readState, () => showState(pool)),
+    endpoint(contracts.listRejectedCharges, async ({ query: { state, limit, cursor } }) => {
+      const charges = await inReadScope(pool, null, (client) =>
+        readRejectedCharges(client, { state, after: cursor, limit: limit + 1 }),
+      )
+      const body = toPage(charges, limit, showRejectedCharge, ({ position, id }) => [position, id])
+      return { status: 200, body }
+    }),
+    endpoint(contracts.postRejectedCharge, (input) => decide(pool, input, 'posted')),
+    endpoint(contracts.writeOffRejectedCharge, (input) => decide(pool, input, 'written_off')),
+  ]
+}
+
+/** All of one snapshot, so that the totals agree to the nano-ruble while charges are posted. */
+async function showDays(
+  pool: Pool,
+  query: { readonly from?: string | undefined; readonly to?: string | undefined },
+  { locale }: Visit,
+) {
+  return inReadScope(pool, null, async (client) => {
+    const { dayCount, ...span } = await readDaySpan(client, { from: query.from, to: query.to })
+    if (dayCount < 1 || dayCount > dayCountMax) return { problem: wrongSpan(locale) }
+    const days = await readLedgerDays(client, span)
+    const { ledger, accounts } = await readTotals(client)
+    const data = days.map(({ day, ...sums }) => ({
+      day,
+      top_ups_rub: formatRub(sums.topUps),
+      charges_rub: formatRub(sums.charges),
+      bonuses_rub: formatRub(sums.bonuses),
+      refunds_rub: formatRub(sums.refunds),
+      adjustments_rub: formatRub(sums.adjustments),
+      balances_rub: formatRub(sums.balances),
+    }))
+    const totals = { ledger_rub: formatRub(ledger), accounts_rub: formatRub(accounts) }
+    return { status: 200, body: { ...span, data, ...totals } } as const
+  })
+}
+
+function wrongSpan(locale: 'en' | 'ru'): Problem {
+  const message = {
+    en: `must be a day from "from" to ${dayCountMax - 1} days after it`,
+    ru: `должно быть днём от «from» до ${dayCountMax - 1}-го дня после него`,
+  }[locale]
+  return { code: 'validation_failed', errors: [{ path: 'to', code: 'span', message }] }
+}
+
+async function showState(pool: Pool): Promise<Output<typeof contracts.readState>> {
+  const state = await inReadScope(pool, null, async (client) => ({
+    invariants: await readInvariants(client),
+    gateways: await readGateways(client),
+    revision: await readRevision(client),
+    open: await countOpen(client),
+    backlog: await findMeasuredBacklog(client),
+  }))
+  const { lookedAt, auditedAt, breaches } = state.invariants
+  return {
+    status: 200,
+    body: {
+      invariants: {
+        looked_at: lookedAt?.toISOString() ?? null,
+        audited_at: auditedAt?.toISOString() ?? null,
+        breaches: [...breaches],
+      },
+      backlog: state.backlog === undefined ? null : showBacklog(state.backlog),
+      catalog_revision: String(state.revision),
+      gateways: state.gateways.map(({ id, version, revision, changedAt, unhealthy }) => ({
+        id,
+        version,
+        revision: String(revision),
+        changed_at: changedAt.toISOString(),
+        unhealthy: Object.entries(unhealthy).map(([name, trouble]) => ({ name, trouble })),
+      })),
+      open: {
+        rejected_charges: state.open.rejectedCharges,
+        payment_differences: state.open.differences,
+        waiting_notifications: state.open.notifications,
+        waiting_emails: state.open.emails,
+      },
+    },
+  }
+}
+
+function showBacklog(backlog: MeasuredBacklog) {
+  return {
+    measured_at: backlog.measuredAt.toISOString(),
+    charges_unposted: backlog.unpostedCount,
+    oldest_charge_seconds: backlog.oldestUnpostedMs / 1000,
+    holds: backlog.holdCount,
+    overdue_hold_seconds: backlog.longestOverdueMs / 1000,
+    shards_unavailable: backlog.shutShardCount,
+  }
+}
+
+type Asked = {
+  readonly caller: Administrator
+  readonly visit: Visit
+  readonly params: { readonly charge_id: string }
+  readonly body: { readonly reason: string }
+  readonly idempotency: Idempotency
+}
+
+/** Decides a charge once per idempotency key, in one transaction with what follows from it. */
+async function decide(pool: Pool, { caller, visit, params, body, idempotency }: Asked, decision: Decision) {
+  const id = params.charge_id
+  if (!isId(id)) return notFound
+  const scope = scopeOfAdministrator(caller.administratorId, visit.requestId, body.reason)
+  const answer = await inScope(pool, scope, (client) =>
+    once<contracts.ShownRejectedCharge, { status: number; body: contracts.ShownRejectedCharge }>(
+      client,
+      { administratorId: caller.administratorId },
+      idempotency,
+      async () => {
+        const charge = await findRejectedCharge(client, id)
+        if (charge === undefined) return notFound
+        const { organizationId } = charge
+        if (organizationId !== null && (await belongsTo(client, caller, organizationId)))
+          return { problem: { code: 'another_administrator_required' } }
+        const made = { decision, by: caller.administratorId, reason: body.reason }
+        const problem = problemOf(await decideRejectedCharge(client, id, made))
+        if (problem !== undefined) return { problem }
+        const done = { status: 200, body: showRejectedCharge(await getDecided(client, id)) }
+        return { fresh: done, kept: done }
+      },
+    ),
+  )
+  return 'problem' in answer ? answer : ({ status: 200, body: answer.body } as const)
+}
+
+function problemOf(outcome: DecisionOutcome | undefined): Problem | undefined {
+  switch (outcome) {
+    case 'posted':
+    case 'written_off':
+      return undefined
+    case 'rejected':
+      return { code: 'charge_rejected_again' }
+    case 'unreadable':
+      return { code: 'charge_unreadable' }
+    case 'decided':
+      return { code: 'already_decided' }
+    case undefined:
+      return notFound.problem
+  }
+}
+
+async function getDecided(client: ScopedClient, id: string) {
+  const charge = await findRejectedCharge(client, id)
+  if (charge === undefined) throw new Error(`rejected charge ${id} does not exist`)
+  return charge
+}
