@@ -17,6 +17,7 @@ export const administrationRoutes = {
   '/app/models/*': page('Модель', 'Model'),
   '/app/providers': page('Провайдеры', 'Providers'),
   '/app/providers/*': page('Провайдер', 'Provider'),
+  '/app/operations': page('Состояние', 'Operations'),
   '/app/payments': page('Платежи', 'Payments'),
   '/app/approvals': page('Подтверждения', 'Approvals'),
   '/app/differences': page('Расхождения', 'Differences'),
@@ -27,3 +28,17 @@ export const administrationRoutes = {
 } as const satisfies RouteTable
 
 export type AdministrationPath = keyof typeof administrationRoutes
+
+/** The sections of the page of operations, as anchors of its address. Runbooks link to them. */
+export const operationSections = [
+  'money',
+  'rejected-charges',
+  'differences',
+  'webhooks',
+  'emails',
+  'invariants',
+  'backlog',
+  'gateways',
+] as const
+
+export type OperationSection = (typeof operationSections)[number]

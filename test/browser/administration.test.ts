@@ -1,7 +1,11 @@
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { makeAdministrator } from '#cabinet/administrators/made-administrator'
-import { type AdministrationPath, administrationRoutes } from '#cabinet/pages/administration-routes'
+import {
+  type AdministrationPath,
+  administrationRoutes,
+  operationSections,
+} from '#cabinet/pages/administration-routes'
 import { inScope } from '#core/audit/scope'
 import { codeOf } from '../support/administrators.ts'
 import { settle, visit } from './addresses.ts'
@@ -121,6 +125,35 @@ test('no page or file of administration is served to customers, and no file of t
   const policy = (await page.request.get('/login')).headers()['content-security-policy']
   expect(policy).toContain("default-src 'none'; script-src 'self'; style-src 'self';")
   expect(policy).toContain("connect-src 'self';")
+})
+
+test('operations shows each section of the runbooks, and a rejected charge is written off there', async () => {
+  const { page } = await openAsAdministrator()
+  const pool = openDatabase()
+  const { rows } = await pool.query<{ id: string }>(
+    "insert into charges_rejected (shard, stream_id, entry, error) values (0, $1, '{}', 'no such key') returning id",
+    [newEmail()],
+  )
+  await visit(page, '/app/operations#gateways')
+  for (const section of operationSections) await page.locator(`#${section} h2`).first().waitFor()
+  await page
+    .locator('#gateways')
+    .getByRole('cell', { name: /^\d+\.\d+\.\d+/ })
+    .first()
+    .waitFor()
+  expect(
+    await page.locator('#gateways').evaluate((one) => one.getBoundingClientRect().top < innerHeight),
+  ).toBe(true)
+  await page.locator('#money').getByText('Сумма проводок равна сумме балансов').waitFor()
+  await page.locator('#rejected-charges').getByText('no such key').first().waitFor()
+  await page.getByRole('button', { name: `Списать в убыток: ${rows[0]?.id}` }).click()
+  await page.getByLabel('Причина', { exact: true }).fill('Ключ не вернуть')
+  await page.locator('dialog').getByRole('button', { name: 'Списать в убыток' }).click()
+  await page.getByText('Решение сохранено').waitFor()
+  await page.getByText('Непроведённых списаний нет').waitFor()
+  await page.locator('#rejected-charges').getByLabel('Показать').selectOption('all')
+  await page.getByText('Ключ не вернуть').waitFor()
+  await pool.end()
 })
 
 /** Addresses of the demo's customer, which has keys, requests and a payment history. */

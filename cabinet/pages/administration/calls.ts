@@ -6,6 +6,7 @@ import type * as totpResets from '../../approvals/totp-reset-contracts.ts'
 import type * as models from '../../catalog/model-administration-contracts.ts'
 import type * as providers from '../../catalog/provider-administration-contracts.ts'
 import type * as legal from '../../legal/legal-administration-contracts.ts'
+import type * as operations from '../../operations/operation-contracts.ts'
 import type * as payments from '../../payments/payment-contracts.ts'
 import type * as support from '../../support/administration-contracts.ts'
 import type * as customers from '../../support/customer-contracts.ts'
@@ -21,6 +22,7 @@ type Modules =
   | (typeof legal)[keyof typeof legal]
   | (typeof models)[keyof typeof models]
   | (typeof providers)[keyof typeof providers]
+  | (typeof operations)[keyof typeof operations]
   | (typeof payments)[keyof typeof payments]
   | (typeof support)[keyof typeof support]
   | (typeof customers)[keyof typeof customers]

@@ -83,6 +83,7 @@ const places: readonly { readonly path: AdministrationPath; readonly icon: IconN
   { path: '/app', icon: 'overview' },
   { path: '/app/models', icon: 'models' },
   { path: '/app/providers', icon: 'external' },
+  { path: '/app/operations', icon: 'usage' },
   { path: '/app/payments', icon: 'billing' },
   { path: '/app/approvals', icon: 'check' },
   { path: '/app/differences', icon: 'warning' },

@@ -29,6 +29,9 @@ export const pageOf: Readonly<Record<AdministrationPath, Page>> = {
   '/app/providers/*': lazy(async () => ({
     default: (await import('./catalog/provider-page.tsx')).ProviderPage,
   })),
+  '/app/operations': lazy(async () => ({
+    default: (await import('./operations/operations-page.tsx')).OperationsPage,
+  })),
   '/app/payments': lazy(async () => ({ default: (await import('./money/payments-page.tsx')).PaymentsPage })),
   '/app/approvals': lazy(async () => ({
     default: (await import('./money/approvals-page.tsx')).ApprovalsPage,
