@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, expect, test } from 'vitest'
 import { parse } from 'yaml'
+import { administrationRoutes, operationSections } from '#cabinet/pages/administration-routes'
 import { chartFolder } from '../support/helm.ts'
 import { metricSections, readMetricTable } from '../support/metric-tables.ts'
 import { findPromtool } from '../support/promtool.ts'
@@ -57,6 +58,18 @@ test('every alert has a runbook at the place that it names', () => {
     const headings = readFileSync(join('docs/operate/runbooks', file), 'utf8').matchAll(/^## (\w+)$/gm)
     expect([...headings].map(([, heading = '']) => heading.toLowerCase())).toContain(anchor)
     expect(anchor).toBe(alert.toLowerCase())
+  }
+})
+
+test('every runbook leads to a section of the operations page', () => {
+  const sections = new Set<string>(operationSections)
+  for (const { alert, annotations } of rules) {
+    const [, file = ''] = /^RUNBOOKS\/([a-z]+\.md)#/.exec(annotations.runbook_url ?? '') ?? []
+    const runbook = readFileSync(join('docs/operate/runbooks', file), 'utf8')
+    const [, text = ''] = runbook.split(new RegExp(`^## ${alert}$`, 'm'))
+    const [own = ''] = text.split(/^## /m)
+    const [, path, section = ''] = /`(\/app\/operations)#([a-z-]+)`/.exec(own) ?? []
+    expect([alert, path && path in administrationRoutes, sections.has(section)]).toEqual([alert, true, true])
   }
 })
 
