@@ -30,7 +30,7 @@ export const en: typeof ru = {
     'After a second administrator approves, the user gets an email. A day later the second factor, recovery codes and sessions are removed. The user can cancel.',
   resetPlanned: 'The second factor will be removed in a day',
   deleteAccount: 'Delete account',
-  deleteAccountOf: (email: string) => `Delete the account ${email}`,
+  deleteAccountOf: (email: string) => `Delete account ${email}`,
   deleteAccountLead:
     'This cannot be undone. Sessions and memberships end, keys of organizations without other members are revoked, and personal data is removed. The ledger, consents and audit log stay.',
   typeEmail: 'Email of the user, as a check',
