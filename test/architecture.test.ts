@@ -297,6 +297,7 @@ const unscopedWriters: Readonly<Record<string, string>> = {
   'worker/settlement/internal/reject-charge.ts': 'settlement of an entry that cannot be booked',
   'worker/projection/internal/projected-versions.ts': 'what the worker notes about Redis',
   'core/clusters/replicas.ts': 'what the worker notes about the gateways',
+  'core/audit/chain-check-job.ts': 'what the worker found in the audit log',
   'core/admission/measured-backlog.ts': 'what the worker notes about Redis',
   'cabinet/mail/internal/due-letters.ts': 'what the worker notes about letters that it sends',
   'cabinet/mail/cabinet-address.ts': 'what the cabinet notes about its own address',

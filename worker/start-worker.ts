@@ -2,6 +2,7 @@ import type { Pool } from 'pg'
 import { mailJobs } from '#cabinet/mail/mail-jobs'
 import { paymentJobs } from '#cabinet/payments/payment-jobs'
 import { openShop, type Shop } from '#cabinet/payments/shop'
+import { auditChainCheckJob } from '#core/audit/chain-check-job'
 import { auditChainJob } from '#core/audit/chain-job'
 import { catalogJob } from '#core/catalog/catalog-job'
 import { replicasJob } from '#core/clusters/replicas-job'
@@ -109,6 +110,7 @@ export function workerJobs(config: WorkerConfig, deps: JobDeps): readonly Job[] 
     replicasJob({ pool, redis, now }),
     upkeepJob(pool),
     auditChainJob(pool),
+    auditChainCheckJob({ pool: deps.invariantsPool, registry, log }),
     pepperJob({ pool, redis }),
     lowBalanceJob(pool),
     expiryJob(pool),

@@ -77,6 +77,16 @@ export const readState = {
         audited_at: time.nullable().meta({ description: 'When the last check of everything began.' }),
         breaches: z.array(z.object({ invariant: z.string(), count: z.int(), sample: z.string() })),
       }),
+      audit_log: z
+        .object({
+          checked_at: time,
+          row_count: z.int(),
+          bad_count: z.int().meta({ description: 'Rows that were edited or deleted.' }),
+          first_bad_id: z.string().nullable(),
+          first_bad_why: z.string().nullable(),
+        })
+        .nullable()
+        .meta({ description: 'The last nightly check of the audit log; `null`: there was none.' }),
       backlog: backlog
         .nullable()
         .meta({ description: 'What waits in Redis, as a worker has last measured it; `null`: never.' }),

@@ -1,5 +1,6 @@
 import type { Pool } from 'pg'
 import { findMeasuredBacklog, type MeasuredBacklog } from '#core/admission/measured-backlog'
+import { type ChainCheck, findChainCheck } from '#core/audit/chain-check'
 import { inReadScope, inScope, type ScopedClient, scopeOfAdministrator } from '#core/audit/scope'
 import { isId } from '#core/db/id'
 import { formatRub } from '#core/ledger/money'
@@ -78,6 +79,7 @@ async function showState(pool: Pool): Promise<Output<typeof contracts.readState>
     revision: await readRevision(client),
     open: await countOpen(client),
     backlog: await findMeasuredBacklog(client),
+    auditLog: await findChainCheck(client),
   }))
   const { lookedAt, auditedAt, breaches } = state.invariants
   return {
@@ -88,6 +90,7 @@ async function showState(pool: Pool): Promise<Output<typeof contracts.readState>
         audited_at: auditedAt?.toISOString() ?? null,
         breaches: [...breaches],
       },
+      audit_log: state.auditLog === undefined ? null : showChainCheck(state.auditLog),
       backlog: state.backlog === undefined ? null : showBacklog(state.backlog),
       catalog_revision: String(state.revision),
       gateways: state.gateways.map(({ id, version, revision, changedAt, unhealthy }) => ({
@@ -104,6 +107,16 @@ async function showState(pool: Pool): Promise<Output<typeof contracts.readState>
         waiting_emails: state.open.emails,
       },
     },
+  }
+}
+
+function showChainCheck({ checkedAt, linkedCount, badCount, firstBadId, firstBadWhy }: ChainCheck) {
+  return {
+    checked_at: checkedAt.toISOString(),
+    row_count: linkedCount,
+    bad_count: badCount,
+    first_bad_id: firstBadId,
+    first_bad_why: firstBadWhy,
   }
 }
 

@@ -37,6 +37,7 @@ export const operationSections = [
   'webhooks',
   'emails',
   'invariants',
+  'audit-chain',
   'backlog',
   'gateways',
 ] as const

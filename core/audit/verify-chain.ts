@@ -40,10 +40,11 @@ type Link = {
  * deleted is named; so is one that was taken out of the chain, or that never got into it.
  */
 export function verifyChain(pool: Pool): Promise<ChainReport> {
-  return inTransaction(pool, verify, { isolation: 'repeatable read', readOnly: true })
+  return inTransaction(pool, verifyChainIn, { isolation: 'repeatable read', readOnly: true })
 }
 
-async function verify(client: Queryable): Promise<ChainReport> {
+/** The same in a transaction whose statements share one snapshot. */
+export async function verifyChainIn(client: Queryable): Promise<ChainReport> {
   const bad: BadAuditRow[] = []
   let badCount = 0
   const note = (row: BadAuditRow) => {

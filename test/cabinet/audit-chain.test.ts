@@ -1,6 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import type { Pool } from 'pg'
+import { Registry } from 'prom-client'
 import { describe, expect, test } from 'vitest'
+import { findChainCheck } from '#core/audit/chain-check'
+import { auditChainCheckJob } from '#core/audit/chain-check-job'
 import { auditChainJob } from '#core/audit/chain-job'
 import { verifyChain } from '#core/audit/verify-chain'
 import { createDatabase, databaseOfThisFile, poolAs } from '../support/postgres.ts'
@@ -179,4 +182,35 @@ describe('no process', () => {
     for (const sql of statements) await expect(pool.query(sql), sql).rejects.toMatchObject({ code: '42501' })
     if (role !== 'model_gateway_worker') await expect(link(pool)).rejects.toMatchObject({ code: '42501' })
   })
+})
+
+test('a worker checks the chain once a night, and its metric and log name the first bad row', async () => {
+  await using log = await linked()
+  const registry = new Registry()
+  const errors: unknown[] = []
+  const quiet = () => undefined
+  const job = auditChainCheckJob({
+    pool: poolAs('model_gateway_worker', log.database),
+    registry,
+    log: { debug: quiet, info: quiet, warn: quiet, error: (facts) => void errors.push(facts) },
+  })
+  const badRows = async () =>
+    (await registry.getSingleMetric('model_gateway_audit_chain_bad_rows')?.get())?.values[0]?.value
+  await runJob(job)
+  expect(await badRows()).toBe(0)
+  const sound = await findChainCheck(log.pool)
+  expect(sound).toMatchObject({ linkedCount: 7, badCount: 0, head: expect.stringMatching(/^[0-9a-f]{64}$/) })
+
+  await log.asSuperuser(`update audit_log set reason = 'another' where id = ${log.ids[3]}`)
+  await runJob(job)
+  expect(await findChainCheck(log.pool)).toEqual(sound) // not due
+  await log.pool.query("update audit_chain_check set checked_at = now() - interval '25 hours'")
+  await runJob(job)
+  expect(await badRows()).toBe(1)
+  expect(errors).toEqual([{ badCount: 1, auditId: log.ids[3], why: 'edited' }])
+
+  await log.asSuperuser(`update audit_log set reason = null where id = ${log.ids[3]}`)
+  await log.pool.query("update audit_chain_check set checked_at = now() - interval '25 hours'")
+  await runJob(job)
+  expect(await badRows()).toBe(0)
 })

@@ -45,6 +45,7 @@ const administration: Readonly<Record<string, readonly string[]>> = {
   administrator_setups: [],
   administrators: [],
   audit_chain: [],
+  audit_chain_check: [],
   audit_log: ['INSERT'],
   audit_unlinked: [],
   money_orders: [],

@@ -119,6 +119,7 @@ test('each job shows how often it runs, which its age is compared with', async (
   const periods = text.matchAll(/^model_gateway_job_period_seconds\{job="(\w+)"\} (\S+)$/gm)
   expect(Object.fromEntries([...periods].map(([, job, seconds]) => [job, Number(seconds)]))).toEqual({
     audit_chain: 1,
+    audit_chain_check: 60,
     settlement: 0.05,
     projection: 0.5,
     catalogue: 0.5,

@@ -282,6 +282,18 @@ export const alertCases: readonly AlertCase[] = [
     sound: { 'model_gateway_invariants_audit_age_seconds{namespace="mg"}': '1000x40' },
   },
   {
+    alert: 'ModelGatewayAuditLogChanged',
+    at: '20m',
+    breaks: { 'model_gateway_audit_chain_bad_rows{namespace="mg"}': '1x40' },
+    sound: { 'model_gateway_audit_chain_bad_rows{namespace="mg"}': '0x40' },
+  },
+  {
+    alert: 'ModelGatewayAuditLogUnchecked',
+    at: '20m',
+    breaks: { 'model_gateway_audit_chain_check_age_seconds{namespace="mg"}': '100000x40' },
+    sound: { 'model_gateway_audit_chain_check_age_seconds{namespace="mg"}': '1000x40' },
+  },
+  {
     alert: 'ModelGatewayLooksBehind',
     at: '20m',
     breaks: { 'model_gateway_invariants_unchecked_age_seconds{namespace="mg"}': '301x40' },

@@ -42,6 +42,9 @@ export function StateSections({ state }: { readonly state: State }) {
       <Anchored id="invariants">
         <InvariantsSection {...state.invariants} />
       </Anchored>
+      <Anchored id="audit-chain">
+        <AuditLogSection auditLog={state.audit_log} />
+      </Anchored>
       <Anchored id="backlog">
         <BacklogSection backlog={state.backlog} />
       </Anchored>
@@ -99,6 +102,28 @@ function InvariantsSection({ looked_at, audited_at, breaches }: State['invariant
           columns={columns}
           rows={breaches}
           keyOf={({ invariant }) => invariant}
+        />
+      )}
+    </Section>
+  )
+}
+
+function AuditLogSection({ auditLog }: { readonly auditLog: State['audit_log'] }) {
+  const words = useWords(operationWords)
+  return (
+    <Section title={words.auditLog}>
+      {auditLog === null ? (
+        <p>{words.never}</p>
+      ) : (
+        <Facts
+          rows={[
+            [words.auditLogChecked, <DateTime key="at" at={auditLog.checked_at} />],
+            [words.auditLogRows, auditLog.row_count],
+            [words.auditLogBad, <Count key="bad" value={auditLog.bad_count} />],
+            ...(auditLog.first_bad_id === null
+              ? []
+              : ([[words.auditLogFirst, `${auditLog.first_bad_id}: ${auditLog.first_bad_why}`]] as const)),
+          ]}
         />
       )}
     </Section>
