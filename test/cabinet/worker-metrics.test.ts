@@ -129,6 +129,7 @@ test('each job shows how often it runs, which its age is compared with', async (
     upkeep: 3600, // deprecated, as the other old names of jobs
     pepper: 60,
     low_balance: 30,
+    totp_resets: 10,
     expiry: 600,
     trials: 30,
     emails: 2,
