@@ -10,7 +10,7 @@ import {
   resourceName,
   secretKeyRef,
 } from './resource.ts'
-import { areDistinct, namedList, ruled, unwrittenDefault } from './rule.ts'
+import { areDistinct, namedList, type Rule, ruled, unwrittenDefault } from './rule.ts'
 
 /** Largest number of headers, and longest value in characters. */
 const headersMax = 32
@@ -51,20 +51,22 @@ const credential = secretKeyRef.describe(
   'Secret with the credential, in the same namespace and labelled modelgateway.dev/provider-credential=true.',
 )
 
-const auth = z.discriminatedUnion('type', [
-  z.strictObject({ type: authType('None') }),
-  z.strictObject({ type: authType('Bearer'), secretRef: credential }),
-  /**
-   * As this api's keys are sent: `api-key` (AzureOpenAI), `x-api-key` (Anthropic), `x-goog-api-key` (Gemini),
-   * `Authorization: Api-Key …` (YandexGPT), else as Bearer.
-   */
-  z.strictObject({ type: authType('ApiKey'), secretRef: credential }),
-  z.strictObject({
-    type: authType('Header'),
-    headerName: headerName.describe('Name of the header that carries the credential, without any prefix.'),
-    secretRef: credential,
-  }),
-])
+/** `held`: where the credential is. */
+const authWith = <Held extends z.ZodRawShape>(held: Held) =>
+  z.discriminatedUnion('type', [
+    z.strictObject({ type: authType('None') }),
+    z.strictObject({ type: authType('Bearer'), ...held }),
+    /**
+     * As this api's keys are sent: `api-key` (AzureOpenAI), `x-api-key` (Anthropic), `x-goog-api-key` (Gemini),
+     * `Authorization: Api-Key …` (YandexGPT), else as Bearer.
+     */
+    z.strictObject({ type: authType('ApiKey'), ...held }),
+    z.strictObject({
+      type: authType('Header'),
+      headerName: headerName.describe('Name of the header that carries the credential, without any prefix.'),
+      ...held,
+    }),
+  ])
 
 /** A line break would start another header. */
 const headerValue = patterned(
@@ -99,72 +101,90 @@ type AllowedRoutes = z.infer<typeof allowedRoutes>
 /** Those with an adapter. Others would be admitted, but served by no gateway. */
 const servedApis = ['OpenAI', 'AzureOpenAI', 'Anthropic', 'Gemini', 'YandexGPT'] as const
 
+const addressFields = {
+  api: z
+    .enum(servedApis, { error: `must be one of ${servedApis.join(', ')}` })
+    .describe('API that the provider speaks.'),
+  baseURL: baseAddress.describe(
+    'Base URL of the API, including the version, such as https://api.openai.com/v1.',
+  ),
+  network: z
+    .strictObject({
+      http: z.boolean().default(false).describe('Allows plain HTTP.'),
+      privateAddresses: z
+        .boolean()
+        .default(false)
+        .describe(
+          'Allows loopback, private and link-local addresses, as far as UPSTREAM_ALLOWED_CIDRS includes them.',
+        ),
+    })
+    .default({ http: false, privateAddresses: false })
+    .describe('What to allow in addition to public addresses over TLS.'),
+}
+
+const callFields = {
+  headers: z
+    .array(
+      z.strictObject({
+        name: headerName.describe('Name of the header.'),
+        value: headerValue.describe('Value of the header, sent unchanged.'),
+      }),
+    )
+    .max(headersMax)
+    .refine((headers) => areDistinct(headers.map(({ name }) => name)), {
+      error: 'must not contain the same header twice',
+    })
+    .meta(namedList)
+    .default([])
+    .describe('Headers sent with every request. Do not put secrets here.'),
+  limits: z
+    .strictObject({
+      requestsPerMinute: z
+        .int()
+        .min(1)
+        .max(100_000_000)
+        .optional()
+        .describe('Requests allowed per minute. Unset means no limit.'),
+    })
+    .default({})
+    .describe('Limits of the account at the provider, shared by all gateways.'),
+  healthCheck: z
+    .strictObject({
+      type: z
+        .enum(['None', 'ListModels'])
+        .describe(
+          'None: only requests determine health. ListModels: gateways also list the models of the provider (GET <baseURL>/models).',
+        ),
+    })
+    .default({ type: 'None' })
+    .meta(unwrittenDefault)
+    .describe(
+      'Whether one gateway checks the provider after each change and every 10 minutes, without waiting for a request. No organization is charged. Defaults to None.',
+    ),
+}
+
+const authWords = 'How to authenticate to the provider.'
+const specWords = 'Where the provider is, and how to reach it.'
+
+const plainHttpRule: Rule<{ readonly baseURL: string; readonly network: { readonly http: boolean } }> = {
+  cel: "!self.baseURL.startsWith('http:') || (has(self.network) && self.network.http)",
+  message: 'is plain HTTP: use https, or set network.http to true to allow it',
+  holds: ({ baseURL, network }) => !baseURL.startsWith('http:') || network.http,
+  field: 'baseURL',
+}
+
 const spec = ruled(
   z
     .strictObject({
-      api: z
-        .enum(servedApis, { error: `must be one of ${servedApis.join(', ')}` })
-        .describe('API that the provider speaks.'),
-      baseURL: baseAddress.describe(
-        'Base URL of the API, including the version, such as https://api.openai.com/v1.',
-      ),
-      network: z
-        .strictObject({
-          http: z.boolean().default(false).describe('Allows plain HTTP.'),
-          privateAddresses: z
-            .boolean()
-            .default(false)
-            .describe(
-              'Allows loopback, private and link-local addresses, as far as UPSTREAM_ALLOWED_CIDRS includes them.',
-            ),
-        })
-        .default({ http: false, privateAddresses: false })
-        .describe('What to allow in addition to public addresses over TLS.'),
-      auth: auth.default({ type: 'None' }).describe('How to authenticate to the provider.'),
+      ...addressFields,
+      auth: authWith({ secretRef: credential }).default({ type: 'None' }).describe(authWords),
       allowedRoutes: allowedRoutes
         .default({ namespaces: { from: 'Same' } })
         .meta(unwrittenDefault)
         .describe(
           'Which ModelRoutes may use this provider and its credential. Defaults to those in the same namespace.',
         ),
-      headers: z
-        .array(
-          z.strictObject({
-            name: headerName.describe('Name of the header.'),
-            value: headerValue.describe('Value of the header, sent unchanged.'),
-          }),
-        )
-        .max(headersMax)
-        .refine((headers) => areDistinct(headers.map(({ name }) => name)), {
-          error: 'must not contain the same header twice',
-        })
-        .meta(namedList)
-        .default([])
-        .describe('Headers sent with every request. Do not put secrets here.'),
-      limits: z
-        .strictObject({
-          requestsPerMinute: z
-            .int()
-            .min(1)
-            .max(100_000_000)
-            .optional()
-            .describe('Requests allowed per minute. Unset means no limit.'),
-        })
-        .default({})
-        .describe('Limits of the account at the provider, shared by all gateways.'),
-      healthCheck: z
-        .strictObject({
-          type: z
-            .enum(['None', 'ListModels'])
-            .describe(
-              'None: only requests determine health. ListModels: gateways also list the models of the provider (GET <baseURL>/models).',
-            ),
-        })
-        .default({ type: 'None' })
-        .meta(unwrittenDefault)
-        .describe(
-          'Whether one gateway checks the provider after each change and every 10 minutes, without waiting for a request. No organization is charged. Defaults to None.',
-        ),
+      ...callFields,
       tls: z
         .strictObject({
           caSecretRef: z
@@ -177,16 +197,23 @@ const spec = ruled(
         .default({})
         .describe('Certificate authorities to trust in addition to the default ones.'),
     })
-    .describe('Where the provider is, and how to reach it.'),
-  [
-    {
-      cel: "!self.baseURL.startsWith('http:') || (has(self.network) && self.network.http)",
-      message: 'is plain HTTP: use https, or set network.http to true to allow it',
-      holds: ({ baseURL, network }) => !baseURL.startsWith('http:') || network.http,
-      field: 'baseURL',
-    },
-  ],
+    .describe(specWords),
+  [plainHttpRule],
 )
+
+/** The same for a provider that no object of a cluster defines: its secrets are given separately. */
+export const secretlessProviderSpec = ruled(
+  z
+    .strictObject({
+      ...addressFields,
+      auth: authWith({}).default({ type: 'None' }).describe(authWords),
+      ...callFields,
+    })
+    .describe(specWords),
+  [plainHttpRule],
+)
+
+export type SecretlessProviderSpec = z.output<typeof secretlessProviderSpec>
 
 /** A provider's address and credential. */
 export const modelProviderSchema = z

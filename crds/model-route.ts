@@ -192,6 +192,17 @@ const inputModalities = z
   .refine(areDistinct, { error: 'must not contain the same kind of input twice' })
   .meta(setList)
 
+const pricePerRequest = decimal(
+  /^\d{1,6}(\.\d{1,9})?$/,
+  'must be a quoted amount of rubles, such as "0.10"',
+).default('0')
+
+/** What a model costs, as in the spec of its ModelRoute. */
+export const modelPricingSchema = z.strictObject({
+  pricingRubPerMillionTokens: pricing,
+  pricingRubPerRequest: pricePerRequest,
+})
+
 const fields = z.strictObject({
   model: model.describe(
     'Name that clients send, <provider>/<model>. Unique across the installation. Immutable.',
@@ -256,9 +267,9 @@ const fields = z.strictObject({
     .describe(
       'Prices in rubles per 1M tokens, as decimal strings. A kind of token without a price costs as much as input or output, never 0.',
     ),
-  pricingRubPerRequest: decimal(/^\d{1,6}(\.\d{1,9})?$/, 'must be a quoted amount of rubles, such as "0.10"')
-    .default('0')
-    .describe('Price of each request in rubles, in addition to its tokens.'),
+  pricingRubPerRequest: pricePerRequest.describe(
+    'Price of each request in rubles, in addition to its tokens.',
+  ),
   free: z.boolean().default(false).describe('Makes the model free. Set this instead of prices.'),
   access: access.default({ scope: 'All' }).describe('Who may see and use the model.'),
 })

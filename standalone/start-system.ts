@@ -272,6 +272,8 @@ async function startOwnAdministration(
       DATABASE_URL: databaseUrlAs('model_gateway_administration', options, stores.databaseUrl),
       REDIS_URL: stores.redisUrls.cabinet,
       ADMINISTRATION_SEALING_KEY: secrets.administrationSealingKey,
+      CREDENTIALS_KEY: secrets.credentialsKey,
+      UPSTREAM_ALLOWED_CIDRS: upstreamAllowedCidrs.join(','),
       ADMINISTRATION_URL: administrationUrl,
       ADMINISTRATION_HOST: '127.0.0.1',
       ADMINISTRATION_PORT: String(administrationPort),

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { allowedCidrsSetting } from '#core/catalog/address-setting'
 import type { NanoRub } from '#core/ledger/money'
 import {
   cidrListSetting,
@@ -24,6 +25,10 @@ const settingsSchema = z.object({
   REDIS_URL: redisUrlSetting,
   /** Key list, 32 bytes in base64 each: the first encrypts administrators' second factors. No other process has it. */
   ADMINISTRATION_SEALING_KEY: sealingKeyListSetting,
+  /** Key list, 32 bytes in base64 each: the first encrypts the credentials of providers that are made here. */
+  CREDENTIALS_KEY: sealingKeyListSetting,
+  /** Same as the gateways': where providers that are made here may be. */
+  UPSTREAM_ALLOWED_CIDRS: allowedCidrsSetting,
   /** Address at which administrators reach this process: the only origin whose pages may change data. */
   ADMINISTRATION_URL: httpUrlSetting,
   /** Proxies whose `X-Forwarded-For` is trusted. The right-most address outside these ranges is the caller. */
@@ -49,6 +54,10 @@ export type AdministrationConfig = {
   readonly redisUrl: string
   /** 32 bytes each. The first key encrypts the secrets of administrators' second factors. */
   readonly sealingKeys: KeyList<Uint8Array>
+  /** 32 bytes each. The first key encrypts providers' credentials. */
+  readonly credentialKeys: KeyList<Uint8Array>
+  /** Loopback and private ranges that providers may use. */
+  readonly upstreamAllowedCidrs: readonly string[]
   /** Where administrators reach this process, without a trailing slash. */
   readonly ownUrl: string
   /** Proxies whose `X-Forwarded-For` is trusted. */
@@ -73,6 +82,8 @@ export function readConfig(env: NodeJS.ProcessEnv, warn?: Warn): AdministrationC
     databaseUrl: data.DATABASE_URL,
     redisUrl: data.REDIS_URL,
     sealingKeys: data.ADMINISTRATION_SEALING_KEY,
+    credentialKeys: data.CREDENTIALS_KEY,
+    upstreamAllowedCidrs: data.UPSTREAM_ALLOWED_CIDRS,
     ownUrl: data.ADMINISTRATION_URL.replace(/\/+$/, ''),
     trustedProxies: data.TRUSTED_PROXY_CIDRS,
     port: data.ADMINISTRATION_PORT,

@@ -1,4 +1,5 @@
 import { waitForBalance } from '#core/admission/organization-sums'
+import { createAddressGuard } from '#core/catalog/address-guard'
 import { listenForHints } from '#core/db/change-hints'
 import { createPool } from '#core/db/pool'
 import { measurePools } from '#core/db/pool-metrics'
@@ -54,6 +55,8 @@ export async function startAdministration(config: AdministrationConfig, log: Log
     shop,
     programmed,
     sealingKeys: config.sealingKeys,
+    credentialKeys: config.credentialKeys,
+    guard: createAddressGuard(config.upstreamAllowedCidrs),
     aloneMax: config.aloneMax,
     waitForBalance: (organization, version) => waitForBalance(redis, organization, version),
   })

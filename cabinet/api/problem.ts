@@ -187,6 +187,28 @@ export const problems = {
       'Ключом управляет ресурс ApiKey в кластере Kubernetes: измените его там. В кабинете ключ можно только заблокировать и разблокировать.',
     ],
   },
+  managed_by_cluster: {
+    status: 409,
+    en: [
+      'Managed by a cluster',
+      'A resource in a Kubernetes cluster defines this. Change that resource with kubectl.',
+    ],
+    ru: [
+      'Управляется из кластера',
+      'Это определяет ресурс в кластере Kubernetes. Измените его там, командой kubectl.',
+    ],
+  },
+  price_too_late: {
+    status: 409,
+    en: [
+      'Too late',
+      'The price comes into force within seconds, or already has. Set another price that applies now.',
+    ],
+    ru: [
+      'Слишком поздно',
+      'Цена вступит в силу через несколько секунд или уже вступила. Задайте другую цену, которая действует сразу.',
+    ],
+  },
   last_owner: {
     status: 409,
     en: ['Last owner', 'An organization needs at least one owner. Make another member an owner first.'],

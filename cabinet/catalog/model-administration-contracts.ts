@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { modelRouteSchema } from '#crds/model-route'
 import { storable } from '#crds/storable'
 import type { Contract } from '../api/contract.ts'
 import { time } from '../api/fields.ts'
@@ -6,6 +7,12 @@ import { cursorOf, pageLimit, pageOf } from '../api/page.ts'
 import { pricing } from './catalog-contracts.ts'
 
 const administrator = { to: 'administrator' } as const
+
+/** What a model costs and where its requests go is money: it needs a recent code. */
+export const administratorAgain = { to: 'administrator', again: true } as const
+
+/** The reason for a change, kept for later audits. */
+export const reason = storable(z.string().trim().min(3).max(500))
 
 /** The Kubernetes object that owns a route or provider. */
 export const kubernetesOwner = z
@@ -102,4 +109,29 @@ export const adminReadCatalogState = {
       gateways: z.array(z.object({ id: z.string(), revision: z.string(), is_current: z.boolean() })),
     }),
   },
+} as const satisfies Contract
+
+export const adminCreateModel = {
+  operation: 'adminCreateModel',
+  summary: 'Create a model with the spec of a ModelRoute; a price in it applies now',
+  method: 'POST',
+  url: '/api/v1/admin/models',
+  access: administratorAgain,
+  body: z.strictObject({ spec: modelRouteSchema.shape.spec, reason }),
+  bodyBytesMax: 512 * 1024,
+  answers: { 201: shownModelWithSpec },
+} as const satisfies Contract
+
+export const adminUpdateModel = {
+  operation: 'adminUpdateModel',
+  summary: 'Replace the spec of a model; another price in it applies now',
+  method: 'PATCH',
+  url: '/api/v1/admin/models/:model',
+  access: administratorAgain,
+  params: modelPath,
+  body: adminCreateModel.body,
+  bodyBytesMax: adminCreateModel.bodyBytesMax,
+  answers: { 200: shownModelWithSpec },
+  problems: ['not_found', 'managed_by_cluster', 'precondition_failed'],
+  ifMatch: true,
 } as const satisfies Contract

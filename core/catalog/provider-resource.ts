@@ -1,4 +1,4 @@
-import { type ModelProvider, quirksAnnotation } from '#crds/model-provider'
+import { type ModelProvider, quirksAnnotation, type SecretlessProviderSpec } from '#crds/model-provider'
 import type { KeyList } from '../process/key-list.ts'
 import { type ProviderDocument, type QuirksName, quirksNames } from './catalog-document.ts'
 import { openCredential, sealCredential } from './credential-seal.ts'
@@ -38,7 +38,7 @@ const caKey = 'ca.crt'
 export function draftProvider({
   metadata,
   spec,
-}: ModelProvider): { readonly draft: ProviderDraft } | SpecProblem {
+}: Pick<ModelProvider, 'metadata' | 'spec'>): { readonly draft: ProviderDraft } | SpecProblem {
   const [, operation] = operationPath.exec(spec.baseURL) ?? []
   if (operation !== undefined)
     return unserved(
@@ -73,6 +73,27 @@ export function draftProvider({
       caSecretRef: caSecretRef === undefined ? null : { name: caSecretRef.name, key: caKey },
     },
   }
+}
+
+/**
+ * The same for a provider that no object of a cluster defines. `profile`: its compatibility profile. The draft refers to
+ * no Secret that could be looked up.
+ */
+export function draftSecretlessProvider(
+  name: string,
+  profile: string | undefined,
+  spec: SecretlessProviderSpec,
+): ReturnType<typeof draftProvider> {
+  const { auth } = spec
+  return draftProvider({
+    metadata: { name, ...(profile === undefined ? {} : { annotations: { [quirksAnnotation]: profile } }) },
+    spec: {
+      ...spec,
+      auth: auth.type === 'None' ? auth : { ...auth, secretRef: { name: '', key: '' } },
+      allowedRoutes: { namespaces: { from: 'Same' } },
+      tls: {},
+    },
+  })
 }
 
 function unserved(path: readonly string[], problem: string): SpecProblem {
@@ -163,6 +184,27 @@ function authSpecOf(api: ProviderDocument['api'], auth: ProviderDocument['auth']
   return auth.header === apiKeyPlaceOf(api).header
     ? { type: 'ApiKey' }
     : { type: 'Header', headerName: auth.header }
+}
+
+/**
+ * The provider with the credential that is stored for it, which need not be given again; `undefined`: it is bound to
+ * another address, header or certificate authority, or there is none. An administrator who could move it could read it. Pure.
+ */
+export function keepCredential(
+  { document, credential }: ProviderDraft,
+  caCertificates: string | undefined,
+  before: ProviderDocument | undefined,
+): ProviderDocument | undefined {
+  const whole = { ...document, ...(caCertificates === undefined ? {} : { caCertificates }) }
+  if (credential === null) return { ...whole, auth: { type: 'None' } }
+  if (before === undefined || before.auth.type === 'None') return undefined
+  const { auth } = before
+  const isBearer = credential.header === 'authorization' && credential.prefix === 'Bearer '
+  const isBoundThere =
+    before.baseUrl === document.baseUrl &&
+    before.caCertificates === caCertificates &&
+    (auth.type === 'Bearer' ? isBearer : !isBearer && auth.header === credential.header)
+  return isBoundThere ? { ...whole, auth } : undefined
 }
 
 /** The API of a kind of provider. */

@@ -188,6 +188,13 @@ const aPayment = ({ paymentId: payment_id }: Scene) => ({ payment_id })
 const aDifference = ({ differenceId: difference_id }: Scene) => ({ difference_id })
 const aModel = ({ catalogName = model }: Scene) => ({ model: encodeURIComponent(catalogName) })
 const aProvider = ({ catalogName = 'rules' }: Scene) => ({ provider: catalogName })
+const aPrice = { pricingRubPerMillionTokens: { input: '1', output: '2' } }
+const aSpec = (provider: string) => ({
+  model,
+  backends: [{ name: 'main', providerRef: { name: provider }, model: 'm' }],
+  ...aPrice,
+})
+const aProviderSpec = { api: 'OpenAI', baseURL: 'https://127.0.0.1/v1' }
 const anOrganization = ({ organizationId: organization_id }: Scene) => ({ organization_id })
 const anApproval = ({ approvalId: approval_id }: Scene) => ({ approval_id })
 const aCharge = ({ chargeId: charge_id }: Scene) => ({ charge_id })
@@ -409,6 +416,36 @@ const examples: Readonly<Record<string, Example>> = {
   adminListModels: { answer: '200' },
   adminReadModel: { answer: '200', params: aModel },
   adminReadCatalogState: { answer: '200' },
+  adminCreateModel: { answer: '422 validation_failed', body: () => ({ ...reason(), spec: aSpec('none') }) },
+  adminUpdateModel: {
+    answer: '412 precondition_failed',
+    params: aModel,
+    body: () => ({ ...reason(), spec: aSpec('rules') }),
+    ifMatch: async () => '"another"',
+  },
+  adminListPrices: { answer: '200', params: aModel },
+  adminPreviewPrice: { answer: '200', params: aModel, body: () => ({ spec: aPrice }) },
+  adminSetPrice: {
+    answer: '412 precondition_failed',
+    params: aModel,
+    body: () => ({ ...reason(), spec: aPrice }),
+    ifMatch: async () => '"another"',
+  },
+  adminCancelPrice: {
+    answer: '404 not_found',
+    params: (scene) => ({ ...aModel(scene), price_id: randomUUID() }),
+    body: reason,
+  },
+  adminCreateProvider: {
+    answer: '422 validation_failed',
+    body: () => ({ ...reason(), name: 'at-loopback', spec: aProviderSpec }),
+  },
+  adminUpdateProvider: {
+    answer: '412 precondition_failed',
+    params: aProvider,
+    body: () => ({ ...reason(), spec: aProviderSpec }),
+    ifMatch: async () => '"another"',
+  },
   adminListProviders: { answer: '200' },
   adminReadProvider: { answer: '200', params: aProvider },
   adminListLegalDocuments: { answer: '200' },

@@ -36,6 +36,8 @@ function describedEndpoints() {
       ...common,
       redis,
       sealingKeys: config.sealingKeys,
+      credentialKeys: config.sealingKeys,
+      guard: () => true,
       aloneMax: nanoRub(0n),
       waitForBalance: async () => true,
     }),

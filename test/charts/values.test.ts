@@ -149,9 +149,10 @@ test('there is a route for each that has a parent, and for no other', async () =
   ])
 })
 
-test('the operator of a demo allows the addresses that its gateways allow', async () => {
+test('operator and administration of a demo allow the addresses that its gateways allow', async () => {
   const objects = await render('mg', ...demo, '--set', 'demo.podCidrs={10.1.0.0/16}')
   expect(settingsOf(objects, 'UPSTREAM_ALLOWED_CIDRS')).toEqual({
+    administration: '10.1.0.0/16',
     gateway: '10.1.0.0/16',
     operator: '10.1.0.0/16',
   })

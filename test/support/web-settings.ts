@@ -6,6 +6,7 @@ export const administrationUrl = 'http://localhost:3003'
 /** Settings of the administration process except its database; Redis is unavailable by default. */
 export const administrationSettings = {
   ADMINISTRATION_SEALING_KEY: secrets.ADMINISTRATION_SEALING_KEY,
+  CREDENTIALS_KEY: secrets.CREDENTIALS_KEY,
   REDIS_URL: 'redis://127.0.0.1:1',
   ADMINISTRATION_URL: administrationUrl,
   ADMINISTRATION_PORT: '0',

@@ -13,6 +13,7 @@ import { userSessions } from '#cabinet/web/internal/api/caller'
 import { buildApp } from '#cabinet/web/internal/app'
 import { cabinetEndpoints } from '#cabinet/web/internal/cabinet-endpoints'
 import { createWebMetrics } from '#cabinet/web/metrics'
+import { createAddressGuard } from '#core/catalog/address-guard'
 import { createPool } from '#core/db/pool'
 import { nanoRub } from '#core/ledger/money'
 import { connectRedis } from '#core/redis/redis-connection'
@@ -30,6 +31,12 @@ const nowhere = {
   isTest: true,
   receipt: undefined,
 }
+
+/** Where providers may be, and what encrypts their credentials. */
+const providers = {
+  credentialKeys: [Buffer.from(secrets.CREDENTIALS_KEY, 'base64')],
+  guard: createAddressGuard([]),
+} as const
 
 const log = {
   debug: () => undefined,
@@ -99,6 +106,7 @@ export function wholeCabinetOfThisFile({ url }: TestDatabase): WholeCabinet {
     shop,
     log,
     sealingKeys: [Buffer.from(secrets.ADMINISTRATION_SEALING_KEY, 'base64')],
+    ...providers,
     aloneMax: nanoRub(5_000_000_000_000n),
     waitForBalance: async () => true,
   })

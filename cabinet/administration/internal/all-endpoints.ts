@@ -14,7 +14,8 @@ type Deps = Parameters<typeof administratorEndpoints>[0] &
   Parameters<typeof administrationEndpoints>[0] &
   Parameters<typeof customerEndpoints>[0] &
   Parameters<typeof oversightEndpoints>[0] &
-  Parameters<typeof operationEndpoints>[0]
+  Parameters<typeof operationEndpoints>[0] &
+  Parameters<typeof catalogAdministrationEndpoints>[0]
 
 /** All endpoints of the administration process. */
 export function allEndpoints(deps: Deps): readonly Endpoint[] {

@@ -29,6 +29,22 @@ export function priceChange(model: string, before: Facts | null, after: Facts): 
   }
 }
 
+/** A scheduled price, for the audit log. `before`: the price in force when it was scheduled. */
+export function scheduleChange(model: string, before: Facts | null, after: Facts): Change {
+  return { ...priceChange(model, before, after), action: 'price.schedule' }
+}
+
+/** The cancellation of a scheduled price, for the audit log. */
+export function cancellationChange(model: string, before: Facts): Change {
+  return {
+    action: 'price.cancel',
+    subject: { kind: 'ModelRoute', id: model },
+    organizationId: null,
+    before,
+    after: null,
+  }
+}
+
 /** A change of a provider, for the audit log: of what may be secret, only that it changed. */
 export function providerChange(
   verb: 'put' | 'remove',
