@@ -120,6 +120,11 @@ export const routeDocumentSchema = z.object({
   }),
   /** `null`: explicitly free. */
   price: priceSchema.nullable(),
+  /**
+   * The next scheduled price, which gateways apply from its time on: no worker, Postgres or message is needed then.
+   * Absent: none waits.
+   */
+  nextPrice: z.object({ fromMs: z.int().positive(), price: priceSchema }).optional(),
   /** `null`: open to all organizations; else the ids of those that may see it. */
   organizations: z.array(z.uuid()).nullable(),
 })

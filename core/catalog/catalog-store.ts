@@ -3,12 +3,12 @@ import type { Facts } from '../audit/audit-log.ts'
 import type { ScopedClient } from '../audit/scope.ts'
 import type { Queryable } from '../db/pool.ts'
 import type { Price } from '../ledger/price.ts'
-import { priceInForceSql, priceJsonSql } from '../ledger/price-sql.ts'
+import { priceInForceSql, priceJsonSql, scheduledPricesSql } from '../ledger/price-sql.ts'
 import type { ProviderDocument, RouteDocumentJson } from './catalog-document.ts'
 import { priceChange, providerChange, routeChange } from './internal/catalog-change.ts'
 
 /** A route as it is stored: its prices and its age have their own columns. */
-export type StoredRoute = Omit<RouteDocumentJson, 'price' | 'createdAtS'>
+export type StoredRoute = Omit<RouteDocumentJson, 'price' | 'nextPrice' | 'createdAtS'>
 
 /** A free route may be called without a price; any other one may not. */
 export type Pricing = 'priced' | 'free'
@@ -17,7 +17,7 @@ export type Catalog = {
   /** Grows with every change, and when a price comes into force. */
   readonly revision: bigint
   readonly providers: readonly ProviderDocument[]
-  /** Each with the price version in force, as decimal strings. */
+  /** Each with the price version in force, as decimal strings, and the next one. */
   readonly routes: readonly RouteDocumentJson[]
   /** Models that are left out: not free, and no price is in force. */
   readonly unpriced: readonly string[]
@@ -148,9 +148,13 @@ export async function readCatalog(client: Queryable): Promise<Catalog> {
     `select r.model,
             case when r.free or p.id is not null then r.document || jsonb_build_object(
               'createdAtS', extract(epoch from r.created_at)::bigint,
-              'price', case when not r.free then ${priceJsonSql('p')} end) end as document
+              'price', case when not r.free then ${priceJsonSql('p')} end)
+              || case when n.id is null then '{}' else jsonb_build_object('nextPrice', jsonb_build_object(
+                   'fromMs', ceil(extract(epoch from n.valid_from) * 1000)::bigint, 'price', ${priceJsonSql('n')})) end
+            end as document
        from model_routes r
        left join lateral (${priceInForceSql('r.model')}) p on true
+       left join lateral (${scheduledPricesSql('r.model')} limit 1) n on not r.free
       order by r.model`,
   )
   return {

@@ -45,6 +45,8 @@ export type Route = {
 export type RouteTable = {
   /** From Postgres; never goes back. */
   readonly revision: string
+  /** When the next price of a route comes into force; infinity: none waits. */
+  readonly nextPriceAtMs: number
   readonly routes: readonly Route[]
   /** Those that no route leads to, too. */
   readonly providers: readonly Provider[]
@@ -65,6 +67,10 @@ export function createRouteTable(
   const sorted = routes.toSorted((a, b) => (a.document.model < b.document.model ? -1 : 1))
   return {
     revision,
+    nextPriceAtMs: routes.reduce(
+      (first, { document }) => Math.min(first, document.nextPrice?.fromMs ?? Number.POSITIVE_INFINITY),
+      Number.POSITIVE_INFINITY,
+    ),
     routes,
     providers,
     findModel: (name) => byName.get(name),
@@ -75,6 +81,17 @@ export function createRouteTable(
         return fallback?.document.type === route.document.type && fallback !== route ? [fallback] : []
       }),
   }
+}
+
+/** The table with the prices that are in force at `nowMs`; the same one if no price waits for an earlier time. */
+export function pricedAt(table: RouteTable, nowMs: number): RouteTable {
+  if (nowMs < table.nextPriceAtMs) return table
+  const routes = table.routes.map((route): Route => {
+    const { nextPrice, ...document } = route.document
+    if (nextPrice === undefined || nowMs < nextPrice.fromMs) return route
+    return { ...route, document: { ...document, price: nextPrice.price } }
+  })
+  return createRouteTable(table.revision, routes, table.providers)
 }
 
 /** Whether an organization may see a route. */

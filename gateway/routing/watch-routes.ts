@@ -6,7 +6,7 @@ import { createLiveGateways } from '#core/catalog/live-gateways'
 import { version } from '#core/process/version'
 import { type RedisConnection, RedisUnavailable } from '#core/redis/redis-connection'
 import type { SignedDocuments } from './read-route-table.ts'
-import type { RouteTable } from './route-table.ts'
+import { pricedAt, type RouteTable } from './route-table.ts'
 
 /** How stale a catalog may be when its announcement was lost: it is served within this and one read. */
 const pollMs = 250
@@ -14,7 +14,7 @@ const pollMs = 250
 const heartbeatMs = 2000
 
 export type RouteWatch = {
-  /** The current table; `undefined` until a usable catalog has been read. */
+  /** The current table with the prices of this moment; `undefined` until a usable catalog has been read. */
   current(): RouteTable | undefined
   /** Gateways that live, this one included; as last known while Redis is unavailable. */
   liveGateways(): number
@@ -88,7 +88,10 @@ export function watchRoutes(options: RouteWatchOptions): RouteWatch {
   const ended = follow()
   const listener = listenFor(routesRevisionName, connection, () => alarm.abort())
   return {
-    current: () => table,
+    current() {
+      if (table !== undefined) table = pricedAt(table, options.nowMs())
+      return table
+    },
     liveGateways: heartbeat.liveCount,
     gateways: () => (isLeaving ? [] : heartbeat.gateways()),
     leave() {
