@@ -168,6 +168,8 @@ async function findExamples(): Promise<Partial<Record<AdministrationPath, string
   return {
     '/app/customers/:organization_id': customer,
     '/app/customers/:organization_id/requests/:request_id': `${customer}/requests/${request}`,
+    '/app/models/*': '/app/models/demo/echo',
+    '/app/providers/*': '/app/providers/demo',
   }
 }
 
@@ -280,4 +282,64 @@ test('an organization is blocked and unblocked with a reason, and its page shows
   await page.getByText('Организация заблокирована').waitFor()
   await act('Разблокировать')
   await page.getByText('Организация заблокирована').waitFor({ state: 'detached' })
+})
+
+test('a price is previewed, scheduled and canceled, and a price in the past is rejected at its field', async () => {
+  const { page } = await openAsAdministrator({ language: 'en' })
+  await page.goto('/app/models')
+  await page.getByRole('link', { name: 'demo/slow' }).click()
+  await page.getByRole('button', { name: 'Change the price' }).click()
+  const dialog = page.locator('dialog')
+  await dialog.getByLabel('Input, 1M tokens').waitFor()
+  await expectNoViolations(page)
+  await dialog.getByLabel('Input, 1M tokens').fill('12,3456')
+  await dialog.locator('[name=reason]').fill('A new contract')
+  await dialog.getByRole('button', { name: 'Change the price' }).click()
+  await dialog.getByText('Enter an amount, such as 15.500').waitFor()
+  await dialog.getByLabel('Input, 1M tokens').fill('12,345')
+  await dialog.getByRole('button', { name: 'Cost of the last week at this price' }).click()
+  await dialog.getByText(/^Requests: \d+/).waitFor()
+  await dialog.getByLabel('In force from').fill('2020-01-01T00:00:00')
+  await dialog.getByRole('button', { name: 'Change the price' }).click()
+  await dialog.getByText('must be at least one minute ahead').waitFor()
+  const tomorrow = new Date(Date.now() + 24 * 60 * 60 * 1_000).toISOString().slice(0, 19)
+  await dialog.getByLabel('In force from').fill(tomorrow)
+  await dialog.getByRole('button', { name: 'Change the price' }).click()
+  await page.getByText('Scheduled', { exact: true }).first().waitFor()
+  await page.getByRole('button', { name: 'Cancel the price' }).click()
+  await dialog.locator('[name=reason]').fill('A mistake')
+  await dialog.getByRole('button', { name: 'Cancel the price' }).click()
+  await page.getByText('Canceled', { exact: true }).first().waitFor()
+})
+
+test('a provider and a model are made from their specs, and errors of a spec are shown at its field', async () => {
+  const { page } = await openAsAdministrator({ language: 'en' })
+  await page.goto('/app/providers')
+  await page.getByRole('button', { name: 'New provider' }).click()
+  const dialog = page.locator('dialog')
+  const name = `p-${Date.now()}`
+  const spec = (baseURL: string) => JSON.stringify({ api: 'OpenAI', baseURL, auth: { type: 'Bearer' } })
+  await dialog.getByLabel('Name').fill(name)
+  await dialog.getByLabel('Spec').fill(spec('https://169.254.169.254/v1'))
+  await dialog.locator('[name=credential]').fill('sk-secret')
+  await dialog.getByLabel('Reason').fill('A new provider')
+  await dialog.getByRole('button', { name: 'Create' }).click()
+  await dialog.getByText('spec.baseURL: is a reserved or cloud metadata address').waitFor()
+  await dialog.getByLabel('Spec').fill(spec('https://llm.example/v1'))
+  await dialog.getByRole('button', { name: 'Create' }).click()
+  await page.getByRole('link', { name }).click()
+  await page.getByText('Stored').waitFor()
+  expect(await page.content()).not.toContain('sk-secret')
+
+  await page.goto('/app/models')
+  await page.getByRole('button', { name: 'New model' }).click()
+  const model = {
+    model: `shop/${name}`,
+    backends: [{ name: 'main', providerRef: { name }, model: 'm' }],
+    pricingRubPerMillionTokens: { input: '1', output: '2' },
+  }
+  await dialog.getByLabel('Spec').fill(JSON.stringify(model))
+  await dialog.getByLabel('Reason').fill('A new model')
+  await dialog.getByRole('button', { name: 'Create' }).click()
+  await page.getByRole('link', { name: model.model }).waitFor()
 })

@@ -4,15 +4,16 @@ import type { Contract } from '../../api/contract.ts'
 import type * as approvals from '../../approvals/approval-contracts.ts'
 import type * as totpResets from '../../approvals/totp-reset-contracts.ts'
 import type * as models from '../../catalog/model-administration-contracts.ts'
+import type * as prices from '../../catalog/price-administration-contracts.ts'
 import type * as providers from '../../catalog/provider-administration-contracts.ts'
 import type * as legal from '../../legal/legal-administration-contracts.ts'
 import type * as operations from '../../operations/operation-contracts.ts'
 import type * as payments from '../../payments/payment-contracts.ts'
 import type * as support from '../../support/administration-contracts.ts'
 import type * as customers from '../../support/customer-contracts.ts'
-import { callAny } from '../api/call.ts'
+import { callAny, type Versioned } from '../api/call.ts'
 import type { AnswerTo, InputTo, NameOf, ReadPathOf } from '../api/calls.ts'
-import { readAnyAgain, useReadAny, useReadListAny } from '../api/queries.ts'
+import { readAnyAgain, useReadAny, useReadListAny, useReadVersionedAny } from '../api/queries.ts'
 
 /** Types only, as in `api/calls.ts`. Add each contract module with endpoints of administration here. */
 type Modules =
@@ -21,6 +22,7 @@ type Modules =
   | (typeof totpResets)[keyof typeof totpResets]
   | (typeof legal)[keyof typeof legal]
   | (typeof models)[keyof typeof models]
+  | (typeof prices)[keyof typeof prices]
   | (typeof providers)[keyof typeof providers]
   | (typeof operations)[keyof typeof operations]
   | (typeof payments)[keyof typeof payments]
@@ -53,6 +55,14 @@ export function useRead<Path extends ReadPath>(
   ...[input]: Given<Reading<Path>>
 ): UseQueryResult<Answer<`GET ${Path}`>> {
   return useReadAny(path, input)
+}
+
+/** Like `useRead`, with the version that a change needs as `ifMatch`. */
+export function useReadVersioned<Path extends ReadPath>(
+  path: Path,
+  ...[input]: Given<Reading<Path>>
+): UseQueryResult<Versioned<Answer<`GET ${Path}`>>> {
+  return useReadVersionedAny(path, input)
 }
 
 /** Reads a list of administration page by page, as `useReadList` does in the cabinet. */

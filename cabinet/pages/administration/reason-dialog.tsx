@@ -1,9 +1,10 @@
 import type { ReactNode } from 'react'
+import type { ApiProblem } from '../api/problem.ts'
 import { onlyErrors, textOf } from '../features/entry/checks.ts'
 import { useWords } from '../i18n/language.ts'
 import { Dialog } from '../kit/dialog.tsx'
 import { TextField } from '../kit/fields.tsx'
-import { Form, FormEnd } from '../kit/form.tsx'
+import { type FieldErrors, Form, FormEnd } from '../kit/form.tsx'
 import { adminWords } from './messages.ts'
 import { withStepUp } from './step-up.tsx'
 
@@ -22,6 +23,7 @@ export function ReasonDialog<Sent>({
   action,
   isDanger = false,
   check,
+  errorsOf,
   send,
   onDone,
   onClose,
@@ -33,6 +35,8 @@ export function ReasonDialog<Sent>({
   readonly isDanger?: boolean
   /** Errors of the fields in `children`. */
   readonly check?: (values: FormData) => Readonly<Record<string, string | undefined>>
+  /** Maps a problem to errors of fields, if its `errors` do not. */
+  readonly errorsOf?: (problem: ApiProblem) => FieldErrors | undefined
   readonly send: (values: FormData, idempotencyKey: string) => Promise<Sent>
   readonly onDone: (sent: Sent) => void
   readonly onClose: () => void
@@ -43,6 +47,7 @@ export function ReasonDialog<Sent>({
     <Dialog title={title} onClose={onClose}>
       <Form
         check={(values) => onlyErrors({ ...check?.(values), reason: reasonError(values, words) })}
+        {...(errorsOf && { errorsOf })}
         send={(values, idempotencyKey) => withStepUp(() => send(values, idempotencyKey))}
         onDone={(sent) => {
           onDone(sent)

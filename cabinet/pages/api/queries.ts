@@ -53,8 +53,17 @@ export function useReadVersioned<Path extends ReadPath>(
   path: Path,
   ...[input, options]: Readings<Path>
 ): UseQueryResult<Versioned<Answer<`GET ${Path}`>>> {
-  return useQuery({
-    queryKey: [path, input ?? {}, 'versioned'],
+  return useReadVersionedAny(path, input, options)
+}
+
+/** Like `useReadVersioned`, of any process: its caller has the types. */
+export function useReadVersionedAny<Body>(
+  path: string,
+  input: Given = {},
+  options: Options = {},
+): UseQueryResult<Versioned<Body>> {
+  return useQuery<Versioned<Body>>({
+    queryKey: [path, input, 'versioned'],
     queryFn: ({ signal, queryKey }) =>
       callAny(`GET ${path}`, { ...input, signal, isFresh: wasRead(queryKey) }),
     ...options,

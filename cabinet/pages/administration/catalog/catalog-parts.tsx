@@ -1,3 +1,4 @@
+import type { ReactNode } from 'react'
 import { useWords } from '../../i18n/language.ts'
 import { Badge, Notice } from '../../kit/badge.tsx'
 import { CodeBlock } from '../../kit/code-block.tsx'
@@ -40,10 +41,18 @@ export function Troubles({ troubles }: { readonly troubles: readonly string[] })
 }
 
 /** A spec as JSON. */
-export function SpecSection({ lead, spec }: { readonly lead: string; readonly spec: unknown }) {
+export function SpecSection({
+  lead,
+  spec,
+  actions,
+}: {
+  readonly lead: string
+  readonly spec: unknown
+  readonly actions?: ReactNode
+}) {
   const words = useWords(catalogAdminWords)
   return (
-    <Section title={words.spec} lead={lead}>
+    <Section title={words.spec} lead={lead} actions={actions}>
       <CodeBlock code={JSON.stringify(spec, null, 2)} label={words.spec} />
     </Section>
   )

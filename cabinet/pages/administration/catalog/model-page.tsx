@@ -1,6 +1,8 @@
+import { useState } from 'react'
 import { useTitle } from '../../app/title.ts'
 import { useWords } from '../../i18n/language.ts'
 import { Badge } from '../../kit/badge.tsx'
+import { Button } from '../../kit/button.tsx'
 import { DateTime } from '../../kit/date-time.tsx'
 import { Loaded } from '../../kit/loaded.tsx'
 import { Money } from '../../kit/money.tsx'
@@ -8,7 +10,7 @@ import { PageHead, Section } from '../../kit/section.tsx'
 import { Skeleton } from '../../kit/skeleton.tsx'
 import { type Column, Table } from '../../kit/table.tsx'
 import { TextLink } from '../../kit/text-link.tsx'
-import { type Answer, useRead } from '../calls.ts'
+import { type Answer, useReadVersioned } from '../calls.ts'
 import type { PageProps } from '../page-props.ts'
 import {
   addressOfProvider,
@@ -18,31 +20,57 @@ import {
   SpecSection,
   Troubles,
 } from './catalog-parts.tsx'
+import { HistorySection } from './history-section.tsx'
 import { catalogAdminWords } from './messages.ts'
+import { ModelSpecDialog } from './spec-dialog.tsx'
 
 /** One model: its prices, its backends as gateways report them, and its spec. */
 export function ModelPage({ params }: PageProps) {
   const name = params['*'] ?? ''
-  const model = useRead('/admin/models/:model', { params: { model: name } })
+  const model = useReadVersioned('/admin/models/:model', { params: { model: name } })
   useTitle(name)
   return (
     <>
-      <PageHead title={name} {...(model.data !== undefined && { lead: model.data.display_name })} />
+      <PageHead title={name} {...(model.data !== undefined && { lead: model.data.body.display_name })} />
       <Loaded query={model} skeleton={<Skeleton heightRem={40} />}>
-        {(known) => <Shown model={known} />}
+        {({ body, etag }) => <Shown model={body} etag={etag} />}
       </Loaded>
     </>
   )
 }
 
-function Shown({ model }: { readonly model: Answer<'GET /admin/models/:model'> }) {
+function Shown({
+  model,
+  etag,
+}: {
+  readonly model: Answer<'GET /admin/models/:model'>
+  readonly etag: string | undefined
+}) {
   const words = useWords(catalogAdminWords)
+  const [isChanging, setChanging] = useState(false)
   return (
     <div className="grid gap-6">
       <ReadOnlyNotice {...model} />
       <PricesSection {...model} />
+      <HistorySection model={model} etag={etag} />
       <BackendsSection {...model} />
-      <SpecSection lead={words.modelSpecLead} spec={model.spec} />
+      <SpecSection
+        lead={words.modelSpecLead}
+        spec={model.spec}
+        {...(model.kubernetes === null && {
+          actions: (
+            <Button size="small" onClick={() => setChanging(true)}>
+              {words.changeSpec}
+            </Button>
+          ),
+        })}
+      />
+      {isChanging && (
+        <ModelSpecDialog
+          changed={{ name: model.model, spec: model.spec, etag }}
+          onClose={() => setChanging(false)}
+        />
+      )}
     </div>
   )
 }

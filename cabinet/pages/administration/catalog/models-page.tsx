@@ -1,7 +1,9 @@
+import { useState } from 'react'
 import { administrationRoutes } from '../../administration-routes.ts'
 import { useLanguage, useWords } from '../../i18n/language.ts'
 import { useAddressFilters } from '../../kit/address-filters.ts'
 import { Badge } from '../../kit/badge.tsx'
+import { Button } from '../../kit/button.tsx'
 import { DateTime } from '../../kit/date-time.tsx'
 import { FilterBar, TextFilter } from '../../kit/filter-fields.tsx'
 import { EmptyState, Loaded } from '../../kit/loaded.tsx'
@@ -14,11 +16,13 @@ import { type Answer, useRead, useReadList } from '../calls.ts'
 import { ListTable } from '../list-table.tsx'
 import { addressOfModel, type Model, Owner, Troubles } from './catalog-parts.tsx'
 import { catalogAdminWords } from './messages.ts'
+import { ModelSpecDialog } from './spec-dialog.tsx'
 
 /** Every model, its price and health, and which revision of the catalog each gateway serves. */
 export function ModelsPage() {
   const words = useWords(catalogAdminWords)
   const title = administrationRoutes['/app/models'].title[useLanguage()]
+  const [isCreating, setCreating] = useState(false)
   const [filters, setFilters] = useAddressFilters(['name'])
   const list = useReadList('/admin/models', { query: filters })
   const columns: readonly Column<Model>[] = [
@@ -48,7 +52,16 @@ export function ModelsPage() {
   ]
   return (
     <>
-      <PageHead title={title} lead={words.modelsLead} />
+      <PageHead
+        title={title}
+        lead={words.modelsLead}
+        actions={
+          <Button variant="primary" onClick={() => setCreating(true)}>
+            {words.createModel}
+          </Button>
+        }
+      />
+      {isCreating && <ModelSpecDialog onClose={() => setCreating(false)} />}
       <div className="grid gap-6">
         <Section title={title} isFlush>
           <FilterBar setCount={filters.name === undefined ? 0 : 1}>

@@ -1,32 +1,42 @@
+import { useState } from 'react'
 import { useTitle } from '../../app/title.ts'
 import { useWords } from '../../i18n/language.ts'
 import { Badge } from '../../kit/badge.tsx'
+import { Button } from '../../kit/button.tsx'
 import { EmptyState, Loaded } from '../../kit/loaded.tsx'
 import { Figure, PageHead, Section } from '../../kit/section.tsx'
 import { Skeleton } from '../../kit/skeleton.tsx'
 import { TextLink } from '../../kit/text-link.tsx'
-import { type Answer, useRead } from '../calls.ts'
+import { type Answer, useReadVersioned } from '../calls.ts'
 import type { PageProps } from '../page-props.ts'
 import { addressOfModel, type Provider, ReadOnlyNotice, SpecSection, Troubles } from './catalog-parts.tsx'
 import { catalogAdminWords } from './messages.ts'
+import { ProviderSpecDialog } from './spec-dialog.tsx'
 
 /** One provider: its health, its models and its spec. */
 export function ProviderPage({ params }: PageProps) {
   const name = params['*'] ?? ''
-  const provider = useRead('/admin/providers/:provider', { params: { provider: name } })
+  const provider = useReadVersioned('/admin/providers/:provider', { params: { provider: name } })
   useTitle(name)
   return (
     <>
-      <PageHead title={name} {...(provider.data !== undefined && { lead: provider.data.api })} />
+      <PageHead title={name} {...(provider.data !== undefined && { lead: provider.data.body.api })} />
       <Loaded query={provider} skeleton={<Skeleton heightRem={40} />}>
-        {(known) => <Shown provider={known} />}
+        {({ body, etag }) => <Shown provider={body} etag={etag} />}
       </Loaded>
     </>
   )
 }
 
-function Shown({ provider }: { readonly provider: Answer<'GET /admin/providers/:provider'> }) {
+function Shown({
+  provider,
+  etag,
+}: {
+  readonly provider: Answer<'GET /admin/providers/:provider'>
+  readonly etag: string | undefined
+}) {
   const words = useWords(catalogAdminWords)
+  const [isChanging, setChanging] = useState(false)
   return (
     <div className="grid gap-6">
       <ReadOnlyNotice {...provider} />
@@ -47,7 +57,23 @@ function Shown({ provider }: { readonly provider: Answer<'GET /admin/providers/:
           </ul>
         )}
       </Section>
-      <SpecSection lead={words.providerSpecLead} spec={provider.spec} />
+      <SpecSection
+        lead={words.providerSpecLead}
+        spec={provider.spec}
+        {...(provider.kubernetes === null && {
+          actions: (
+            <Button size="small" onClick={() => setChanging(true)}>
+              {words.changeSpec}
+            </Button>
+          ),
+        })}
+      />
+      {isChanging && (
+        <ProviderSpecDialog
+          changed={{ name: provider.name, spec: provider.spec, etag }}
+          onClose={() => setChanging(false)}
+        />
+      )}
     </div>
   )
 }

@@ -1,6 +1,8 @@
+import { useState } from 'react'
 import { administrationRoutes } from '../../administration-routes.ts'
 import { useLanguage, useWords } from '../../i18n/language.ts'
 import { useAddressFilters } from '../../kit/address-filters.ts'
+import { Button } from '../../kit/button.tsx'
 import { FilterBar, TextFilter } from '../../kit/filter-fields.tsx'
 import { PageHead, Section } from '../../kit/section.tsx'
 import type { Column } from '../../kit/table.tsx'
@@ -10,11 +12,13 @@ import { ListTable } from '../list-table.tsx'
 import { addressOfProvider, Owner, type Provider } from './catalog-parts.tsx'
 import { catalogAdminWords } from './messages.ts'
 import { ProviderHealth } from './provider-page.tsx'
+import { ProviderSpecDialog } from './spec-dialog.tsx'
 
 /** Every provider, and whether gateways reach it. */
 export function ProvidersPage() {
   const words = useWords(catalogAdminWords)
   const title = administrationRoutes['/app/providers'].title[useLanguage()]
+  const [isCreating, setCreating] = useState(false)
   const [filters, setFilters] = useAddressFilters(['name'])
   const list = useReadList('/admin/providers', { query: filters })
   const columns: readonly Column<Provider>[] = [
@@ -44,7 +48,16 @@ export function ProvidersPage() {
   ]
   return (
     <>
-      <PageHead title={title} lead={words.providersLead} />
+      <PageHead
+        title={title}
+        lead={words.providersLead}
+        actions={
+          <Button variant="primary" onClick={() => setCreating(true)}>
+            {words.createProvider}
+          </Button>
+        }
+      />
+      {isCreating && <ProviderSpecDialog onClose={() => setCreating(false)} />}
       <Section title={title} isFlush>
         <FilterBar setCount={filters.name === undefined ? 0 : 1}>
           <TextFilter
