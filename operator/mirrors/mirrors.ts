@@ -64,7 +64,8 @@ export function createMirrors(deps: MirrorsDeps): Mirrors {
       resource: modelRoutes,
       isOn: settings.routes,
       cap: `${routesMax}`,
-      advice: 'of a route that was not made in a cluster; change the manifest that npm start reads it from',
+      advice:
+        'of a route that was not made in a cluster; change it in administration, or in the manifest that npm start reads it from',
     },
     deps.modelRoutes,
     (before) => readRouteMirrors(pool, before),

@@ -210,7 +210,7 @@ test('the advice to a user who edits the mirror of a route leads to the desired 
   const edit = ['patch', 'modelroute', mirror, '--type=merge', '-p', JSON.stringify({ spec: wanted })]
   await cluster.kubectlOk(['-n', namespace, ...edit])
   expect(await untilAdvised('ModelRoute', mirror)).toBe(
-    'Reverted a change: this object is a read-only mirror of a route that was not made in a cluster; change the manifest that npm start reads it from',
+    'Reverted a change: this object is a read-only mirror of a route that was not made in a cluster; change it in administration, or in the manifest that npm start reads it from',
   )
   await applyManifest(wanted)
   await vi.waitFor(async () => expect((await find('modelroute', mirror))?.spec).toMatchObject(wanted))
