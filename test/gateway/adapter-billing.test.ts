@@ -228,9 +228,7 @@ describe.each(incomplete)('an incomplete request at $name by $path', ({ format, 
     const served = await serve(format, separate, [streamOf(...steps)])
     const streamed = { model: served.model, ...body, stream: true }
     const client = startChat(gateway, served.customer.key, streamed, {}, ours.path)
-    await vi.waitFor(() => expect(served.server.requestsFor(format.modelId)).toHaveLength(1), {
-      timeout: 5_000,
-    })
+    await vi.waitFor(() => expect(served.server.requestsFor(format.modelId)).toHaveLength(1))
     return { served, client, open: gates.map(({ resolve }) => resolve) }
   }
 

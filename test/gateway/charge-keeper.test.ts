@@ -189,12 +189,12 @@ test('at the end charges that Redis has not acknowledged are waited for, however
       isFlushed = true
     })
     const before = outages()
-    await vi.waitFor(() => expect(outages()).toBeGreaterThan(before + 2), { timeout: 5_000 })
+    await vi.waitFor(() => expect(outages()).toBeGreaterThan(before + 2))
     expect([isFlushed, keeper.unacknowledgedCount()]).toEqual([false, 1])
   } finally {
     redis.thaw()
   }
-  await vi.waitFor(() => expect(isFlushed).toBe(true), { timeout: 5_000 })
+  await vi.waitFor(() => expect(isFlushed).toBe(true))
   expect([keeper.unacknowledgedCount(), keeper.state().kept]).toEqual([0, 1])
   expect(await waitingCosts(shard)).toEqual([9n])
 })

@@ -24,14 +24,11 @@ beforeAll(async () => {
 const messages = [{ role: 'user' as const, content: 'Say hello' }]
 
 async function bookedCost(requestId: string): Promise<bigint | undefined> {
-  return vi.waitFor(
-    async () => {
-      const books = await stack.readBooks(customer.organizationId)
-      expect(books.records.has(requestId)).toBe(true)
-      return books.costs.get(requestId)
-    },
-    { timeout: 5_000, interval: 20 },
-  )
+  return vi.waitFor(async () => {
+    const books = await stack.readBooks(customer.organizationId)
+    expect(books.records.has(requestId)).toBe(true)
+    return books.costs.get(requestId)
+  })
 }
 
 describe('the official SDK', () => {

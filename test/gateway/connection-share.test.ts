@@ -33,7 +33,7 @@ async function askAndWait(key: string, count: number) {
   upstream.answer('demo/echo', answer)
   const before = upstream.requests.length
   const answers = Array.from({ length: count }, () => send({ key, body: small }))
-  await vi.waitFor(() => expect(upstream.requests.length).toBe(before + count), { timeout: 5000 })
+  await vi.waitFor(() => expect(upstream.requests.length).toBe(before + count))
   return { answers: Promise.all(answers), goOn }
 }
 

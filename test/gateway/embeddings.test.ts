@@ -105,15 +105,12 @@ async function raw(body: object, headers: Readonly<Record<string, string>> = {})
 }
 
 async function bookOf(requestId: string) {
-  return vi.waitFor(
-    async () => {
-      const books = await stack.readBooks(customer.organizationId)
-      const booked = books.records.get(requestId)
-      expect(booked).toBeDefined()
-      return { record: booked?.record, cost: books.costs.get(requestId) }
-    },
-    { timeout: 5_000, interval: 20 },
-  )
+  return vi.waitFor(async () => {
+    const books = await stack.readBooks(customer.organizationId)
+    const booked = books.records.get(requestId)
+    expect(booked).toBeDefined()
+    return { record: booked?.record, cost: books.costs.get(requestId) }
+  })
 }
 
 describe('the official SDK', () => {

@@ -73,14 +73,11 @@ async function createModelBehindSilentTls(): Promise<string> {
 
 /** Waits for a renewal that reports delivered content; returns what a sweep would charge for it. */
 async function untilRecordedAsDelivered(organizationId: string): Promise<bigint> {
-  return vi.waitFor(
-    async () => {
-      const [{ costNano } = { costNano: 0n }] = await view.sweepable(organizationId)
-      expect(costNano).toBeGreaterThan(0n)
-      return costNano
-    },
-    { timeout: 5_000, interval: 20 },
-  )
+  return vi.waitFor(async () => {
+    const [{ costNano } = { costNano: 0n }] = await view.sweepable(organizationId)
+    expect(costNano).toBeGreaterThan(0n)
+    return costNano
+  })
 }
 
 describe('a gateway that is killed', () => {
@@ -208,5 +205,5 @@ test('a gateway that keeps as many charges as it may admits nothing until Postgr
   expect(await statusOf()).toBe(200)
   expect(await statusOf()).toBe(503)
   worker.thaw()
-  await vi.waitFor(async () => expect(await statusOf()).toBe(200), { timeout: 5_000 })
+  await vi.waitFor(async () => expect(await statusOf()).toBe(200))
 })

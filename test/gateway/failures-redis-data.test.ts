@@ -86,9 +86,7 @@ test('Redis loses charges that Postgres has not got: every one is sent again and
     for (const [id, costNano] of costs) expect(books.get(id)).toMatchObject({ costNano, chargeRows: 1 })
   }
   await Promise.all(customers.map(({ key, model }) => untilServed(gateway, key, model)))
-  await vi.waitFor(async () => expect(await readMetric(gateway, 'buffered_charges')).toBe(0), {
-    timeout: 5_000,
-  })
+  await vi.waitFor(async () => expect(await readMetric(gateway, 'buffered_charges')).toBe(0))
   // All 20, but for those that a busy machine had not sent before Redis was emptied.
   expect(await readMetric(gateway, 'charges_resent_total')).toBeGreaterThan(resentBefore)
 })
@@ -156,9 +154,7 @@ test.for([
     const limit = (bytes: number) => view.ask((redis) => redis.config('SET', 'maxmemory', String(bytes)))
     onTestFinished(() => void limit(0))
     await limit(Math.round(share * used))
-    await vi.waitFor(async () => expect(await readMetric(gateway, 'redis_nearly_full')).toBe(1), {
-      timeout: 5_000,
-    })
+    await vi.waitFor(async () => expect(await readMetric(gateway, 'redis_nearly_full')).toBe(1))
     const refused = await post(gateway, key, { model, messages })
     expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '1'])
 
@@ -167,9 +163,7 @@ test.for([
     const booked = (await settledBooks(stack, view, organizationId)).get(stream.requestId)
     expect(booked).toMatchObject({ costNano: wholeCost, chargeRows: 1 })
     await limit(0)
-    await vi.waitFor(async () => expect((await post(gateway, key, { model, messages })).status).toBe(200), {
-      timeout: 5_000,
-    })
+    await vi.waitFor(async () => expect((await post(gateway, key, { model, messages })).status).toBe(200))
   },
 )
 

@@ -27,7 +27,7 @@ async function ask({ stream, http = '1.1' }: { readonly stream: boolean; readonl
 }
 
 async function untilAsked(count: number) {
-  await vi.waitFor(() => expect(upstream.requests.length).toBe(count), { timeout: 5000 })
+  await vi.waitFor(() => expect(upstream.requests.length).toBe(count))
   const request = upstream.requests[count - 1]
   if (request === undefined) throw new Error('the provider was not asked')
   return request
@@ -42,7 +42,7 @@ describe('a client that has only ended its own side', () => {
     const isAsked = stream
       ? /delivered[\s\S]*(: keep-alive[\s\S]*){3}/
       : /^(HTTP\/1.1 102 Processing\r\n\r\n){3}/
-    await vi.waitFor(() => expect(client.text()).toMatch(isAsked), { timeout: 5000 })
+    await vi.waitFor(() => expect(client.text()).toMatch(isAsked))
     goOn()
     await client.ended
     expect(client.text()).toMatch(/HTTP\/1.1 200 OK/)
@@ -90,7 +90,7 @@ describe('a client that has left is noticed within a second', () => {
     const client = await ask({ stream: true, http })
     client.socket.write(client.request)
     const request = await untilAsked(count)
-    await vi.waitFor(() => expect(client.text()).toContain('delivered'), { timeout: 5000 })
+    await vi.waitFor(() => expect(client.text()).toContain('delivered'))
     client.socket.destroy()
     await vi.waitFor(() => expect(request.state).toBe('left'), { timeout: 1000, interval: 5 })
   })

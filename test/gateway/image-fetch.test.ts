@@ -144,8 +144,7 @@ function resolver(...answers: readonly (readonly string[])[]) {
 }
 
 /** Well within the 10 s after which a connection attempt would be closed anyway. */
-const untilClosed = (server: Listener) =>
-  vi.waitFor(() => expect(server.openCount()).toBe(0), { timeout: 5_000 })
+const untilClosed = (server: Listener) => vi.waitFor(() => expect(server.openCount()).toBe(0))
 
 describe('an image on a public server', () => {
   test('is fetched by one plain GET, with its bytes unchanged and its type detected', async () => {

@@ -12,9 +12,7 @@ test('a gateway with another pepper than the database’s does not start, and lo
   const { pool, url } = stack.database
   await requirePepper(pool, pepper)
   await stack.startWorker({ DATABASE_URL: urlAs('model_gateway_worker', url) })
-  await vi.waitFor(async () => expect(await view.ask((redis) => redis.exists('mg:pepper'))).toBe(1), {
-    timeout: 5_000,
-  })
+  await vi.waitFor(async () => expect(await view.ask((redis) => redis.exists('mg:pepper'))).toBe(1))
   const other = 'another pepper, 32 characters long'
   const refused = stack.startGateway({ KEY_PEPPER: other })
   await expect(refused).rejects.toThrow(

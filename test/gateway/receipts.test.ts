@@ -43,14 +43,11 @@ async function served(fields: Parameters<typeof stack.createModel>[0] = {}) {
 }
 
 async function untilThere(id: string, key: string): Promise<Answer> {
-  return vi.waitFor(
-    async () => {
-      const answer = await get(`/requests/${id}`, key)
-      expect(answer.status).toBe(200)
-      return answer
-    },
-    { timeout: 5_000, interval: 20 },
-  )
+  return vi.waitFor(async () => {
+    const answer = await get(`/requests/${id}`, key)
+    expect(answer.status).toBe(200)
+    return answer
+  })
 }
 
 describe('a receipt', () => {
