@@ -86,7 +86,8 @@ test('a published catalog is served within a second, its good documents only, an
   ])
   const heartbeat = () =>
     connection.redis.hget(gatewaysName, instance).then((text) => JSON.parse(text ?? '{}'))
-  const report = { revision: '5', atMs: expect.any(Number), unhealthy: {}, answering: [] }
+  const version = expect.stringMatching(/^\d+\.\d+\.\d+/)
+  const report = { revision: '5', atMs: expect.any(Number), unhealthy: {}, answering: [], version }
   await expect.poll(heartbeat).toEqual(report)
 })
 
