@@ -22,7 +22,11 @@ export function KeysSection({ organizationId }: { readonly organizationId: strin
   })
   const isOurs = ({ blocked_by }: Key) => blocked_by.includes('admin')
   const columns: readonly Column<Key>[] = [
-    { id: 'name', head: words.key, cell: ({ name }) => <bdi className="break-words">{name}</bdi> },
+    {
+      id: 'name',
+      head: words.key,
+      cell: ({ name }) => <bdi className="line-clamp-2 max-w-72 min-w-32 wrap-anywhere">{name}</bdi>,
+    },
     {
       id: 'secret',
       head: words.secret,

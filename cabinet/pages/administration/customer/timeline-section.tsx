@@ -21,7 +21,7 @@ export function TimelineSection({ organizationId }: { readonly organizationId: s
     {
       id: 'details',
       head: words.details,
-      cell: (event) => <span className="break-words">{detailsOf(event)}</span>,
+      cell: (event) => <span className="block max-w-96 min-w-32 wrap-anywhere">{detailsOf(event)}</span>,
     },
     { id: 'time', head: words.time, cell: ({ at }) => <DateTime at={at} /> },
   ]

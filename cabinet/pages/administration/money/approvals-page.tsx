@@ -45,7 +45,11 @@ export function ApprovalsPage() {
       head: words.requestedBy,
       cell: ({ requested_by_email }) => <span className="break-all">{requested_by_email}</span>,
     },
-    { id: 'reason', head: words.reason, cell: ({ reason }) => <span className="break-words">{reason}</span> },
+    {
+      id: 'reason',
+      head: words.reason,
+      cell: ({ reason }) => <span className="block max-w-96 min-w-32 wrap-anywhere">{reason}</span>,
+    },
     { id: 'time', head: words.time, cell: ({ requested_at }) => <DateTime at={requested_at} /> },
     {
       id: 'state',

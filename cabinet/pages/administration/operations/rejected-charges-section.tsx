@@ -51,7 +51,11 @@ export function RejectedChargesSection() {
       isNumber: true,
       cell: ({ amount_rub }) => amount_rub && <Money rubles={amount_rub} isExact />,
     },
-    { id: 'problem', head: words.problem, cell: ({ error }) => <span className="break-words">{error}</span> },
+    {
+      id: 'problem',
+      head: words.problem,
+      cell: ({ error }) => <span className="block max-w-96 min-w-32 wrap-anywhere">{error}</span>,
+    },
     { id: 'time', head: words.time, cell: ({ at }) => <DateTime at={at} /> },
     {
       id: 'decision',
@@ -62,7 +66,7 @@ export function RejectedChargesSection() {
         ) : (
           <>
             <Badge>{charge.state === 'posted' ? words.posted : words.writtenOff}</Badge>{' '}
-            <span className="break-words">{charge.decision_reason}</span>
+            <span className="block max-w-96 min-w-32 wrap-anywhere">{charge.decision_reason}</span>
           </>
         ),
     },
