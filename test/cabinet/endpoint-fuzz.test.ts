@@ -147,7 +147,7 @@ async function runLane(contract: Contract, lane: number): Promise<void> {
     seed: seed + lane,
     numRuns: Math.ceil(callCount / laneCount),
   })
-  // Making them takes long: sixteen in a row would let a connection to Postgres time out that was begun meanwhile.
+  // Making them takes long: sixteen in a row would let a connection time out that was begun before them.
   await nextTurn()
   const counts = statuses.get(operation) ?? {}
   statuses.set(operation, counts)
