@@ -3,6 +3,7 @@ import { useLanguage, useWords } from '../../i18n/language.ts'
 import { Badge, type Tone } from '../../kit/badge.tsx'
 import { Money } from '../../kit/money.tsx'
 import { ProgressBar } from '../../kit/progress-bar.tsx'
+import { TextLink } from '../../kit/text-link.tsx'
 import { shareOf } from '../../money/rubles.ts'
 import { type Key, type KeyStanding, standingOf } from './key.ts'
 import { keyWords } from './messages.ts'
@@ -24,8 +25,29 @@ export function StandingBadge({ shown }: { readonly shown: Key }) {
   return <Badge tone={tones[standing]}>{name}</Badge>
 }
 
+/** A key's name with the way to its page, the visible part of its secret, and the cluster that owns it. */
+export function NameCell({
+  shown,
+}: {
+  readonly shown: Pick<Key, 'id' | 'name' | 'secret_hint' | 'kubernetes'>
+}) {
+  return (
+    <span className="grid max-w-72 justify-items-start gap-1">
+      <TextLink href={`/app/keys/${shown.id}`}>
+        <bdi className="line-clamp-2 wrap-anywhere">{shown.name}</bdi>
+      </TextLink>
+      {shown.secret_hint !== null && (
+        <code className="font-mono text-xs font-normal whitespace-nowrap text-muted">
+          {shown.secret_hint}
+        </code>
+      )}
+      <ClusterBadge shown={shown} />
+    </span>
+  )
+}
+
 /** The cluster that owns a key, if any. */
-export function ClusterBadge({ shown: { kubernetes } }: { readonly shown: Pick<Key, 'kubernetes'> }) {
+function ClusterBadge({ shown: { kubernetes } }: { readonly shown: Pick<Key, 'kubernetes'> }) {
   const words = useWords(keyWords)
   if (kubernetes === null) return null
   const { cluster, namespace, name } = kubernetes

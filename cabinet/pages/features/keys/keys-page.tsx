@@ -12,10 +12,9 @@ import { EmptyState, Loaded, LoadMore } from '../../kit/loaded.tsx'
 import { PageHead, Section } from '../../kit/section.tsx'
 import { SkeletonRows } from '../../kit/skeleton.tsx'
 import { type Column, Table } from '../../kit/table.tsx'
-import { TextLink } from '../../kit/text-link.tsx'
 import { pageRoutes } from '../../page-routes.ts'
 import type { Key } from './key.ts'
-import { AllowedModels, ClusterBadge, LastUsed, Rates, StandingBadge, TodayBar } from './key-signs.tsx'
+import { AllowedModels, LastUsed, NameCell, Rates, StandingBadge, TodayBar } from './key-signs.tsx'
 import { keyWords } from './messages.ts'
 import { type MadeKey, NewKeyDialog } from './new-key-dialog.tsx'
 import { RevokedKeys } from './revoked-key.tsx'
@@ -137,20 +136,4 @@ function KeyTable({ keys }: { readonly keys: readonly Key[] }) {
     { id: 'used', head: words.lastUsed, cell: (key) => <LastUsed shown={key} /> },
   ]
   return <Table caption={words.allKeys} columns={columns} rows={keys} keyOf={({ id }) => id} />
-}
-
-function NameCell({ shown }: { readonly shown: Key }) {
-  return (
-    <span className="grid max-w-72 justify-items-start gap-1">
-      <TextLink href={`${path}/${shown.id}`}>
-        <bdi className="line-clamp-2 wrap-anywhere">{shown.name}</bdi>
-      </TextLink>
-      {shown.secret_hint !== null && (
-        <code className="font-mono text-xs font-normal whitespace-nowrap text-muted">
-          {shown.secret_hint}
-        </code>
-      )}
-      <ClusterBadge shown={shown} />
-    </span>
-  )
 }

@@ -11,7 +11,7 @@ import { type Column, Table } from '../../kit/table.tsx'
 import { TextLink } from '../../kit/text-link.tsx'
 import type { RevokedKey } from './key.ts'
 import { Detail, Origin } from './key-details.tsx'
-import { AllowedModels, ClusterBadge, LastUsed, Rates } from './key-signs.tsx'
+import { AllowedModels, LastUsed, NameCell, Rates } from './key-signs.tsx'
 import { keyWords } from './messages.ts'
 import { RefusalList } from './refusal-list.tsx'
 
@@ -115,7 +115,7 @@ export function RevokedKeys({ text }: { readonly text: string | undefined }) {
 function RevokedTable({ keys }: { readonly keys: readonly RevokedKey[] }) {
   const words = useWords(keyWords)
   const columns: readonly Column<RevokedKey>[] = [
-    { id: 'name', head: words.name, cell: (key) => <RevokedName shown={key} /> },
+    { id: 'name', head: words.name, cell: (key) => <NameCell shown={key} /> },
     { id: 'revoked', head: words.revokedAt, cell: ({ revoked_at }) => <DateTime at={revoked_at} /> },
     { id: 'used', head: words.lastUsed, cell: (key) => <LastUsed shown={key} /> },
     {
@@ -125,20 +125,4 @@ function RevokedTable({ keys }: { readonly keys: readonly RevokedKey[] }) {
     },
   ]
   return <Table caption={words.revokedKeys} columns={columns} rows={keys} keyOf={({ id }) => id} />
-}
-
-function RevokedName({ shown }: { readonly shown: RevokedKey }) {
-  return (
-    <span className="grid max-w-72 justify-items-start gap-1">
-      <TextLink href={`/app/keys/${shown.id}`}>
-        <bdi className="line-clamp-2 wrap-anywhere">{shown.name}</bdi>
-      </TextLink>
-      {shown.secret_hint !== null && (
-        <code className="font-mono text-xs font-normal whitespace-nowrap text-muted">
-          {shown.secret_hint}
-        </code>
-      )}
-      <ClusterBadge shown={shown} />
-    </span>
-  )
 }
