@@ -2,6 +2,7 @@ import type { ReactNode } from 'react'
 import { useWords } from '../../i18n/language.ts'
 import { Badge, Notice } from '../../kit/badge.tsx'
 import { CodeBlock } from '../../kit/code-block.tsx'
+import { FilterBar, TextFilter } from '../../kit/filter-fields.tsx'
 import { Section } from '../../kit/section.tsx'
 import type { Answer } from '../calls.ts'
 import { catalogAdminWords } from './messages.ts'
@@ -13,6 +14,22 @@ export type Pricing = NonNullable<Model['pricing']>
 /** The pages of a model and of a provider; a name may contain slashes. */
 export const addressOfModel = (model: string) => `/app/models/${model}`
 export const addressOfProvider = (provider: string) => `/app/providers/${provider}`
+
+/** Finds models or providers by a part of their name. */
+export function NameFilter({
+  value,
+  onChange,
+}: {
+  readonly value: string | undefined
+  readonly onChange: (name: string | undefined) => void
+}) {
+  const words = useWords(catalogAdminWords)
+  return (
+    <FilterBar setCount={value === undefined ? 0 : 1}>
+      <TextFilter name="name" label={words.filter} value={value} onChange={onChange} />
+    </FilterBar>
+  )
+}
 
 /** Where a model or provider is changed. */
 export function Owner({ kubernetes }: Pick<Model, 'kubernetes'>) {

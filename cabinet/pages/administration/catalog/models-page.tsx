@@ -5,7 +5,6 @@ import { useAddressFilters } from '../../kit/address-filters.ts'
 import { Badge } from '../../kit/badge.tsx'
 import { Button } from '../../kit/button.tsx'
 import { DateTime } from '../../kit/date-time.tsx'
-import { FilterBar, TextFilter } from '../../kit/filter-fields.tsx'
 import { EmptyState, Loaded } from '../../kit/loaded.tsx'
 import { Money } from '../../kit/money.tsx'
 import { PageHead, Section } from '../../kit/section.tsx'
@@ -14,7 +13,7 @@ import { type Column, Table } from '../../kit/table.tsx'
 import { TextLink } from '../../kit/text-link.tsx'
 import { type Answer, useRead, useReadList } from '../calls.ts'
 import { ListTable } from '../list-table.tsx'
-import { addressOfModel, type Model, Owner, Troubles } from './catalog-parts.tsx'
+import { addressOfModel, type Model, NameFilter, Owner, Troubles } from './catalog-parts.tsx'
 import { catalogAdminWords } from './messages.ts'
 import { ModelSpecDialog } from './spec-dialog.tsx'
 
@@ -64,14 +63,7 @@ export function ModelsPage() {
       {isCreating && <ModelSpecDialog onClose={() => setCreating(false)} />}
       <div className="grid gap-6">
         <Section title={title} isFlush>
-          <FilterBar setCount={filters.name === undefined ? 0 : 1}>
-            <TextFilter
-              name="name"
-              label={words.filter}
-              value={filters.name}
-              onChange={(name) => setFilters({ name })}
-            />
-          </FilterBar>
+          <NameFilter value={filters.name} onChange={(name) => setFilters({ name })} />
           <ListTable
             list={list}
             expectedCount={10}

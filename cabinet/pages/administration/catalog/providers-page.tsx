@@ -3,13 +3,12 @@ import { administrationRoutes } from '../../administration-routes.ts'
 import { useLanguage, useWords } from '../../i18n/language.ts'
 import { useAddressFilters } from '../../kit/address-filters.ts'
 import { Button } from '../../kit/button.tsx'
-import { FilterBar, TextFilter } from '../../kit/filter-fields.tsx'
 import { PageHead, Section } from '../../kit/section.tsx'
 import type { Column } from '../../kit/table.tsx'
 import { TextLink } from '../../kit/text-link.tsx'
 import { useReadList } from '../calls.ts'
 import { ListTable } from '../list-table.tsx'
-import { addressOfProvider, Owner, type Provider } from './catalog-parts.tsx'
+import { addressOfProvider, NameFilter, Owner, type Provider } from './catalog-parts.tsx'
 import { catalogAdminWords } from './messages.ts'
 import { ProviderHealth } from './provider-page.tsx'
 import { ProviderSpecDialog } from './spec-dialog.tsx'
@@ -59,14 +58,7 @@ export function ProvidersPage() {
       />
       {isCreating && <ProviderSpecDialog onClose={() => setCreating(false)} />}
       <Section title={title} isFlush>
-        <FilterBar setCount={filters.name === undefined ? 0 : 1}>
-          <TextFilter
-            name="name"
-            label={words.filter}
-            value={filters.name}
-            onChange={(name) => setFilters({ name })}
-          />
-        </FilterBar>
+        <NameFilter value={filters.name} onChange={(name) => setFilters({ name })} />
         <ListTable
           list={list}
           expectedCount={5}
