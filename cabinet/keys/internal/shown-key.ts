@@ -40,16 +40,21 @@ export async function showRevokedKeys(
   organizationId: string,
   keys: readonly KeyState[],
 ): Promise<ShownRevokedKey[]> {
-  const shown = await showKeys(client, organizationId, keys)
-  return shown.map(({ secrets_in_grace, status, blocked_by, spent_today_rub, ...rest }, index) => {
-    const { secrets, revokedAt } = keys[index] as KeyState
-    const last = secrets.find(({ delivered }) => delivered)
-    return {
-      ...rest,
-      secret_hint: last === undefined ? null : hintOf(last),
-      revoked_at: (revokedAt ?? new Date(0)).toISOString(),
-    }
-  })
+  const keyIds = keys.map(({ keyId }) => keyId)
+  const surroundingsOf = await readSurroundings(client, organizationId, keyIds)
+  return keys.flatMap((key) =>
+    key.revokedAt === null ? [] : showRevokedKey(key, key.revokedAt, surroundingsOf(key.keyId)),
+  )
+}
+
+function showRevokedKey(key: KeyState, revokedAt: Date, surroundings: Surroundings): ShownRevokedKey {
+  const { secrets_in_grace, status, blocked_by, spent_today_rub, ...rest } = showKey(key, surroundings)
+  const last = key.secrets.find(({ delivered }) => delivered)
+  return {
+    ...rest,
+    secret_hint: last === undefined ? null : hintOf(last),
+    revoked_at: revokedAt.toISOString(),
+  }
 }
 
 async function readSurroundings(
