@@ -267,9 +267,12 @@ test('every tab of a customer’s page shows its list, and axe finds nothing on 
     [customer.split('/').at(-1)],
   )
   await pool.query(
-    `insert into email_outbox (id, kind, recipient, locale, vars, sent_at)
-     select gen_random_uuid(), 'password_changed', u.email, 'ru', '{}', now()
-       from users u join memberships m on m.user_id = u.id where m.organization_id = $1`,
+    `with invited as (
+       insert into invitations (id, organization_id, email, role, invited_by, expires_at)
+       select gen_random_uuid(), organization_id, gen_random_uuid() || '-a-long-name@long.example', 'developer', user_id, now()
+         from memberships where organization_id = $1 limit 1 returning id, email)
+     insert into email_outbox (id, kind, recipient, locale, vars, sent_at, dedupe_key)
+     select gen_random_uuid(), 'invitation', email, 'ru', '{}', now(), 'invitation:' || id from invited`,
     [customer.split('/').at(-1)],
   )
   await pool.end()
@@ -278,6 +281,7 @@ test('every tab of a customer’s page shows its list, and axe finds nothing on 
   for (const name of ['История', 'Ключи', 'Запросы', 'Отказы', 'Операции', 'Письма']) {
     await page.getByRole('tab', { name }).click()
     await settle(page)
+    if (name === 'Письма') await page.getByText('-a-long-name@long.example').first().waitFor()
     await page.evaluate(() => scrollTo(0, 0)) // axe finds no background for text half below the top bar
     await expectNoViolations(page)
   }

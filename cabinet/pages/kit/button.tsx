@@ -25,7 +25,7 @@ export function looksOf({ variant = 'secondary', size = 'medium' }: Pick<Looks, 
   return classNames(
     'inline-flex max-w-full items-center justify-center gap-2 rounded-md border font-medium no-underline transition-colors',
     'disabled:opacity-60 aria-disabled:opacity-60',
-    size === 'medium' ? 'min-h-10 px-4 py-2 text-base' : 'min-h-8 px-3 py-1 text-sm',
+    size === 'medium' ? 'min-h-10 px-4 py-2 text-base' : 'min-h-8 px-3 py-1 text-sm @3xl:whitespace-nowrap',
     variants[variant],
   )
 }
