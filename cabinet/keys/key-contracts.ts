@@ -308,6 +308,8 @@ const listedRefusal = z.object({
   scope: effectiveLimit.shape.scope.nullable().meta({ description: 'The limit; null for a revoked key.' }),
   limit: amount,
   used: amount,
+  held: amount.meta({ description: 'Reserved for requests in progress.' }),
+  needed: amount.meta({ description: 'The least that the rejected request may take.' }),
   resets_at: time.nullable(),
 })
 

@@ -34,32 +34,41 @@ type RateUse = {
 
 type RpmRefusal = RateUse & { readonly reason: 'rpm' }
 
+type BudgetUse = {
+  readonly limitNano: bigint
+  /** Posted and pending, without what is held. */
+  readonly usedNano: bigint
+  /** By requests in progress. */
+  readonly heldNano: bigint
+  /** The least that the request may cost. */
+  readonly neededNano: bigint
+  /** When the Moscow day ends, Unix milliseconds by Redis's clock. */
+  readonly resetsAtMs: number
+}
+
 /** Why this request, now, gets nothing. Amounts are nano-rubles. */
 export type AdmitRefusal =
   | KeyRefusal
   | { readonly reason: 'model_not_allowed' }
   | { readonly reason: 'request_too_large_for_tpm'; readonly limit: number; readonly tokens: number }
-  | {
-      readonly reason: 'daily_budget_exceeded' | 'budget_reserved'
-      readonly limitNano: bigint
-      /** Posted and pending, without what is held. */
-      readonly usedNano: bigint
-      /** When the Moscow day ends, Unix milliseconds by Redis's clock. */
-      readonly resetsAtMs: number
-    }
+  | (BudgetUse & { readonly reason: 'daily_budget_exceeded' | 'budget_reserved' })
+  | (BudgetUse & {
+      readonly reason: 'request_exceeds_budget'
+      /** The largest limit of output tokens that would fit, with nothing running; 0: none. */
+      readonly outputTokensMax: number
+    })
   | RpmRefusal
   | (RateUse & { readonly reason: 'tpm' })
   | { readonly reason: 'balance_reserved' }
   | {
-      readonly reason: 'request_exceeds_balance' | 'request_exceeds_budget'
-      /** The least that it may cost. */
-      readonly costNano: bigint
-      /** With nothing running. */
+      readonly reason: 'request_exceeds_balance'
+      /** The balance, with nothing running. */
       readonly availableNano: bigint
-      /** The largest limit of output tokens that would fit; 0: none. */
+      readonly heldNano: bigint
+      /** The least that the request may cost. */
+      readonly neededNano: bigint
+      /** The largest limit of output tokens that would fit, with nothing running; 0: none. */
       readonly outputTokensMax: number
-      /** When the Moscow day ends, Unix milliseconds by Redis's clock. */
-      readonly resetsAtMs: number
     }
   /**
    * The shard's epoch is absent, of another Redis run, or not open yet; charges wait for Postgres too long; or Redis is
@@ -254,20 +263,16 @@ function parseAdmitRefusal(reason: string, reply: ScriptReply): AdmitRefusal {
       return { reason, limit: reply.whole(), tokens: reply.whole() }
     case 'daily_budget_exceeded':
     case 'budget_reserved':
-      return {
-        reason,
-        limitNano: reply.amount(),
-        usedNano: reply.amount() + reply.amount(),
-        resetsAtMs: reply.whole(),
-      }
-    case 'request_exceeds_balance':
+      return { reason, ...parseBudgetUse(reply) }
     case 'request_exceeds_budget':
+      return { reason, ...parseBudgetUse(reply), outputTokensMax: reply.whole() }
+    case 'request_exceeds_balance':
       return {
         reason,
-        costNano: reply.amount(),
         availableNano: reply.amount(),
+        heldNano: reply.amount(),
+        neededNano: reply.amount(),
         outputTokensMax: reply.whole(),
-        resetsAtMs: reply.whole(),
       }
     case 'tpm':
       return { reason, ...parseRateUse(reply) }
@@ -278,6 +283,16 @@ function parseAdmitRefusal(reason: string, reply: ScriptReply): AdmitRefusal {
 
 function parseInspectRefusal(reason: string, reply: ScriptReply): InspectRefusal {
   return reason === 'token_counts' ? { reason, ...parseRateUse(reply) } : parseKeyRefusal(reason, reply)
+}
+
+function parseBudgetUse(reply: ScriptReply): BudgetUse {
+  return {
+    limitNano: reply.amount(),
+    usedNano: reply.amount() + reply.amount(),
+    heldNano: reply.amount(),
+    neededNano: reply.amount(),
+    resetsAtMs: reply.whole(),
+  }
 }
 
 function parseRateUse(reply: ScriptReply): RateUse {

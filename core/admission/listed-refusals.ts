@@ -16,6 +16,8 @@ export type ListedRefusal = {
   /** Requests, tokens, or rubles as a decimal string, as in the error; `null` where the error named none. */
   readonly limit: number | string | null
   readonly used: number | string | null
+  readonly held: number | string | null
+  readonly needed: number | string | null
   /** When the limit has room again, Unix milliseconds: of a daily budget and a rate; else `null`. */
   readonly resetsAtMs: number | null
 }
@@ -50,6 +52,8 @@ const entrySchema = z.object({
   reason: z.enum(Object.keys(countedBy) as ListedReason[]),
   limit: number.optional(),
   used: number.optional(),
+  held: number.optional(),
+  needed: number.optional(),
   reset: number.optional(),
 })
 
@@ -104,7 +108,7 @@ function pairsOf(
 function findRefusal(entry: string): ListedRefusal | undefined {
   const parsed = entrySchema.safeParse(readJson(entry))
   if (!parsed.success) return undefined
-  const { at, request, key, model, reason, limit, used, reset } = parsed.data
+  const { at, request, key, model, reason, limit, used, held, needed, reset } = parsed.data
   return {
     requestId: request,
     keyId: key,
@@ -113,6 +117,8 @@ function findRefusal(entry: string): ListedRefusal | undefined {
     atMs: at,
     limit: toldAs(reason, limit),
     used: toldAs(reason, used),
+    held: toldAs(reason, held),
+    needed: toldAs(reason, needed),
     resetsAtMs: reset === undefined ? null : Number(reset),
   }
 }

@@ -20,22 +20,27 @@ export function budgetRefusal(refused: {
   readonly reason: 'daily_budget_exceeded' | 'budget_reserved'
   readonly limitNano: bigint
   readonly usedNano: bigint
+  readonly heldNano: bigint
+  /** The least that the request may cost; absent where no request was made. */
+  readonly neededNano?: bigint
   /** When the Moscow day ends, Unix milliseconds. */
   readonly resetsAtMs: number
 }): Refusal {
   const limit = formatRub(nanoRub(refused.limitNano))
   const used = formatRub(nanoRub(refused.usedNano))
+  const held = formatRub(nanoRub(refused.heldNano))
+  const needed = refused.neededNano === undefined ? {} : { needed: formatRub(nanoRub(refused.neededNano)) }
   const resetsAt = new Date(refused.resetsAtMs).toISOString()
   if (refused.reason === 'budget_reserved')
     return refusal(
       'budget_reserved',
       `This API key has spent ${used} ₽ of its daily budget of ${limit} ₽, and the rest is reserved for requests in progress. Retry in a second.`,
-      { limit, used, resetsAt, retryAfterMs: 1000 },
+      { limit, used, held, ...needed, resetsAt, retryAfterMs: 1000 },
     )
   return refusal(
     'daily_budget_exceeded',
     `This API key has used up its daily budget of ${limit} ₽ (${used} ₽ spent). The budget resets at ${resetsAt} (midnight in Moscow); the key's owner can raise it in the cabinet.`,
-    { limit, used, resetsAt },
+    { limit, used, held, ...needed, resetsAt },
   )
 }
 

@@ -93,6 +93,10 @@ export type Refusal = {
   /** The limit that was hit and what counts against it: tokens or requests, or rubles as a decimal string. */
   readonly limit?: number | string
   readonly used?: number | string
+  /** Reserved for requests in progress. */
+  readonly held?: number | string
+  /** The least that the request may take. */
+  readonly needed?: number | string
   /** ISO 8601, UTC. */
   readonly resetsAt?: string
   /** The largest `max_tokens` that would be affordable. */
@@ -100,7 +104,10 @@ export type Refusal = {
 }
 
 type Details = Partial<
-  Pick<Refusal, 'param' | 'source' | 'limit' | 'used' | 'resetsAt' | 'affordableMaxTokens' | 'headers'>
+  Pick<
+    Refusal,
+    'param' | 'source' | 'limit' | 'used' | 'held' | 'needed' | 'resetsAt' | 'affordableMaxTokens' | 'headers'
+  >
 > & {
   /** Milliseconds after which a retry makes sense; absent if none will within a minute. */
   readonly retryAfterMs?: number
@@ -143,7 +150,8 @@ export function retrySecondsOf(retryAfterMs: number): number {
 
 /** The error body in OpenAI's shape, as JSON text. */
 export function errorBody(refusal: Refusal, requestId: string): string {
-  const { message, type, param, code, source, limit, used, resetsAt, affordableMaxTokens } = refusal
+  const { message, type, param, code, source, limit, used, held, needed, resetsAt, affordableMaxTokens } =
+    refusal
   return JSON.stringify({
     error: {
       message,
@@ -154,6 +162,8 @@ export function errorBody(refusal: Refusal, requestId: string): string {
       request_id: requestId,
       limit,
       used,
+      held,
+      needed,
       resets_at: resetsAt,
       affordable_max_tokens: affordableMaxTokens,
     },

@@ -26,6 +26,8 @@ const tpm = { reason: 'tpm', limit: 1000, used: 800 } as const
 const budget = {
   limitNano: 100_000_000_000n,
   usedNano: 100_200_000_000n,
+  heldNano: 3_000_000_000n,
+  neededNano: 500_000_000n,
   resetsAtMs: Date.UTC(2026, 10, 21, 21),
 }
 
@@ -81,6 +83,8 @@ test('a spent budget reports the amount, the limit, and when it resets', () => {
       request_id: 'id-1',
       limit: '100',
       used: '100.2',
+      held: '3',
+      needed: '0.5',
       resets_at: '2026-11-21T21:00:00.000Z',
     },
   })
@@ -150,7 +154,7 @@ test('the cost cap names both amounts in rubles', () => {
     status: 402,
     code: 'request_exceeds_max_cost',
     limit: '0.5',
-    used: '1.5',
+    needed: '1.5',
   })
 })
 
@@ -181,13 +185,29 @@ test('what a caller sent is echoed short', () => {
 test('the error of a short request that is too large for its media explains it', () => {
   const refused = {
     reason: 'request_exceeds_balance',
-    costNano: 5n,
+    neededNano: 5n,
+    heldNano: 0n,
     availableNano: 1n,
     outputTokensMax: 0,
   } as const
-  const { message } = refusalFor(
-    { ...refused, resetsAtMs: 0 },
-    { ...aChat, outside: 'messages[0].content[1]' },
-  )
+  const { message } = refusalFor(refused, { ...aChat, outside: 'messages[0].content[1]' })
   expect(message).toContain('The size of messages[0].content[1] is unknown')
+})
+
+test('a request beyond what is left of a budget reports the budget, what is used and held of it, and what it needs', () => {
+  const refused = {
+    reason: 'request_exceeds_budget',
+    ...budget,
+    usedNano: 99_000_000_000n,
+    neededNano: 2_000_000_000n,
+    outputTokensMax: 7,
+  } as const
+  expect(refusalFor(refused, aChat)).toMatchObject({
+    limit: '100',
+    used: '99',
+    held: '3',
+    needed: '2',
+    affordableMaxTokens: 7,
+    message: expect.stringContaining("may cost 2 ₽, more than what is left of this key's daily budget: 1 ₽."),
+  })
 })

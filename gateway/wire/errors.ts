@@ -41,7 +41,7 @@ export function refusalFor(refused: AdmitRefusal, request: RefusedRequest): Refu
       return refusal(
         'request_too_large_for_tpm',
         `This request may use up to ${refused.tokens} tokens, but this API key is limited to ${refused.limit} tokens per minute. ${sizeUnknown(request)}${lessOf[type]}.`,
-        { limit: refused.limit, used: refused.tokens },
+        { limit: refused.limit, needed: refused.tokens },
       )
     case 'request_exceeds_balance':
     case 'request_exceeds_budget':
@@ -174,29 +174,48 @@ function unaffordable(
   request: RefusedRequest,
 ): Refusal {
   const { type } = request
-  const cost = formatRub(nanoRub(refused.costNano))
-  const available = formatRub(nanoRub(refused.availableNano))
+  const needed = rub(refused.neededNano)
   const affordableMaxTokens = refused.outputTokensMax
-  const [source, remedy] =
-    refused.reason === 'request_exceeds_balance'
-      ? ["the organization's balance", 'top up the balance in the cabinet']
-      : ["what is left of this key's daily budget", 'raise the budget in the cabinet']
+  const { source, remedy, numbers } = shortageOf(refused)
   const smaller =
     type === 'chat' && affordableMaxTokens > 0
       ? `Set max_tokens to ${affordableMaxTokens} or less`
       : shorten[type]
   return refusal(
     refused.reason,
-    `This request may cost ${cost} ₽, more than ${source}: ${available} ₽. ${sizeUnknown(request)}${smaller}, or ${remedy}.`,
+    `This request may cost ${needed} ₽, more than ${source}. ${sizeUnknown(request)}${smaller}, or ${remedy}.`,
     {
       ...(type === 'chat' ? { param: 'max_tokens', affordableMaxTokens } : {}),
-      limit: available,
-      used: cost,
-      ...(refused.reason === 'request_exceeds_budget'
-        ? { resetsAt: new Date(refused.resetsAtMs).toISOString() }
-        : {}),
+      held: rub(refused.heldNano),
+      needed,
+      ...numbers,
     },
   )
+}
+
+function shortageOf(refused: Parameters<typeof unaffordable>[0]) {
+  if (refused.reason === 'request_exceeds_balance') {
+    const limit = rub(refused.availableNano)
+    return {
+      source: `the organization's balance: ${limit} ₽`,
+      remedy: 'top up the balance in the cabinet',
+      numbers: { limit },
+    }
+  }
+  const left = rub(refused.limitNano - refused.usedNano)
+  return {
+    source: `what is left of this key's daily budget: ${left} ₽`,
+    remedy: 'raise the budget in the cabinet',
+    numbers: {
+      limit: rub(refused.limitNano),
+      used: rub(refused.usedNano),
+      resetsAt: new Date(refused.resetsAtMs).toISOString(),
+    },
+  }
+}
+
+function rub(nano: bigint): string {
+  return formatRub(nanoRub(nano))
 }
 
 /** Why a short request may be so large. */
@@ -236,7 +255,7 @@ export function exceedsMaxCost(boundNano: bigint, maxNano: bigint, type: ModelTy
   return refusal(
     'request_exceeds_max_cost',
     `This request may cost up to ${bound} ₽, more than the ${limit} ₽ that ${param} allows. ${lessOf[type]}, or raise ${param}.`,
-    { param, limit, used: bound },
+    { param, limit, needed: bound },
   )
 }
 

@@ -273,7 +273,8 @@ test('a key that used up its budget shows the numbers of the error within 5 s, a
       await item.waitFor({ timeout: 5_000 - (Date.now() - refusedMs) })
       const text = (await item.textContent()) ?? ''
       expect(text).toContain(error.limit.replace('.', ','))
-      expect(text).toContain(error.used.replace('.', ','))
+      for (const amount of [error.used, error.held, error.needed])
+        expect(text).toContain(amount.replace('.', ','))
       expect(text).toContain('00:00 МСК')
       expect(await item.locator(`time[datetime="${error.resets_at}"]`).count()).toBe(1)
     }
@@ -282,7 +283,9 @@ test('a key that used up its budget shows the numbers of the error within 5 s, a
   await overview.getByRole('heading', { name, level: 1 }).waitFor()
 })
 
-type BudgetError = Readonly<Record<'request_id' | 'limit' | 'used' | 'resets_at' | 'code', string>>
+type BudgetError = Readonly<
+  Record<'request_id' | 'limit' | 'used' | 'held' | 'needed' | 'resets_at' | 'code', string>
+>
 
 async function askUntilRefused(secret: string): Promise<BudgetError> {
   for (let times = 0; times < 50; times++) {

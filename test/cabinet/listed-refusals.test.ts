@@ -71,6 +71,8 @@ test.each(cases)(
       atMs: expect.closeTo(Date.now(), -5),
       limit: told.limit ?? null,
       used: told.used ?? null,
+      held: told.held ?? null,
+      needed: told.needed ?? null,
       resetsAtMs: told.resetsAt === undefined ? wait : Date.parse(told.resetsAt),
     })
   },

@@ -494,19 +494,33 @@ describe('what is held is never more than what is available', () => {
     async (_case, candidate, costNano, max) => {
       const availableNano = max === 15 ? 1_159n : 30_000n
       const poor = await open({ balanceNano: availableNano })
-      const refusal = { costNano, availableNano, outputTokensMax: max }
+      const refusal = { neededNano: costNano, heldNano: 0n, outputTokensMax: max }
       expect(await poor.admit({ candidates: [candidate] })).toMatchObject({
         reason: 'request_exceeds_balance',
+        availableNano,
         ...refusal,
       })
       const thrifty = await open({ key: { dailyBudgetNano: availableNano } })
       expect(await thrifty.admit({ candidates: [candidate] })).toMatchObject({
         reason: 'request_exceeds_budget',
+        limitNano: availableNano,
+        usedNano: 0n,
         ...refusal,
       })
       expect((await thrifty.state()).balance.heldNano).toBe(0n)
     },
   )
+
+  test('the rejection of a request beyond its budget has what is spent, what is held and what it needs as separate amounts', async () => {
+    const shard = await open({ key: { dailyBudgetNano: 1_000n } })
+    await shard.settle(await shard.hold(1n), 300n)
+    await shard.hold(200n)
+    const answer = await shard.admit({ candidates: [fixedCandidate({ holdNano: 701n })] })
+    const numbers = { limitNano: 1_000n, usedNano: 300n, heldNano: 200n, neededNano: 701n }
+    expect(answer).toMatchObject({ reason: 'request_exceeds_budget', ...numbers })
+    const reserved = await shard.admit({ candidates: [fixedCandidate({ holdNano: 501n })] })
+    expect(reserved).toMatchObject({ reason: 'budget_reserved', ...numbers, neededNano: 501n })
+  })
 
   test('what running requests hold is reserved, and free again once they end', async () => {
     const shard = await open({ balanceNano: 20_000n })

@@ -51,7 +51,8 @@ describe('a request that names its limit', () => {
       type: 'insufficient_quota',
       param: 'max_tokens',
       limit: '30',
-      used: '1198.08',
+      held: '0',
+      needed: '1198.08',
       affordable_max_tokens: 390,
       message:
         "This request may cost 1198.08 ₽, more than the organization's balance: 30 ₽. Set max_tokens to 390 or less, or top up the balance in the cabinet.",
@@ -67,6 +68,9 @@ describe('a request that names its limit', () => {
     expect(((await refused.json()) as ErrorBody).error).toMatchObject({
       code: 'request_exceeds_budget',
       limit: '0.01',
+      used: '0',
+      held: '0',
+      needed: expect.stringMatching(/^9\.36/),
       resets_at: expect.stringMatching(/T21:00:00/),
     })
     const within = await post(gateway, customer.key, { model, messages, max_tokens: 10 })

@@ -107,12 +107,21 @@ function budgetLimit({ key: { limits }, live, booked, nowMs }: LimitFacts): Effe
     held: heldNano === undefined ? null : rub(heldNano),
     remaining: free === null ? null : rub(atLeastZero(free)),
     resets_at: new Date(resetsAtMs).toISOString(),
-    ...told(limitNano === null ? undefined : refusalOfBudget({ limitNano, usedNano, resetsAtMs }, free)),
+    ...told(
+      limitNano === null
+        ? undefined
+        : refusalOfBudget({ limitNano, usedNano, heldNano: heldNano ?? 0n, resetsAtMs }, free),
+    ),
   }
 }
 
 function refusalOfBudget(
-  budget: { readonly limitNano: bigint; readonly usedNano: bigint; readonly resetsAtMs: number },
+  budget: {
+    readonly limitNano: bigint
+    readonly usedNano: bigint
+    readonly heldNano: bigint
+    readonly resetsAtMs: number
+  },
   free: bigint | null,
 ): Refusal | undefined {
   if (budget.usedNano >= budget.limitNano)

@@ -32,6 +32,8 @@ export function showRefusal(refused: ListedRefusal): ShownRefusal {
     scope,
     limit: refused.limit,
     used: refused.used,
+    held: refused.held,
+    needed: refused.needed,
     resets_at: refused.resetsAtMs === null ? null : new Date(refused.resetsAtMs).toISOString(),
   }
 }

@@ -30,7 +30,7 @@ local first_candidate, candidate_size = 10, 7
 local output_tokens_min = 16
 
 -- The last 100 rejections of an organization, for its owner. They are outside the money path and may be lost.
--- `told`: { limit, used, reset } if the error has them; requests, tokens or nano-rubles as text (cjson keeps
+-- `told`: limit, used, held, needed and reset if the error has them; requests, tokens or nano-rubles as text (cjson keeps
 -- 14 digits of a number); reset: Unix milliseconds.
 local of_size = {
   request_exceeds_balance = true, request_exceeds_budget = true, request_too_large_for_tpm = true,
@@ -40,10 +40,9 @@ local of_size = {
 local function refuse(who, use, told, reason, ...)
   if ARGV[admit_argv.attempt] == 'bound' and of_size[reason] then return refusal_of(who, use, reason, ...) end
   local name = refused_name(who.organization)
-  local limit, used, reset = unpack(told)
   redis.call('LPUSH', name, cjson.encode({
     at = now_ms, request = ARGV[admit_argv.request_id], key = who.key, reason = reason, model = ARGV[first_candidate + candidate_argv.model],
-    limit = limit, used = used, reset = reset,
+    limit = told.limit, used = told.used, held = told.held, needed = told.needed, reset = told.reset,
   }))
   redis.call('LTRIM', name, 0, 99)
   redis.call('ZADD', recently_refused_name, now_ms, who.organization)
@@ -110,28 +109,40 @@ local function is_overdue(posted_through)
   return #redis.call('XRANGE', charges_name, '-', integer(too_old_ms), 'COUNT', 1) > 0
 end
 
-local function refuse_budget(who, use, reason) -- limit, posted, pending, end of the day
-  local limit, posted, pending, day_ends = who.daily_budget, use.day_posted, use.day_pending, end_of_day_ms(today)
-  local told = { limit, integer(tonumber(posted) + tonumber(pending)), integer(day_ends) }
-  return refuse(who, use, told, reason, limit, posted, pending, day_ends)
+-- The least that the model asked for may cost, and the tokens of that answer.
+local function least_cost()
+  local prompt, per_token = tonumber(ARGV[first_candidate + candidate_argv.prompt]), tonumber(ARGV[first_candidate + candidate_argv.output_token])
+  local own, longest = tonumber(ARGV[first_candidate + candidate_argv.limit]), tonumber(ARGV[first_candidate + candidate_argv.longest])
+  local least = longest > 0 and math.min(output_tokens_min, longest) or output_tokens_min
+  return integer(math.min(prompt + per_token * (own or least), 4e15))
+end
+
+-- limit, posted, pending, held, least cost, end of the day, then values of the reason
+local function refuse_budget(who, use, reason, ...)
+  local limit, posted, pending, held, day_ends = who.daily_budget, use.day_posted, use.day_pending, use.day_held, integer(end_of_day_ms(today))
+  local needed = least_cost()
+  local told = { limit = limit, used = integer(tonumber(posted) + tonumber(pending)), held = held, needed = needed, reset = day_ends }
+  return refuse(who, use, told, reason, limit, posted, pending, held, needed, day_ends, ...)
 end
 
 local function refuse_rate(who, use, which, limit, used, excess) -- limit, used, wait ms
   local wait = wait_for(use, which == 'rpm' and 1 or 2, excess)
-  return refuse(who, use, { integer(limit), integer(used), integer(now_ms + wait) }, which, limit, used, wait)
+  local told = { limit = integer(limit), used = integer(used), reset = integer(now_ms + wait) }
+  return refuse(who, use, told, which, limit, used, wait)
 end
 
--- Where not even `available`, with nothing running, would cover the model asked for: the least that it may cost, what
--- is available, the largest output limit that would fit (0: none), end of the day.
-local function refuse_unaffordable(who, use, reason, available)
+-- The largest output limit of the model asked for that `available` would cover, with nothing running; 0: none.
+local function affordable_tokens(available)
   local prompt, per_token = tonumber(ARGV[first_candidate + candidate_argv.prompt]), tonumber(ARGV[first_candidate + candidate_argv.output_token])
-  local own, longest = tonumber(ARGV[first_candidate + candidate_argv.limit]), tonumber(ARGV[first_candidate + candidate_argv.longest])
-  local least = longest > 0 and math.min(output_tokens_min, longest) or output_tokens_min
-  local cost = math.min(prompt + per_token * (own or least), 4e15)
-  local affordable = per_token > 0 and math.floor((available - prompt) / per_token) or 0
-  local told = { integer(available), integer(cost) }
-  if reason == 'request_exceeds_budget' then told[3] = integer(end_of_day_ms(today)) end
-  return refuse(who, use, told, reason, integer(cost), integer(available), math.max(0, affordable), end_of_day_ms(today))
+  return per_token > 0 and math.max(0, math.floor((available - prompt) / per_token)) or 0
+end
+
+-- Where not even the whole balance, with nothing running, would cover the model asked for: that balance, what is held
+-- of it, the least that the request may cost, the largest output limit that would fit.
+local function refuse_balance(who, use)
+  local balance, held, needed = integer(who.unspent), who.held, least_cost()
+  local told = { limit = balance, held = held, needed = needed }
+  return refuse(who, use, told, 'request_exceeds_balance', balance, held, needed, affordable_tokens(who.unspent))
 end
 
 local function admit()
@@ -153,18 +164,17 @@ local function admit()
   local tokens_asked = tonumber(ARGV[first_candidate + candidate_argv.tokens])
   if tokens_asked > who.tpm then
     local tokens = integer(tokens_asked)
-    return refuse(who, use, { integer(who.tpm), tokens }, 'request_too_large_for_tpm', who.tpm, tokens) -- limit, tokens
+    local told = { limit = integer(who.tpm), needed = tokens }
+    return refuse(who, use, told, 'request_too_large_for_tpm', who.tpm, tokens) -- limit, tokens
   end
   local budget_left = math.huge
   if tonumber(who.daily_budget) then
     budget_left = tonumber(who.daily_budget) - tonumber(use.day_posted) - tonumber(use.day_pending)
     if budget_left <= 0 then return refuse_budget(who, use, 'daily_budget_exceeded') end
   end
-  if not grant_of(first_candidate, who.unspent) then
-    return refuse_unaffordable(who, use, 'request_exceeds_balance', who.unspent)
-  end
+  if not grant_of(first_candidate, who.unspent) then return refuse_balance(who, use) end
   if not grant_of(first_candidate, budget_left) then
-    return refuse_unaffordable(who, use, 'request_exceeds_budget', budget_left)
+    return refuse_budget(who, use, 'request_exceeds_budget', affordable_tokens(budget_left))
   end
 
   local excess_requests = use.requests + 1 - who.rpm

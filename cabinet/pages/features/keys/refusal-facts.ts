@@ -14,18 +14,9 @@ export function reasonOf({ code, scope }: Pick<Refusal, 'code' | 'scope'>, words
   return words.reasons[code] ?? words.other(code)
 }
 
-/**
- * The labels of a rejection's two numbers; for a request that is too large they differ, since nothing was used before
- * it. Pure.
- */
-export function namesOfNumbers(
-  code: string,
-  words: Words,
-): { readonly used: string; readonly limit: string } {
-  if (code === 'request_exceeds_balance' || code === 'request_exceeds_budget')
-    return { used: words.needed, limit: words.available }
-  if (code === 'request_too_large_for_tpm') return { used: words.needed, limit: words.limit }
-  return { used: words.used, limit: words.limit }
+/** The label of a rejection's limit: of the balance it is what is available. Pure. */
+export function nameOfLimit(code: string, words: Words): string {
+  return code === 'request_exceeds_balance' ? words.available : words.limit
 }
 
 /** Rubles to the last digit, as in the error; requests and tokens as whole numbers. Pure. */

@@ -3,7 +3,7 @@ import { useLanguage, useWords } from '../../i18n/language.ts'
 import { DateTime } from '../../kit/date-time.tsx'
 import { Icon } from '../../kit/icon.tsx'
 import { TextLink } from '../../kit/text-link.tsx'
-import { formatAmount, namesOfNumbers, type Refusal, reasonOf } from './refusal-facts.ts'
+import { formatAmount, nameOfLimit, type Refusal, reasonOf } from './refusal-facts.ts'
 import { refusalWords } from './refusal-messages.ts'
 
 type OfKey = Refusal & { readonly api_key_id?: string; readonly api_key_name?: string | null }
@@ -27,8 +27,7 @@ export function RefusalList({ refusals }: { readonly refusals: readonly OfKey[] 
 function RefusalItem({ refusal }: { readonly refusal: OfKey }) {
   const words = useWords(refusalWords)
   const language = useLanguage()
-  const { code, used, limit, resets_at, model, request_id, at } = refusal
-  const names = namesOfNumbers(code, words)
+  const { code, used, held, needed, limit, resets_at, model, request_id, at } = refusal
   return (
     <div className="grid min-w-0 flex-1 gap-1">
       <div className="flex flex-wrap items-baseline justify-between gap-x-4">
@@ -43,8 +42,10 @@ function RefusalItem({ refusal }: { readonly refusal: OfKey }) {
             <KeyLink id={refusal.api_key_id} name={refusal.api_key_name ?? null} />
           </Fact>
         )}
-        {used !== null && <Fact name={names.used}>{formatAmount(used, language)}</Fact>}
-        {limit !== null && <Fact name={names.limit}>{formatAmount(limit, language)}</Fact>}
+        {needed !== null && <Fact name={words.needed}>{formatAmount(needed, language)}</Fact>}
+        {used !== null && <Fact name={words.used}>{formatAmount(used, language)}</Fact>}
+        {held !== null && <Fact name={words.held}>{formatAmount(held, language)}</Fact>}
+        {limit !== null && <Fact name={nameOfLimit(code, words)}>{formatAmount(limit, language)}</Fact>}
         {resets_at !== null && (
           <Fact name={words.resetsAt}>
             <DateTime at={resets_at} />

@@ -29,6 +29,7 @@ export const en: typeof ru = {
   other: (code) => `The request was rejected: ${code}`,
   limit: 'Limit',
   used: 'Used',
+  held: 'Reserved',
   needed: 'Needed',
   available: 'Available',
   resetsAt: 'Resets',

@@ -28,6 +28,7 @@ export const ru = {
   other: (code: string) => `Запрос отклонён: ${code}`,
   limit: 'Лимит',
   used: 'Использовано',
+  held: 'Зарезервировано',
   needed: 'Нужно запросу',
   available: 'Доступно',
   resetsAt: 'Обновится',

@@ -86,9 +86,15 @@ function FailureNote({ failure }: { readonly failure: GatewayFailure }) {
   const { retryAfter } = useWords(kitWords)
   const mayPay = useMay('billing.write')
   const language = useLanguage()
-  const { resetsAt, retryAfterS, requestId, code, message, limit, used } = failure
+  const { resetsAt, retryAfterS, requestId, code, message, limit, used, held, needed } = failure
   const shown = (amount: typeof limit) => (amount === undefined ? undefined : formatAmount(amount, language))
-  const [title, detail] = words.failure({ code, limit: shown(limit), used: shown(used) })
+  const [title, detail] = words.failure({
+    code,
+    limit: shown(limit),
+    used: shown(used),
+    held: shown(held),
+    needed: shown(needed),
+  })
   return (
     <div role="alert" className="flex gap-3 rounded-md bg-danger-soft p-4 text-danger">
       <Icon name="warning" />

@@ -18,6 +18,8 @@ export type GatewayFailure = {
   readonly requestId: string | undefined
   readonly limit: number | string | undefined
   readonly used: number | string | undefined
+  readonly held: number | string | undefined
+  readonly needed: number | string | undefined
   readonly resetsAt: string | undefined
   readonly retryAfterS: number | undefined
 }
@@ -84,6 +86,8 @@ type ErrorBody = {
   readonly message?: string
   readonly limit?: number | string
   readonly used?: number | string
+  readonly held?: number | string
+  readonly needed?: number | string
   readonly resets_at?: string
 }
 
@@ -94,6 +98,6 @@ async function failureOf(response: Response, requestId: string | undefined): Pro
 }
 
 function failureOfError(error: ErrorBody, requestId: string | undefined): GatewayFailure {
-  const { code = 'unreadable', message = '', limit, used, resets_at: resetsAt } = error
-  return { code, message, limit, used, resetsAt, requestId, retryAfterS: undefined }
+  const { code = 'unreadable', message = '', limit, used, held, needed, resets_at: resetsAt } = error
+  return { code, message, limit, used, held, needed, resetsAt, requestId, retryAfterS: undefined }
 }

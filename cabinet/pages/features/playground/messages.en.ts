@@ -13,33 +13,33 @@ const failures: Readonly<Record<string, (failure: Failure) => readonly [string, 
   ],
   unreadable: () => ['Unexpected response from the gateway', 'Try again in a moment.'],
   insufficient_balance: () => ['The balance is used up', 'Top it up, and requests work again immediately.'],
-  request_exceeds_balance: ({ limit, used }) => [
+  request_exceeds_balance: ({ limit, needed }) => [
     'The balance is too low',
-    `This request may cost up to ${used}, but only ${limit} is available. Reduce the answer length or top up.`,
+    `This request may cost up to ${needed}, but only ${limit} is available. Reduce the answer length or top up.`,
   ],
   balance_reserved: () => [
     'The whole balance is reserved',
     'Other requests in progress hold it. Try again in a moment.',
   ],
-  request_exceeds_budget: ({ limit, used }) => [
+  request_exceeds_budget: ({ limit, used, needed }) => [
     'The playground budget is too low',
-    `This request may cost up to ${used}, but only ${limit} of the daily budget is left. Reduce the answer length.`,
+    `This request may cost up to ${needed}, and ${used} of the daily budget of ${limit} is already spent. Reduce the answer length.`,
   ],
   daily_budget_exceeded: ({ limit, used }) => [
     "Today's playground budget is used up",
     `${used} of ${limit} was spent. Create your own key to continue.`,
   ],
-  budget_reserved: ({ limit, used }) => [
+  budget_reserved: ({ limit, used, held }) => [
     'The playground budget is reserved',
-    `${used} of ${limit} was spent; requests in progress hold the rest.`,
+    `${used} of ${limit} was spent; requests in progress hold ${held}.`,
   ],
   rate_limit_exceeded: ({ limit, used }) => [
     'Too many requests',
     limit === undefined ? '' : `${used} within the last minute; the limit is ${limit}.`,
   ],
-  request_too_large_for_tpm: ({ limit, used }) => [
+  request_too_large_for_tpm: ({ limit, needed }) => [
     'The request exceeds the limit per minute',
-    `It needs up to ${used} tokens, but the limit is ${limit} per minute. Shorten the text or the answer.`,
+    `It needs up to ${needed} tokens, but the limit is ${limit} per minute. Shorten the text or the answer.`,
   ],
   api_key_blocked: () => ['The playground key is blocked', 'The owner of the organization can unblock it.'],
   expired_api_key: () => ['The playground key has expired', 'Ask again: a new key will be created.'],

@@ -5,6 +5,8 @@ type Failure = {
   /** As shown, with the unit for rubles. */
   readonly limit: string | undefined
   readonly used: string | undefined
+  readonly held: string | undefined
+  readonly needed: string | undefined
 }
 
 const tokenForms = { one: 'токен', few: 'токена', many: 'токенов' }
@@ -17,33 +19,33 @@ const failures: Readonly<Record<string, (failure: Failure) => readonly [string, 
   ],
   unreadable: () => ['Неожиданный ответ шлюза', 'Попробуйте ещё раз чуть позже.'],
   insufficient_balance: () => ['На балансе нет денег', 'Пополните баланс, и запросы сразу заработают.'],
-  request_exceeds_balance: ({ limit, used }) => [
+  request_exceeds_balance: ({ limit, needed }) => [
     'На балансе не хватает денег',
-    `Запрос может стоить до ${used}, а доступно ${limit}. Уменьшите длину ответа или пополните баланс.`,
+    `Запрос может стоить до ${needed}, а доступно ${limit}. Уменьшите длину ответа или пополните баланс.`,
   ],
   balance_reserved: () => [
     'Весь баланс зарезервирован',
     'Деньги зарезервированы под другие запросы, которые ещё выполняются. Повторите чуть позже.',
   ],
-  request_exceeds_budget: ({ limit, used }) => [
+  request_exceeds_budget: ({ limit, used, needed }) => [
     'Не хватает бюджета песочницы',
-    `Запрос может стоить до ${used}, а от дневного бюджета осталось ${limit}. Уменьшите длину ответа.`,
+    `Запрос может стоить до ${needed}, а из дневного бюджета ${limit} уже потрачено ${used}. Уменьшите длину ответа.`,
   ],
   daily_budget_exceeded: ({ limit, used }) => [
     'Бюджет песочницы на сегодня исчерпан',
     `Потрачено ${used} из ${limit}. Чтобы продолжить, создайте обычный ключ.`,
   ],
-  budget_reserved: ({ limit, used }) => [
+  budget_reserved: ({ limit, used, held }) => [
     'Бюджет песочницы зарезервирован',
-    `Потрачено ${used} из ${limit}, остальное зарезервировано под запросы, которые ещё выполняются.`,
+    `Потрачено ${used} из ${limit}, ещё ${held} зарезервировано под запросы, которые выполняются.`,
   ],
   rate_limit_exceeded: ({ limit, used }) => [
     'Слишком много запросов',
     limit === undefined ? '' : `За последнюю минуту — ${used} при лимите ${limit}.`,
   ],
-  request_too_large_for_tpm: ({ limit, used }) => [
+  request_too_large_for_tpm: ({ limit, needed }) => [
     'Запрос превышает минутный лимит',
-    `Ему нужно до ${used} токенов, а лимит — ${limit} в минуту. Сократите текст или длину ответа.`,
+    `Ему нужно до ${needed} токенов, а лимит — ${limit} в минуту. Сократите текст или длину ответа.`,
   ],
   api_key_blocked: () => ['Ключ песочницы заблокирован', 'Разблокировать его может владелец организации.'],
   expired_api_key: () => [
