@@ -1,10 +1,9 @@
 import type { Pool } from 'pg'
 import { inScope, type ScopedClient } from '#core/audit/scope'
 import { checkWaitMsMax } from '../payment-checks.ts'
-import { callPayment } from './calls.ts'
-import { findPayment } from './payment-store.ts'
+import { type Asked, askProvider } from './ask-provider.ts'
 import { paymentsScope } from './payments-scope.ts'
-import { refreshPayment, type SettleDeps } from './settle-payment.ts'
+import type { SettleDeps } from './settle-payment.ts'
 
 type Check = { readonly id: string; readonly paymentId: string }
 
@@ -12,21 +11,14 @@ type Check = { readonly id: string; readonly paymentId: string }
 export async function checkPayment(deps: SettleDeps): Promise<boolean> {
   const check = await takeCheck(deps.pool)
   if (check === undefined) return false
-  await finishCheck(deps.pool, check, await askAbout(deps, check))
+  const asked = await askProvider(deps, check.paymentId)
+  await finishCheck(deps.pool, check, isAnswer(asked) ? 'answered' : 'unavailable')
   return true
 }
 
-/** If the provider does not have the payment yet, makes its call. Its row then has the outcome. */
-async function askAbout(deps: SettleDeps, { paymentId }: Check): Promise<'answered' | 'unavailable'> {
-  const payment = await inScope(deps.pool, paymentsScope, (client) => findPayment(client, null, paymentId))
-  if (payment === undefined) throw new Error(`payment ${paymentId} does not exist`)
-  const { id, providerId, hasRefunds } = payment
-  if (providerId === null) {
-    await callPayment(deps, id)
-    return 'answered'
-  }
-  const answer = await refreshPayment(deps, { id, providerId, hasRefunds })
-  return answer.kind === 'answered' ? 'answered' : 'unavailable'
+/** A difference is an answer, too: the payment's row is as current as it can be. */
+function isAnswer(asked: Asked): boolean {
+  return asked === 'answered' || asked === 'different'
 }
 
 /** Each is taken once. An older one is left: its customer does not wait any more. */
