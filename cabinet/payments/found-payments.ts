@@ -1,6 +1,6 @@
 import type { Queryable } from '#core/db/pool'
 import { findPayment } from './internal/payment-store.ts'
-import { showPayment } from './internal/shown-payment.ts'
+import { showToAdministrator } from './internal/shown-payment.ts'
 import type { ShownPayment } from './payment-contracts.ts'
 
 /** Payments of any organization, as administrators see them. IDs of no payment are left out. */
@@ -11,8 +11,7 @@ export async function readPaymentsById(
   const payments: (ShownPayment & { readonly organization_id: string })[] = []
   for (const id of ids) {
     const payment = await findPayment(client, null, id)
-    if (payment !== undefined)
-      payments.push({ ...showPayment(payment), organization_id: payment.organizationId })
+    if (payment !== undefined) payments.push(showToAdministrator(payment))
   }
   return payments
 }

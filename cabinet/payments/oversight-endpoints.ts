@@ -7,9 +7,10 @@ import { toPage } from '../api/page.ts'
 import { notFound } from '../api/problem.ts'
 import { readDifferences, resolveDifference, type StoredDifference } from './internal/differences.ts'
 import { type KeptNotification, readNotifications } from './internal/kept-notifications.ts'
-import { readPayments, type StoredPayment } from './internal/payment-store.ts'
+import { readPayments } from './internal/payment-store.ts'
+import { refreshForAdministrator } from './internal/refresh-for-administrator.ts'
 import { refundPayment } from './internal/refund-payment.ts'
-import { showPayment as show } from './internal/shown-payment.ts'
+import { showToAdministrator } from './internal/shown-payment.ts'
 import * as contracts from './payment-contracts.ts'
 import type { Shop } from './shop.ts'
 
@@ -22,7 +23,7 @@ type OversightDeps = {
   readonly aloneMax: NanoRub
 }
 
-/** Endpoints for administrators: payments of all organizations, refunds, and what differs at the provider. */
+/** Endpoints for administrators: payments of all organizations, their refresh and refunds, and what differs at the provider. */
 export function oversightEndpoints(deps: OversightDeps): readonly Endpoint[] {
   const { pool } = deps
   return [
@@ -30,12 +31,10 @@ export function oversightEndpoints(deps: OversightDeps): readonly Endpoint[] {
       const payments = await inReadScope(pool, null, (client) =>
         readPayments(client, organization_id, { after: cursor, limit: limit + 1 }),
       )
-      const showAll = (payment: StoredPayment) => ({
-        ...show(payment),
-        organization_id: payment.organizationId,
-      })
-      return { status: 200, body: toPage(payments, limit, showAll, ({ position, id }) => [position, id]) }
+      const body = toPage(payments, limit, showToAdministrator, ({ position, id }) => [position, id])
+      return { status: 200, body }
     }),
+    endpoint(contracts.adminRefreshPayment, (input) => refreshForAdministrator(deps, input)),
     endpoint(contracts.adminRefundPayment, (input) => refundPayment(deps, input)),
     endpoint(contracts.adminListWebhooks, async ({ query: { state, limit, cursor } }) => {
       const notifications = await inReadScope(pool, null, (client) =>

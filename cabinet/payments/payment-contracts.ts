@@ -95,6 +95,8 @@ const numberPattern = /^\d{1,18}$/
 const numberCursor = cursorOf(z.string().regex(numberPattern))
 /** Each call creates a payment at the provider. */
 const createThrottle = { perAddress: 20 }
+/** Each call of an administrator asks the provider. */
+const refreshThrottle = { perAddress: 60 }
 
 export const createPayment = {
   operation: 'createPayment',
@@ -140,6 +142,8 @@ export const refreshPayment = {
   problems: ['payments_unavailable'],
 } as const satisfies Contract
 
+const adminPayment = payment.extend({ organization_id: id }).meta({ id: 'AdminPayment' })
+
 export const adminListPayments = {
   operation: 'adminListPayments',
   summary: 'List payments of all organizations, newest first',
@@ -147,7 +151,27 @@ export const adminListPayments = {
   url: '/api/v1/admin/payments',
   access: administrator,
   query: z.strictObject({ organization_id: id.optional(), limit: pageLimit, cursor: newestFirstCursor }),
-  answers: { 200: pageOf(payment.extend({ organization_id: id }).meta({ id: 'AdminPayment' })) },
+  answers: { 200: pageOf(adminPayment) },
+} as const satisfies Contract
+
+export const adminRefreshPayment = {
+  operation: 'adminRefreshPayment',
+  summary: 'Ask the payment provider about a payment now, and post what it answers',
+  method: 'POST',
+  url: '/api/v1/admin/payments/:payment_id/refresh',
+  access: administrator,
+  throttle: refreshThrottle,
+  params,
+  answers: {
+    200: z.object({
+      outcome: z.enum(['changed', 'unchanged', 'different', 'not_found']).meta({
+        description:
+          'changed: posted, here or by a concurrent process. different: put aside as a difference, nothing was posted. not_found: the provider does not have this payment.',
+      }),
+      payment: adminPayment.meta({ description: 'As it is now.' }),
+    }),
+  },
+  problems: ['payments_unavailable'],
 } as const satisfies Contract
 
 export const adminRefundPayment = {

@@ -389,6 +389,7 @@ const examples: Readonly<Record<string, Example>> = {
     answer: '200',
     query: ({ organizationId: organization_id }) => ({ organization_id }),
   },
+  adminRefreshPayment: { answer: '503 payments_unavailable', params: aPayment },
   adminRefundPayment: { answer: '409 refund_not_possible', params: aPayment, body: reason },
   adminListApprovals: { answer: '200' },
   adminApprove: { answer: '200', params: anApproval, body: reason },

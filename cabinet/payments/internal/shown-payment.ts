@@ -15,3 +15,8 @@ export function showPayment(payment: StoredPayment): ShownPayment {
     succeeded_at: payment.succeededAt?.toISOString() ?? null,
   }
 }
+
+/** A payment as administrators see it. Pure. */
+export function showToAdministrator(payment: StoredPayment) {
+  return { ...showPayment(payment), organization_id: payment.organizationId }
+}
