@@ -10,6 +10,7 @@ import { Figure, PageHead, Section } from '../../kit/section.tsx'
 import { Skeleton } from '../../kit/skeleton.tsx'
 import { Tabs } from '../../kit/tabs.tsx'
 import { useRead } from '../calls.ts'
+import { PaymentsTable } from '../money/payments-table.tsx'
 import type { PageProps } from '../page-props.ts'
 import { AdjustDialog } from './adjust-dialog.tsx'
 import { BlockOrganizationDialog } from './block-organization-dialog.tsx'
@@ -109,6 +110,11 @@ function Lists({ organizationId }: { readonly organizationId: string }) {
       id: 'rejections',
       name: words.rejections,
       content: <RejectionsSection organizationId={organizationId} />,
+    },
+    {
+      id: 'payments',
+      name: words.payments,
+      content: <PaymentsTable caption={words.payments} organizationId={organizationId} />,
     },
     { id: 'ledger', name: words.ledger, content: <LedgerSection organizationId={organizationId} /> },
     { id: 'emails', name: words.emails, content: <EmailsSection organizationId={organizationId} /> },

@@ -59,6 +59,7 @@ export const en: typeof ru = {
   keys: 'Keys',
   requests: 'Requests',
   rejections: 'Rejections',
+  payments: 'Payments',
   ledger: 'Ledger',
   empty: 'Nothing yet',
   event: 'Event',

@@ -57,6 +57,7 @@ export const ru = {
   keys: 'Ключи',
   requests: 'Запросы',
   rejections: 'Отказы',
+  payments: 'Платежи',
   ledger: 'Операции',
   empty: 'Пока ничего нет',
   event: 'Событие',

@@ -25,6 +25,7 @@ export const en: typeof ru = {
   time: 'Time',
   amount: 'Amount',
   status: 'Status',
+  actions: 'Actions',
   refunded: 'Refunded',
   entry: 'Entry',
   balanceAfter: 'Balance after',

@@ -23,6 +23,7 @@ export const ru = {
   time: 'Время',
   amount: 'Сумма',
   status: 'Состояние',
+  actions: 'Действия',
   refunded: 'Возвращено',
   entry: 'Операция',
   balanceAfter: 'Баланс после',

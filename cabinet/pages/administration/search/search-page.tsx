@@ -20,6 +20,12 @@ export function SearchPage() {
   const words = useWords(searchWords)
   const title = administrationRoutes['/app'].title[useLanguage()]
   const [shown, setShown] = useState(last)
+  const show = (found: Found, text: string) => {
+    last = { text, found }
+    setShown(last)
+  }
+  const find = (text: string) => call('POST /admin/search', { body: { text } })
+  const findAgain = async (text: string) => show(await find(text), text)
   return (
     <>
       <PageHead title={title} lead={words.lead} />
@@ -27,11 +33,8 @@ export function SearchPage() {
         <Section title={words.text}>
           <Form
             check={(values) => onlyErrors({ text: errorOf(textOf(values, 'text').trim(), words) })}
-            send={(values) => call('POST /admin/search', { body: { text: textOf(values, 'text') } })}
-            onDone={(found, values) => {
-              last = { text: textOf(values, 'text'), found }
-              setShown(last)
-            }}
+            send={(values) => find(textOf(values, 'text'))}
+            onDone={(found, values) => show(found, textOf(values, 'text'))}
           >
             <TextField
               name="text"
@@ -47,7 +50,9 @@ export function SearchPage() {
           </Form>
         </Section>
         <div role="status" className="grid gap-6">
-          {shown !== undefined && <SearchResults found={shown.found} />}
+          {shown !== undefined && (
+            <SearchResults found={shown.found} onChange={() => void findAgain(shown.text)} />
+          )}
         </div>
       </div>
     </>

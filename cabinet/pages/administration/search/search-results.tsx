@@ -10,11 +10,18 @@ import { Money } from '../../kit/money.tsx'
 import { Section } from '../../kit/section.tsx'
 import { type Column, Table } from '../../kit/table.tsx'
 import { TextLink } from '../../kit/text-link.tsx'
+import { AskProvider } from '../money/ask-provider.tsx'
 import type { Found } from './found.ts'
 import { searchWords } from './messages.ts'
 
 /** Each object that was found, with a link to its customer. */
-export function SearchResults({ found }: { readonly found: Found }) {
+export function SearchResults({
+  found,
+  onChange,
+}: Props & {
+  /** Called once an object in the result may have changed. */
+  readonly onChange: () => void
+}) {
   const words = useWords(searchWords)
   const { by: _, ...lists } = found
   if (Object.values(lists).every((list) => list.length === 0))
@@ -23,7 +30,7 @@ export function SearchResults({ found }: { readonly found: Found }) {
     <>
       <Receipts found={found} />
       <Rejections found={found} />
-      <Payments found={found} />
+      <Payments found={found} onChange={onChange} />
       <Ledger found={found} />
       <Keys found={found} />
       <Users found={found} />
@@ -111,7 +118,7 @@ function Rejections({ found: { rejections } }: Props) {
   )
 }
 
-function Payments({ found: { payments } }: Props) {
+function Payments({ found: { payments }, onChange }: Props & { readonly onChange: () => void }) {
   const words = useWords(searchWords)
   const billing = useWords(billingWords)
   const columns: readonly Column<Found['payments'][number]>[] = [
@@ -143,6 +150,11 @@ function Payments({ found: { payments } }: Props) {
       cell: ({ refunded_rub }) => <Money rubles={refunded_rub} />,
     },
     { id: 'time', head: words.time, cell: ({ created_at }) => <DateTime at={created_at} /> },
+    {
+      id: 'action',
+      head: words.actions,
+      cell: ({ id }) => <AskProvider paymentId={id} onAnswer={onChange} />,
+    },
   ]
   return <List title={words.payments} rows={payments} columns={columns} keyOf={({ id }) => id} />
 }
