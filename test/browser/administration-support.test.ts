@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Page } from 'playwright-core'
-import { afterAll, expect, test } from 'vitest'
+import { afterAll, expect, test, vi } from 'vitest'
 import { openAsAdministrator } from './administrator.ts'
 import { expectNoViolations } from './axe.ts'
 import { callFrom, openDatabase, readFrom } from './signed-in-calls.ts'
@@ -91,12 +91,11 @@ test('a part of a payment is refunded, and the customer sees it in the ledger', 
   await page.locator('dialog [name=amount_rub]').fill('100')
   await page.locator('dialog [type=submit]').click()
   await page.getByText('Возврат отправлен провайдеру').waitFor()
-  await expect
-    .poll(async () => {
-      const { data } = await readFrom<{ data: { kind: string; amount_rub: string }[] }>(theirs, '/ledger')
-      return data.filter(({ kind }) => kind === 'refund').map(({ amount_rub }) => amount_rub)
-    })
-    .toEqual(['-100'])
+  await vi.waitFor(async () => {
+    const { data } = await readFrom<{ data: { kind: string; amount_rub: string }[] }>(theirs, '/ledger')
+    const refunds = data.filter(({ kind }) => kind === 'refund').map(({ amount_rub }) => amount_rub)
+    expect(refunds).toEqual(['-100'])
+  })
 }, 60_000)
 
 test('a user is signed out everywhere', async () => {
@@ -119,7 +118,7 @@ test('an email is sent again once its minute is over, and one without an occasio
     )
     return rows.length
   }
-  await expect.poll(sentCount).toBe(1)
+  await vi.waitFor(async () => expect(await sentCount()).toBe(1))
   await pool.query("update email_outbox set created_at = now() - interval '2 minutes' where recipient = $1", [
     email,
   ])
@@ -133,7 +132,7 @@ test('an email is sent again once its minute is over, and one without an occasio
   await page.getByRole('button', { name: `Отправить снова: «Новый пароль», ${email}` }).click()
   await giveReason(page)
   await page.getByText('Письмо поставлено в очередь').waitFor()
-  await expect.poll(sentCount).toBe(2)
+  await vi.waitFor(async () => expect(await sentCount()).toBe(2))
 }, 60_000)
 
 test('a lost second factor is requested, approved by a colleague, and kept by its user’s click', async () => {
