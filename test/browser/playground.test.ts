@@ -120,7 +120,9 @@ test('an API error is shown as a message with the numbers of its body, and a cli
   await page.getByLabel('Токенов в ответе').fill('16000') // without it the gateway holds as much as the balance can pay
   await ask(page)
   await lastOf(page).getByText('Не хватает бюджета песочницы').waitFor()
-  expect(await lastOf(page).textContent()).toMatch(/до 0,\d+.₽, а из дневного бюджета 0,01.₽ уже потрачено 0,00\d+.₽/)
+  expect(await lastOf(page).textContent()).toMatch(
+    /до 0,\d+.₽, а из дневного бюджета 0,01.₽ уже потрачено 0,00\d+.₽/,
+  )
   await change({ daily_budget_rub: '50', rpm: 1 })
   await page.getByRole('button', { name: 'Спросить ещё раз' }).click()
   await lastOf(page).getByText('Слишком много запросов').waitFor()
