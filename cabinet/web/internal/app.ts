@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { maxHeaderSize } from 'node:http'
 import type { Socket } from 'node:net'
+import compression from '@fastify/compress'
 import cookies from '@fastify/cookie'
 import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify'
 import type { Log } from '#core/process/log'
@@ -106,6 +107,7 @@ export function buildApp(deps: AppDeps): FastifyInstance {
   app.register(cookies)
   app.register(async (api) => {
     api.removeContentTypeParser('text/plain') // JSON only
+    await api.register(compression, { globalDecompression: false, encodings: ['br', 'gzip'] })
     const served = { ...deps, exportSlots: createExportSlots(deps.throttles) }
     for (const endpoint of deps.endpoints) serveEndpoint(api, endpoint, served)
   })

@@ -59,6 +59,7 @@ export function serveEndpoint(
     bodyLimit: contract.bodyBytesMax ?? bodyBytesMax,
     // Event streams have no HEAD route, because nothing would end them.
     exposeHeadRoute: answers[200] !== 'events',
+    ...(isCompressed(contract) ? {} : { compress: false as const }),
     errorHandler: (error, request, reply) => sendProblem(reply, request, problemOf(error, request, deps.log)),
     onRequest: async (request, reply) => {
       const problem = await findRefusal(request)
@@ -106,6 +107,15 @@ export function serveEndpoint(
     request.account = found.caller
     return undefined
   }
+}
+
+/**
+ * Whether the length of a response may depend on how it is compressed. Never where it shows a secret, which is only
+ * after a change: text chosen by an attacker next to a secret would reveal it by the length (BREACH). Streams would be
+ * delayed.
+ */
+function isCompressed({ method, answers }: Contract): boolean {
+  return method === 'GET' && answers[200] instanceof z.ZodType
 }
 
 /** The work that the proof sent with a request took; 0 without a valid one. */
