@@ -2,8 +2,11 @@ import type { Language } from './preferences.ts'
 
 type Titles = Readonly<Record<Language, string>>
 
-/** Addresses and the titles of their pages. A part may be `:name`, and the last one `*`: the rest, slashes included. */
-export type RouteTable = Readonly<Record<string, { readonly title: Titles }>>
+/**
+ * Addresses and the titles of their pages. A part may be `:name`, and the last one `*`: the rest, slashes included.
+ * Browsers may keep pages of the area `public`.
+ */
+export type RouteTable = Readonly<Record<string, { readonly title: Titles; readonly area?: string }>>
 
 /** The variable parts of a page's address; `*` is the whole rest, slashes included. */
 export type PageParams = Readonly<Record<string, string>>

@@ -27,10 +27,12 @@ function open(path: string, headers: Readonly<Record<string, string>> = {}): Pro
 const headOf = async (response: Response) => /<html[^>]*>/.exec(await response.text())?.[0]
 
 describe('a page', () => {
-  test('of every route is a document that no cache keeps, under a policy that runs no script within it', async () => {
-    for (const path of Object.keys(pageRoutes)) {
+  test('of every route is a document under a policy that runs no script within it; caches keep public pages only', async () => {
+    for (const [path, { area }] of Object.entries(pageRoutes)) {
       const response = await open(path.replace(/:\w+|\*/g, 'x'))
-      expect([path, response.status, response.headers.get('cache-control')]).toEqual([path, 200, 'no-store'])
+      const caching = area === 'public' ? 'no-cache' : 'no-store'
+      expect([path, response.status, response.headers.get('cache-control')]).toEqual([path, 200, caching])
+      expect([path, response.headers.has('etag')]).toEqual([path, area === 'public'])
       const policy = response.headers.get('content-security-policy') ?? ''
       expect(policy).toContain("default-src 'none'; script-src 'self'; style-src 'self';")
       expect(policy).toContain("connect-src 'self' http://localhost:8080;")
@@ -51,6 +53,17 @@ describe('a page', () => {
     expect(await headOf(await open('/login', { cookie: forged }))).toBe(
       '<html lang="ru" data-theme="system">',
     )
+  })
+
+  test('for everyone is sent again only if it has changed, or its reader’s language has', async () => {
+    const first = await open('/')
+    const etag = first.headers.get('etag') ?? ''
+    const known = await open('/', { 'if-none-match': etag })
+    expect([known.status, await known.text(), known.headers.get('etag')]).toEqual([304, '', etag])
+    expect(known.headers.get('vary')).toBe('cookie, accept-language')
+    const cookie = 'model_gateway_language=en'
+    const english = await open('/', { 'if-none-match': etag, cookie })
+    expect([english.status, await headOf(english)]).toEqual([200, expect.stringContaining('lang="en"')])
   })
 
   test('that does not exist is a page for a browser, and a problem for a program', async () => {

@@ -8,8 +8,11 @@ export type BuiltPages = {
   /** `assets/`. File names change with their content. */
   readonly assetsFolder: string
   readonly icon: Buffer
-  /** The document of a path, and whether the path has a page. */
-  render(pathname: string, preferences: Preferences): { readonly isFound: boolean; readonly html: string }
+  /** The document of a path, whether the path has a page, and whether the page is the same for everyone. */
+  render(
+    pathname: string,
+    preferences: Preferences,
+  ): { readonly isFound: boolean; readonly isPublic: boolean; readonly html: string }
 }
 
 export type Preferences = { readonly language: Language; readonly theme: Theme }
@@ -37,7 +40,7 @@ export function findBuiltPages(folder: string, routes: RouteTable): BuiltPages |
       const html = document
         .replace(head, `<html lang="${language}" data-theme="${theme}">`)
         .replace(title, `<title>${pageTitle(name)}</title>`)
-      return { isFound: route !== undefined, html }
+      return { isFound: route !== undefined, isPublic: route?.area === 'public', html }
     },
   }
 }

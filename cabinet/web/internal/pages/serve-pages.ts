@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import files from '@fastify/static'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { findLanguage, findTheme, languageCookie, themeCookie } from '../../../pages/preferences.ts'
@@ -18,8 +19,9 @@ export type Site = {
 }
 
 /**
- * Serves the pages: documents that are never cached, in the caller's language and theme, and assets that anyone may
- * cache.
+ * Serves the pages: documents in the caller's language and theme, and assets that anyone may cache. Browsers keep the
+ * documents of public pages and ask each time whether they have changed; they keep no other document, so that no page
+ * of an ended session comes back.
  *
  * @returns the response for unknown paths; `undefined` for programs.
  */
@@ -30,15 +32,20 @@ export function servePages(app: FastifyInstance, { folder, routes, otherOrigins 
   function answer(request: FastifyRequest, reply: FastifyReply): FastifyReply {
     reply.header('cache-control', 'no-store')
     if (pages === undefined) return reply.code(503).type('text/plain; charset=utf-8').send(notBuilt)
-    const { isFound, html } = pages.render(pathOf(request), preferencesOf(request, app))
+    const { isFound, isPublic, html } = pages.render(pathOf(request), preferencesOf(request, app))
+    reply.headers({
+      'content-security-policy': policy,
+      'permissions-policy': permissions,
+      vary: 'cookie, accept-language',
+    })
+    if (isPublic) {
+      const etag = `"${createHash('sha256').update(html).digest('base64url')}"`
+      reply.headers({ 'cache-control': 'no-cache', etag })
+      if (request.headers['if-none-match'] === etag) return reply.code(304).send()
+    }
     return reply
       .code(isFound ? 200 : 404)
       .type('text/html; charset=utf-8')
-      .headers({
-        'content-security-policy': policy,
-        'permissions-policy': permissions,
-        vary: 'cookie, accept-language',
-      })
       .send(html)
   }
 
