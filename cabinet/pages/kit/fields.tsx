@@ -13,11 +13,12 @@ type Labelled = {
   readonly hint?: ReactNode
 }
 
-const box =
+/** How the box of a field looks. */
+export const box =
   'block w-full min-h-10 rounded-md border border-edge bg-surface px-3 py-2 text-base text-ink shadow-raised aria-invalid:border-danger aria-invalid:bg-danger-soft'
 
 /** Label above, hint and error below. */
-function FieldFrame({
+export function FieldFrame({
   id,
   label,
   hint,

@@ -44,6 +44,12 @@ export const en: typeof ru = {
     const { count, unit } = roundWait(seconds)
     return `Try again in ${plural('en', count, waitForms[unit])}.`
   },
+  found: (shown: number, hidden: number) => {
+    if (shown === 0) return 'Nothing found'
+    return hidden === 0
+      ? `Found: ${shown}`
+      : `${shown} of ${shown + hidden} shown, type more to narrow the list`
+  },
   showExactly: '— show exactly',
   exactly: (sum: string) => `Exactly: ${sum}`,
 }

@@ -43,6 +43,10 @@ export const ru = {
     const { count, unit } = roundWait(seconds)
     return `Повторите через ${plural('ru', count, waitForms[unit])}.`
   },
+  found: (shown: number, hidden: number) => {
+    if (shown === 0) return 'Ничего не найдено'
+    return hidden === 0 ? `Найдено: ${shown}` : `Показано ${shown} из ${shown + hidden}, уточните запрос`
+  },
   showExactly: '— показать точно',
   exactly: (sum: string) => `Точно: ${sum}`,
 }
