@@ -8,6 +8,7 @@ import { asProblem } from '../api/problem.ts'
 import { useRead } from '../api/queries.ts'
 import { queryClient } from '../api/query-client.ts'
 import { setLanguage } from '../i18n/language.ts'
+import { forgetSession } from '../navigation/sign-out.ts'
 import { leaveOnceAllowed } from '../navigation/stay-here.ts'
 import type { Language } from '../preferences.ts'
 
@@ -53,6 +54,7 @@ export async function signOut(): Promise<void> {
     if (asProblem(error).code !== 'unauthenticated') throw error
   }
   forgetOrganization()
+  forgetSession()
   navigate('/login')
   queryClient.clear()
 }

@@ -9,6 +9,7 @@ import { Money } from '../../kit/money.tsx'
 import { ProblemNote, RequestId } from '../../kit/problem-note.tsx'
 import { TextLink } from '../../kit/text-link.tsx'
 import { formatAmount } from '../keys/refusal-facts.ts'
+import { AnswerText } from './answer-text.tsx'
 import type { Exchange } from './conversation.ts'
 import type { GatewayFailure } from './gateway-call.ts'
 import { playgroundWords } from './messages.ts'
@@ -29,7 +30,7 @@ export function ExchangeView({ exchange, onRetry }: Props) {
         <p className="rounded-lg bg-accent-soft px-4 py-3 break-words whitespace-pre-wrap">{question}</p>
       </Said>
       <Said by={words.assistant}>
-        {answer !== '' && <p className="break-words whitespace-pre-wrap">{answer}</p>}
+        {answer !== '' && <AnswerText text={answer} isRunning={state === 'running'} />}
         {state === 'running' && answer === '' && <p className="breathing text-muted">{words.waiting}</p>}
         {state === 'done' && answer === '' && <p className="text-muted">{words.emptyAnswer}</p>}
         {problem && <ProblemNote problem={problem} fallback={words.noKey} />}

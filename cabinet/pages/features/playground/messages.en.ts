@@ -65,7 +65,7 @@ const failures: Readonly<Record<string, (failure: Failure) => readonly [string, 
 }
 
 export const en: typeof ru = {
-  lead: 'Ask a model right here. The conversation exists only on this page and is gone when you close it.',
+  lead: 'Ask a model right here. The conversation exists only in this tab, until you close it, reload the page or sign out.',
   settings: 'Settings',
   model: 'Model',
   aboutModel: 'The model and its prices',
@@ -94,6 +94,8 @@ export const en: typeof ru = {
   stoppedEarly: 'Stopped before an answer arrived.',
   tokens: (input: number, output: number) =>
     `${plural('en', input, tokenForms)} in, ${plural('en', output, tokenForms)} out`,
+  listing: 'Code',
+  table: 'Table',
   receipt: 'Receipt',
   askAgain: 'Ask again',
   noKey: 'Could not create a key for the playground',

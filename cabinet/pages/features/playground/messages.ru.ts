@@ -71,7 +71,7 @@ const failures: Readonly<Record<string, (failure: Failure) => readonly [string, 
 }
 
 export const ru = {
-  lead: 'Задайте вопрос модели прямо здесь. Переписка хранится только на этой странице и исчезнет, когда вы её закроете.',
+  lead: 'Задайте вопрос модели прямо здесь. Переписка хранится только в этой вкладке и исчезнет, когда вы закроете её, обновите страницу или выйдете.',
   settings: 'Параметры',
   model: 'Модель',
   aboutModel: 'О модели и ценах',
@@ -100,6 +100,8 @@ export const ru = {
   stoppedEarly: 'Остановлено до начала ответа.',
   tokens: (input: number, output: number) =>
     `Ввод: ${plural('ru', input, tokenForms)}, вывод: ${plural('ru', output, tokenForms)}`,
+  listing: 'Код',
+  table: 'Таблица',
   receipt: 'Квитанция',
   askAgain: 'Спросить ещё раз',
   noKey: 'Не удалось создать ключ песочницы',

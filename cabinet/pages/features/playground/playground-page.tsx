@@ -1,9 +1,9 @@
-import { type ReactNode, useDeferredValue, useState } from 'react'
+import { type ReactNode, useDeferredValue } from 'react'
 import { navigate, useSearch } from 'wouter/use-browser-location'
 import { ApiProblem } from '../../api/problem.ts'
 import { useRead } from '../../api/queries.ts'
 import { ConfirmFirst } from '../../app/confirm-first.tsx'
-import { useIsConfirmed, useMay } from '../../app/me.ts'
+import { useIsConfirmed, useMay, useMe } from '../../app/me.ts'
 import { useLanguage, useWords } from '../../i18n/language.ts'
 import { Button, ButtonLink } from '../../kit/button.tsx'
 import { CodeSamples } from '../../kit/code-samples.tsx'
@@ -14,17 +14,19 @@ import { pageRoutes } from '../../page-routes.ts'
 import { Composer } from './composer.tsx'
 import { requestOf, type Settings } from './conversation.ts'
 import { ConversationLog } from './conversation-log.tsx'
+import type { Conversation, ConversationState } from './conversation-store.ts'
 import { playgroundWords } from './messages.ts'
 import { type Model, SettingsForm, type TypedSettings } from './settings-form.tsx'
 import { readMaxTokens, readTemperature } from './typed-options.ts'
-import { type Conversation, useConversation } from './use-conversation.ts'
+import { useConversation } from './use-conversation.ts'
 
-/** For trying a model out. Questions and answers stay in the memory of this page. */
+/** For trying a model out. Questions and answers stay in the memory of this tab until it is reloaded. */
 export function PlaygroundPage() {
   const words = useWords(playgroundWords)
   const title = pageRoutes['/app/playground'].title[useLanguage()]
   const models = useRead('/models/models-with-pricing')
   const config = useRead('/config')
+  const me = useMe().data
   const mayMakeKeys = useMay('keys.write')
   const isConfirmed = useIsConfirmed()
   return (
@@ -37,12 +39,18 @@ export function PlaygroundPage() {
   function what(): ReactNode {
     if (!mayMakeKeys) return <ErrorState problem={new ApiProblem({ code: 'forbidden', status: 403 })} />
     if (!isConfirmed) return <ConfirmFirst />
+    if (me === undefined) return <Skeleton heightRem={36} />
+    const owner = `${me.id} ${me.organization?.id}`
     return (
       <Loaded query={models} skeleton={<Skeleton heightRem={36} />}>
         {({ data }) => (
           <Loaded query={config} skeleton={<Skeleton heightRem={36} />}>
             {({ gateway_base_url }) => (
-              <Playground baseUrl={gateway_base_url} models={data.filter(({ type }) => type === 'chat')} />
+              <Playground
+                owner={owner}
+                baseUrl={gateway_base_url}
+                models={data.filter(({ type }) => type === 'chat')}
+              />
             )}
           </Loaded>
         )}
@@ -51,13 +59,20 @@ export function PlaygroundPage() {
   }
 }
 
-function Playground({ baseUrl, models }: { readonly baseUrl: string; readonly models: readonly Model[] }) {
+function Playground({
+  owner,
+  baseUrl,
+  models,
+}: {
+  readonly owner: string
+  readonly baseUrl: string
+  readonly models: readonly Model[]
+}) {
   const words = useWords(playgroundWords)
-  const conversation = useConversation(baseUrl)
-  const [model, chooseModel] = useModelOfAddress(models)
-  const [rest, setRest] = useState({ system: '', temperature: '', maxTokens: '' })
-  const [draft, setDraft] = useState('')
-  const typed = { model, ...rest }
+  const { conversation, state } = useConversation(owner, baseUrl)
+  const { draft, isRunning } = state
+  const model = useModelOfAddress(models, state.typed.model)
+  const typed = { ...state.typed, model }
   const settings = findSettings(typed)
   if (models.length === 0)
     return (
@@ -65,46 +80,47 @@ function Playground({ baseUrl, models }: { readonly baseUrl: string; readonly mo
     )
 
   function ask(): void {
-    if (settings === undefined || draft.trim() === '' || conversation.isRunning) return
+    if (settings === undefined || draft.trim() === '' || isRunning) return
     conversation.ask(settings, draft)
-    setDraft('')
+    conversation.type({ draft: '' })
+  }
+
+  function change(changes: Partial<TypedSettings>): void {
+    conversation.type({ typed: { ...typed, ...changes } })
+    if (changes.model !== undefined) putModelIntoAddress(changes.model)
   }
 
   return (
     <div className="grid items-start gap-6 lg:grid-cols-[20rem_minmax(0,1fr)]">
-      <SettingsForm
-        models={models}
-        typed={typed}
-        onChange={({ model: chosen, ...changes }) => {
-          if (chosen !== undefined) chooseModel(chosen)
-          setRest({ ...rest, ...changes })
-        }}
-      />
+      <SettingsForm models={models} typed={typed} onChange={change} />
       <div className="grid min-w-0 gap-6">
-        <Talk conversation={conversation} settings={settings}>
+        <Talk conversation={conversation} state={state} settings={settings}>
           <Composer
             draft={draft}
-            isRunning={conversation.isRunning}
+            isRunning={isRunning}
             isReady={settings !== undefined}
-            onChange={setDraft}
+            onChange={(changed) => conversation.type({ draft: changed })}
             onAsk={ask}
             onStop={conversation.stop}
           />
         </Talk>
-        <SameInCode baseUrl={baseUrl} conversation={conversation} settings={settings} draft={draft} />
+        <SameInCode baseUrl={baseUrl} state={state} settings={settings} />
       </div>
     </div>
   )
 }
 
-/** The model is in the address, so that the catalog can link here; an unknown name means the first model. */
-function useModelOfAddress(models: readonly Model[]): [string, (model: string) => void] {
-  const asked = new URLSearchParams(useSearch()).get('model')
-  const found = models.find(({ id }) => id === asked) ?? models[0]
-  return [
-    found?.id ?? '',
-    (model) => navigate(`${location.pathname}?${new URLSearchParams({ model })}`, { replace: true }),
-  ]
+/**
+ * The model is in the address, so that the catalog can link here. Without one, it is the last one of the conversation;
+ * an unknown name means the first model.
+ */
+function useModelOfAddress(models: readonly Model[], last: string): string {
+  const asked = new URLSearchParams(useSearch()).get('model') ?? last
+  return (models.find(({ id }) => id === asked) ?? models[0])?.id ?? ''
+}
+
+function putModelIntoAddress(model: string): void {
+  navigate(`${location.pathname}?${new URLSearchParams({ model })}`, { replace: true })
 }
 
 /** `undefined`: a typed value is wrong. Pure. */
@@ -117,11 +133,13 @@ function findSettings({ model, system, ...typed }: TypedSettings): Settings | un
 }
 
 function Talk({
-  conversation: { exchanges, isRunning, retry, clear },
+  conversation: { retry, clear },
+  state: { exchanges, isRunning },
   settings,
   children,
 }: {
   readonly conversation: Conversation
+  readonly state: ConversationState
   readonly settings: Settings | undefined
   readonly children: ReactNode
 }) {
@@ -156,14 +174,12 @@ function Talk({
 /** What a program would send now: the draft, else the last question again. */
 function SameInCode({
   baseUrl,
-  conversation: { exchanges },
+  state: { exchanges, draft },
   settings,
-  draft,
 }: {
   readonly baseUrl: string
-  readonly conversation: Conversation
+  readonly state: ConversationState
   readonly settings: Settings | undefined
-  readonly draft: string
 }) {
   const words = useWords(playgroundWords)
   const question = useDeferredValue(draft)

@@ -1,6 +1,7 @@
 import type { Answer } from '../../api/calls.ts'
 import { useWords } from '../../i18n/language.ts'
-import { SelectField, TextArea, TextField } from '../../kit/fields.tsx'
+import { Combobox } from '../../kit/combobox.tsx'
+import { TextArea, TextField } from '../../kit/fields.tsx'
 import { Fold } from '../../kit/fold.tsx'
 import { Section } from '../../kit/section.tsx'
 import { TextLink } from '../../kit/text-link.tsx'
@@ -32,7 +33,7 @@ export function SettingsForm({ models, typed, onChange }: Props) {
   return (
     <Section title={words.settings}>
       <div className="grid gap-4">
-        <SelectField
+        <Combobox
           name="model"
           label={words.model}
           hint={
@@ -40,15 +41,10 @@ export function SettingsForm({ models, typed, onChange }: Props) {
               {words.aboutModel}
             </TextLink>
           }
+          choices={models.map(({ id, name }) => ({ value: id, label: name }))}
           value={typed.model}
-          onChange={(event) => onChange({ model: event.target.value })}
-        >
-          {models.map(({ id, name }) => (
-            <option key={id} value={id}>
-              {name}
-            </option>
-          ))}
-        </SelectField>
+          onChoose={(model) => onChange({ model })}
+        />
         <div>
           <Fold label={words.moreSettings} isNeeded={isWrong}>
             <div className="grid gap-4">
