@@ -34,17 +34,19 @@ import {
   type Refused,
 } from './http/key-first.ts'
 import type { KeyedDeps } from './http/keyed-answer.ts'
+import { createRejectionNotes } from './http/rejection-notes.ts'
 import {
   createNoteEnd,
   endOfLookup,
   endOfRefusal,
-  isOfRevokedKey,
   leftWhileSending,
   type NoteEnd,
+  type RequestEnd,
+  revokedKeyOf,
   type WriteRequestLine,
 } from './http/request-end.ts'
 import { newRequestId } from './http/request-id.ts'
-import { createRevokedKeys } from './http/revoked-keys.ts'
+import { createRevokedKeys, type RevokedKeys } from './http/revoked-keys.ts'
 import { keyRoutes } from './key/routes.ts'
 import { messagesRoutes } from './messages/routes.ts'
 import { type GatewayMetrics, watchBodies, watchOpen } from './metrics/metrics.ts'
@@ -76,7 +78,7 @@ export type AppDeps = {
   readonly http: HttpLimits
   readonly keyPepper: string
   readonly sealingKeys: KeyList<Uint8Array>
-  readonly admission: Pick<Admission, 'inspect' | 'count' | 'takeTokenCount'>
+  readonly admission: Pick<Admission, 'inspect' | 'count' | 'takeTokenCount' | 'list'>
   readonly share: ConnectionShare
   /** The memory for bodies. */
   readonly held: HeldBodies
@@ -114,15 +116,15 @@ export function buildApp(deps: AppDeps): FastifyInstance {
     openCount -= 1
     bodies.release(request)
     deps.share.release(request.raw)
-    // Of an address that cannot be decoded there is not even `null`.
-    if (request.caller && isOfRevokedKey(end)) revoked.add(request.caller.secretHash)
+    rejections.add(request.id, end)
+    rememberRevoked(revoked, request, end)
     writeEnd(request, end)
   }
   const inspect = createInspectCaller(deps.admission)
+  const rejections = createRejectionNotes(deps)
   const bodies = createBodyReader(deps.http.bodyBytesMax, { inspect, share: deps.share, held: deps.held })
   watchBodies(metrics, deps.held.bytes)
   const revoked = createRevokedKeys(now)
-  const findCaller = createFindCaller(deps.keyPepper, revoked)
   const app = Fastify({
     ...serverOptions(deps.http),
     logger: false, // one line per request, written by `noteEnd`
@@ -145,6 +147,7 @@ export function buildApp(deps: AppDeps): FastifyInstance {
   }
 
   decorateRequests(app)
+  app.addHook('onClose', rejections.flush)
   app.addHook('onRequest', (request, reply, done) => {
     request.startedAtMs = now()
     answers.set(request.raw.socket, { raw: reply.raw, rejections: rejectionsOf(request) })
@@ -154,7 +157,7 @@ export function buildApp(deps: AppDeps): FastifyInstance {
     if (refusal !== undefined) return refuse(request, reply, { refusal })
     done()
   })
-  guardRoutes(app, { api_key: createKeyGuard(findCaller, refuse) })
+  guardRoutes(app, { api_key: createKeyGuard(createFindCaller(deps.keyPepper, revoked), refuse) })
 
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('application/json', bodies.read)
@@ -167,9 +170,14 @@ export function buildApp(deps: AppDeps): FastifyInstance {
   })
 
   addRoutes(app, { ...deps, inspect, noteEnd, bodies })
-  doOurselves(app.server)
-  app.server.on('connect', raw.onTunnel)
+  doOurselves(app.server, raw)
   return app
+}
+
+function rememberRevoked(revoked: RevokedKeys, { caller }: FastifyRequest, end: RequestEnd): void {
+  const revokedKey = revokedKeyOf(end)
+  // Of an address that cannot be decoded there is not even `null`.
+  if (caller && revokedKey) revoked.add(caller.secretHash, revokedKey)
 }
 
 /** Answers what Node gives to no request handler, and counts it. */
@@ -221,7 +229,11 @@ function decorateRequests(app: FastifyInstance): void {
 }
 
 /** Replaces decisions that Node would make about a request before our code runs. */
-function doOurselves(server: Server): void {
+function doOurselves(
+  server: Server,
+  { onTunnel }: Pick<ReturnType<typeof createRawAnswers>, 'onTunnel'>,
+): void {
+  server.on('connect', onTunnel)
   // A client may end its side after its request, and waits for the answer; `departure.ts` finds out who does not.
   Object.assign(server, { httpAllowHalfOpen: true }) // neither documented nor typed
   // By default Node would ask for the body, which is the task of `body-reader.ts`, and send 417 without our

@@ -115,8 +115,11 @@ export type Admitted = {
   readonly mark: ShardMark
 }
 
+/** A key that exists, and whose it is. */
+export type KeyOwner = Pick<Hold, 'organizationId' | 'keyId'>
+
 /** The key that was rejected, if Redis has it and was asked. */
-export type RefusedKey = Pick<Hold, 'organizationId' | 'keyId'> & { readonly limits: RateLimits }
+export type RefusedKey = KeyOwner & { readonly limits: RateLimits }
 
 type Refused<Key> = { readonly outcome: 'refused'; readonly key: Key | null }
 

@@ -4,7 +4,7 @@ import { type RequestRecord, recordText } from '../ledger/request-record.ts'
 import { type RedisConnection, RedisUnavailable } from '../redis/redis-connection.ts'
 import type { Script } from '../redis/script-call.ts'
 import { readReply, type ScriptReply } from '../redis/script-reply.ts'
-import { epochName, type Shard } from '../redis/shard.ts'
+import { epochName, type Shard, shardOf } from '../redis/shard.ts'
 import {
   type AdmitAnswer,
   type Hold,
@@ -18,6 +18,7 @@ import {
   type ShardMark,
 } from './admission-reply.ts'
 import { gatewayScripts } from './internal/scripts.ts'
+import { type GatewayRefusal, refusalText } from './listed-refusals.ts'
 
 /** One model that may serve a request, and what it may cost there, in nano-rubles. */
 export type Candidate = {
@@ -94,6 +95,11 @@ export type Admission = {
     /** `bound`: if it is too large it will be measured and asked for again, so that its owner sees no rejection yet. */
     readonly attempt?: 'final' | 'bound'
   }): Promise<AdmitAnswer>
+  /**
+   * Adds rejections that this gateway decided to an organization's list, oldest first; `admit` lists its own. Twice lists
+   * twice.
+   */
+  list(organizationId: string, refusals: readonly GatewayRefusal[]): Promise<void>
   /**
    * Turns a hold into a charge and appends it to the stream. A repeated call with one kind returns the first
    * result.
@@ -176,6 +182,11 @@ export function createAdmission(connection: RedisConnection, options: AdmissionO
         if (error instanceof RedisUnavailable && error.mayHaveRun === 'no') return refusedUnseen
         throw error
       }
+    },
+    async list(organizationId, refusals) {
+      const entries = refusals.flatMap((refusal) => [Math.round(refusal.agoMs), refusalText(refusal)])
+      const args = [offset(), organizationId, ...entries]
+      await run(gatewayScripts.list, shardOf(organizationId), args, () => undefined)
     },
     settle(charge, untilMs) {
       const args = [offset(), ...chargeArguments(charge), untilMs ?? '']

@@ -1,16 +1,20 @@
 import { z } from 'zod'
+import { errorRows, type RefusalCode } from '../errors/refusal.ts'
 import { formatRub, nanoRub } from '../ledger/money.ts'
 import type { RedisConnection } from '../redis/redis-connection.ts'
 import { allShards, recentlyRefusedName, refusedName } from '../redis/shard.ts'
 import type { AdmitRefusal } from './admission-reply.ts'
 
-/** A request that `admit` rejected, with the numbers in its error. */
+/** A rejected request of a known key, with the numbers in its error. */
 export type ListedRefusal = {
   readonly requestId: string
   readonly keyId: string
-  /** The model asked for. */
-  readonly model: string
-  readonly reason: ListedReason
+  /** The model asked for; `null`: the request named none, or was not read so far. */
+  readonly model: string | null
+  /** Why `admit` rejected it, or the code of its error if the gateway decided without. */
+  readonly reason: AdmitReason | RefusalCode
+  /** The field or header to change, if its error named one. */
+  readonly param: string | null
   /** When, Unix milliseconds by Redis's clock. */
   readonly atMs: number
   /** Requests, tokens, or rubles as a decimal string, as in the error; `null` where the error named none. */
@@ -22,7 +26,10 @@ export type ListedRefusal = {
   readonly resetsAtMs: number | null
 }
 
-type ListedReason = Exclude<AdmitRefusal['reason'], 'unknown_key' | 'unavailable' | 'already_ended'>
+/** How long an organization's rejections are listed: its last thousand (`refused-list.lua`). */
+export const listedMs = 7 * 86_400_000
+
+export type AdmitReason = Exclude<AdmitRefusal['reason'], 'unknown_key' | 'unavailable' | 'already_ended'>
 
 /** The unit of a rejection's numbers. */
 const countedBy = {
@@ -39,17 +46,17 @@ const countedBy = {
   budget_reserved: 'nanoRub',
   request_exceeds_balance: 'nanoRub',
   request_exceeds_budget: 'nanoRub',
-} as const satisfies Record<ListedReason, 'units' | 'nanoRub' | null>
+} as const satisfies Record<AdmitReason, 'units' | 'nanoRub' | null>
 
 const number = z.string().regex(/^-?\d{1,18}$/)
 
 /** As `refuse` in `admit.lua` writes it. Entries of older versions have no numbers. */
-const entrySchema = z.object({
+const admitEntry = z.object({
   at: z.number(),
   request: z.string(),
   key: z.string(),
   model: z.string(),
-  reason: z.enum(Object.keys(countedBy) as ListedReason[]),
+  reason: z.enum(Object.keys(countedBy) as AdmitReason[]),
   limit: number.optional(),
   used: number.optional(),
   held: number.optional(),
@@ -57,9 +64,48 @@ const entrySchema = z.object({
   reset: number.optional(),
 })
 
+const told = z.union([z.number(), z.string()]).nullable().default(null)
+
+/** As `refusalText` writes it, with the time from `list.lua`. */
+const gatewayEntry = z.object({
+  at: z.number(),
+  request: z.string(),
+  key: z.string(),
+  model: z.string().nullable().default(null),
+  code: z.enum(Object.keys(errorRows) as RefusalCode[]),
+  param: z.string().nullable().default(null),
+  limit: told,
+  used: told,
+})
+
+/** A rejection that a gateway decided without `admit`, to be listed. */
+export type GatewayRefusal = Pick<ListedRefusal, 'requestId' | 'keyId' | 'model' | 'param'> & {
+  readonly code: RefusalCode
+  readonly limit?: number | string | undefined
+  readonly used?: number | string | undefined
+  /** How long ago. */
+  readonly agoMs: number
+}
+
+/** Longest model name or field to list: both are the caller's text, and a thousand of them are kept. */
+const listedLengthMax = 100
+
+/** The entry of a rejection in the list, without its time. Pure. */
+export function refusalText({ requestId, keyId, model, code, param, limit, used }: GatewayRefusal): string {
+  return JSON.stringify({
+    request: requestId,
+    key: keyId,
+    code,
+    model: model?.slice(0, listedLengthMax),
+    param: param?.slice(0, listedLengthMax),
+    limit,
+    used,
+  } satisfies Record<Exclude<keyof z.input<typeof gatewayEntry>, 'at'>, unknown>)
+}
+
 /**
- * The last rejections of an organization, newest first, at most 100. Some may be missing: Redis may have lost them, and one
- * that this version does not understand is left out.
+ * The last rejections of an organization, newest first: at most 1,000, of the last 7 days. Some may be missing: Redis may
+ * have lost them, and one that this version does not understand is left out.
  *
  * @throws RedisUnavailable
  */
@@ -67,13 +113,36 @@ export async function readRefusals(
   connection: RedisConnection,
   organizationId: string,
 ): Promise<readonly ListedRefusal[]> {
-  const entries = await connection.ask((redis) => redis.lrange(refusedName(organizationId), 0, -1))
-  return entries.flatMap((entry) => findRefusal(entry) ?? [])
+  return readRecent(await readEntries(connection, organizationId))
+}
+
+/**
+ * The rejection of one request, if the organization's list has it.
+ *
+ * @throws RedisUnavailable
+ */
+export async function findRefusal(
+  connection: RedisConnection,
+  organizationId: string,
+  requestId: string,
+): Promise<ListedRefusal | undefined> {
+  const entries = await readEntries(connection, organizationId)
+  const found = readRecent(entries.filter((entry) => entry.includes(requestId)))
+  return found.find((refused) => refused.requestId === requestId)
+}
+
+function readEntries(connection: RedisConnection, organizationId: string): Promise<readonly string[]> {
+  return connection.ask((redis) => redis.lrange(refusedName(organizationId), 0, -1))
+}
+
+function readRecent(entries: readonly string[]): readonly ListedRefusal[] {
+  const sinceMs = Date.now() - listedMs
+  return entries.flatMap(parseEntry).filter(({ atMs }) => atMs > sinceMs)
 }
 
 /**
  * Organizations whose last rejection was at this time or later, nearest to it first, at most `countMax`: one of them has
- * the rejection of that time, unless it was the first of a hundred.
+ * the rejection of that time, unless a thousand came after it.
  *
  * @throws RedisUnavailable
  */
@@ -105,15 +174,22 @@ function pairsOf(
   )
 }
 
-function findRefusal(entry: string): ListedRefusal | undefined {
-  const parsed = entrySchema.safeParse(readJson(entry))
-  if (!parsed.success) return undefined
-  const { at, request, key, model, reason, limit, used, held, needed, reset } = parsed.data
+function parseEntry(entry: string): readonly ListedRefusal[] {
+  const json = readJson(entry)
+  const byAdmit = admitEntry.safeParse(json)
+  if (byAdmit.success) return [ofAdmit(byAdmit.data)]
+  const byGateway = gatewayEntry.safeParse(json)
+  return byGateway.success ? [ofGateway(byGateway.data)] : []
+}
+
+function ofAdmit(entry: z.output<typeof admitEntry>): ListedRefusal {
+  const { at, request, key, model, reason, limit, used, held, needed, reset } = entry
   return {
     requestId: request,
     keyId: key,
     model,
     reason,
+    param: null,
     atMs: at,
     limit: toldAs(reason, limit),
     used: toldAs(reason, used),
@@ -121,6 +197,10 @@ function findRefusal(entry: string): ListedRefusal | undefined {
     needed: toldAs(reason, needed),
     resetsAtMs: reset === undefined ? null : Number(reset),
   }
+}
+
+function ofGateway({ at, request, key, code, ...entry }: z.output<typeof gatewayEntry>): ListedRefusal {
+  return { ...entry, requestId: request, keyId: key, reason: code, atMs: at, resetsAtMs: null }
 }
 
 function readJson(text: string): unknown {
@@ -131,7 +211,7 @@ function readJson(text: string): unknown {
   }
 }
 
-function toldAs(reason: ListedReason, text: string | undefined): number | string | null {
+function toldAs(reason: AdmitReason, text: string | undefined): number | string | null {
   const counted = countedBy[reason]
   if (text === undefined || counted === null) return null
   return counted === 'units' ? Number(text) : formatRub(nanoRub(BigInt(text)))

@@ -205,6 +205,7 @@ async function admitOnce(
         outside: exchange.content.outside,
       }),
       key: answer.key,
+      isListed: answer.reason !== 'unavailable',
     }
   } catch (error) {
     if (!(error instanceof RedisUnavailable)) throw error

@@ -49,8 +49,9 @@ test('a key forged without the pepper is invalid_api_key, and a revoked one stay
   })
   const gone = writeKey(shard, new Uint8Array(32).fill(8), pepper)
   expect(findCaller({ authorization: `Bearer ${gone}` })).toHaveProperty('caller')
-  revoked.add(hashKey(gone, pepper))
-  expect(findCaller({ authorization: `Bearer ${gone}` })).toMatchObject({ refusal: { status: 401 } })
+  const owner = { organizationId: 'organization', keyId: 'key' }
+  revoked.add(hashKey(gone, pepper), owner)
+  expect(findCaller({ authorization: `Bearer ${gone}` })).toMatchObject({ refusal: { status: 401 }, owner })
 })
 
 test('a key with a typo is invalid_api_key without any look-up', () => {

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
+import type { KeyOwner } from '#core/admission/admission-reply'
 import { invalidApiKey, missingApiKey, revokedApiKey } from '#core/errors/key-refusals'
 import type { Refusal } from '#core/errors/refusal'
 import { findBearer, findKey, hashKey, type KeyHash } from '#core/keys/key'
@@ -21,7 +22,7 @@ export function bearerOf(headers: KeyHeaders): string {
 /** Callers remembered: those of a busy minute; the oldest is dropped first. */
 const rememberedMax = 4096
 
-type Found = { readonly caller: Caller } | { readonly refusal: Refusal }
+type Found = { readonly caller: Caller } | { readonly refusal: Refusal; readonly owner?: KeyOwner }
 
 /** The headers that a key may be in: OpenAI's clients send the first, Anthropic's one or both. */
 type KeyHeaders = Pick<IncomingHttpHeaders, 'authorization'> & {
@@ -45,7 +46,7 @@ function keyIn({ authorization, 'x-api-key': apiKey }: KeyHeaders): string | und
  * Remembers who passed, by SHA-256 of the key and never by the key itself: hash and look-up take 0.45 µs, check and
  * HMAC 6, and it is as hard to turn back for 208 random bits.
  */
-export function createFindCaller(pepper: string, revoked: Pick<RevokedKeys, 'has'>): FindCaller {
+export function createFindCaller(pepper: string, revoked: Pick<RevokedKeys, 'find'>): FindCaller {
   const remembered = new Map<string, Caller>()
 
   function findByText(text: string): Caller | undefined {
@@ -66,6 +67,7 @@ export function createFindCaller(pepper: string, revoked: Pick<RevokedKeys, 'has
     if (text === undefined) return { refusal: missingApiKey }
     const caller = findByText(text)
     if (caller === undefined) return { refusal: invalidApiKey }
-    return revoked.has(caller.secretHash) ? { refusal: revokedApiKey } : { caller }
+    const owner = revoked.find(caller.secretHash)
+    return owner === undefined ? { caller } : { refusal: revokedApiKey, owner }
   }
 }

@@ -1,5 +1,10 @@
 import type { Admission } from '#core/admission/admission'
-import { type Inspection, type RefusedKey, refusedUnseen } from '#core/admission/admission-reply'
+import {
+  type Inspection,
+  type KeyOwner,
+  type RefusedKey,
+  refusedUnseen,
+} from '#core/admission/admission-reply'
 import { modelNotAllowed } from '#core/errors/limit-refusals'
 import type { Refusal } from '#core/errors/refusal'
 import { mayUse } from '#core/keys/allowed-models'
@@ -12,6 +17,10 @@ import type { Caller } from './authenticate.ts'
 export type Refused = {
   readonly refusal: Refusal
   readonly key?: RefusedKey | null
+  /** Whose key it is, where its limits are not known. */
+  readonly owner?: KeyOwner
+  /** Redis has listed the rejection for the key's organization. */
+  readonly isListed?: boolean
   readonly modelAsked?: string | undefined
 }
 

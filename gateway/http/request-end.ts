@@ -1,4 +1,6 @@
 import type { FastifyRequest } from 'fastify'
+import type { KeyOwner } from '#core/admission/admission-reply'
+import type { Refusal } from '#core/errors/refusal'
 import { formatRub, nanoRub } from '#core/ledger/money'
 import type { RequestRecord } from '#core/ledger/request-record'
 import type { Log } from '#core/process/log'
@@ -28,6 +30,8 @@ export type ExchangeReport = {
 export type RequestEnd = ExchangeReport & {
   readonly stream: 'yes' | 'no' | 'unknown'
   readonly modelAsked: string | null
+  /** The error of a known key that its organization's list in Redis does not have yet. */
+  readonly unlisted?: Refusal
 }
 
 /** The fields of a request's log line: no body, no header, no key but its id. */
@@ -111,10 +115,13 @@ const nothingKnown = {
 } as const
 
 /** The end of a request that was rejected before it was admitted. */
-export function endOfRefusal({ refusal: { status, code }, key, modelAsked }: Refused): RequestEnd {
+export function endOfRefusal({ refusal, key, owner, isListed, modelAsked }: Refused): RequestEnd {
+  const { status, code } = refusal
+  const known = key ?? owner
   return {
     ...nothingKnown,
-    ...ownerOf(key),
+    ...ownerOf(known),
+    ...(known === undefined || isListed ? {} : { unlisted: refusal }),
     modelAsked: modelAsked?.slice(0, loggedLengthMax) ?? null,
     status,
     outcome: 'refused',
@@ -125,19 +132,18 @@ export function endOfRefusal({ refusal: { status, code }, key, modelAsked }: Ref
 /** Longest model name to log: the caller chose it, and it may not be a model's name at all. */
 const loggedLengthMax = 200
 
-type Owner = Pick<ExchangeReport, 'organizationId' | 'keyId'>
-
-function ownerOf(key: Owner | null | undefined): Owner {
+function ownerOf(key: KeyOwner | null | undefined): Pick<ExchangeReport, 'organizationId' | 'keyId'> {
   return { organizationId: key?.organizationId ?? null, keyId: key?.keyId ?? null }
 }
 
-/** Whether a key was rejected permanently: it was revoked or rotated out. */
-export function isOfRevokedKey({ code, keyId }: RequestEnd): boolean {
-  return code === 'invalid_api_key' && keyId !== null
+/** The key that was rejected permanently, because it was revoked or rotated out. */
+export function revokedKeyOf({ code, organizationId, keyId }: RequestEnd): KeyOwner | undefined {
+  if (code !== 'invalid_api_key' || organizationId === null || keyId === null) return undefined
+  return { organizationId, keyId }
 }
 
 /** The end of a request that called no model and succeeded; `status` if it was not 200. */
-export function endOfLookup(key?: Owner | null, status = 200): RequestEnd {
+export function endOfLookup(key?: KeyOwner | null, status = 200): RequestEnd {
   return {
     ...nothingKnown,
     ...ownerOf(key),

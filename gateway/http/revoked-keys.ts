@@ -1,3 +1,4 @@
+import type { KeyOwner } from '#core/admission/admission-reply'
 import type { KeyHash } from '#core/keys/key'
 
 /** Keys remembered: more than any installation revokes in a few seconds; the one that came first goes first. */
@@ -10,25 +11,26 @@ const rememberedMs = 10_000
  * call. Revocation is permanent. An unknown key is not remembered, because it may be about to arrive.
  */
 export type RevokedKeys = {
-  has(secretHash: KeyHash): boolean
-  add(secretHash: KeyHash): void
+  /** Whose key it was; `undefined`: it is not known to be revoked. */
+  find(secretHash: KeyHash): KeyOwner | undefined
+  add(secretHash: KeyHash, owner: KeyOwner): void
 }
 
 /** @param now `performance.now`. */
 export function createRevokedKeys(now: () => number): RevokedKeys {
-  const untilMs = new Map<KeyHash, number>()
+  const remembered = new Map<KeyHash, { readonly owner: KeyOwner; readonly endsAtMs: number }>()
   return {
-    has(secretHash) {
-      const endsAtMs = untilMs.get(secretHash)
-      if (endsAtMs === undefined) return false
-      if (now() < endsAtMs) return true
-      untilMs.delete(secretHash)
-      return false
+    find(secretHash) {
+      const known = remembered.get(secretHash)
+      if (known === undefined) return undefined
+      if (now() < known.endsAtMs) return known.owner
+      remembered.delete(secretHash)
+      return undefined
     },
-    add(secretHash) {
-      const [oldest] = untilMs.size < rememberedMax ? [] : untilMs.keys()
-      if (oldest !== undefined) untilMs.delete(oldest)
-      untilMs.set(secretHash, now() + rememberedMs)
+    add(secretHash, { organizationId, keyId }) {
+      const [oldest] = remembered.size < rememberedMax ? [] : remembered.keys()
+      if (oldest !== undefined) remembered.delete(oldest)
+      remembered.set(secretHash, { owner: { organizationId, keyId }, endsAtMs: now() + rememberedMs })
     },
   }
 }

@@ -1,12 +1,12 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Refusal } from '#core/errors/refusal'
+import { requestIdOf } from '#core/ledger/request-id'
 import type { Log } from '#core/process/log'
 import { createNoteOutage, type NoteOutage } from '#core/process/outage-note'
 import { sendForwarded, sendRefusal } from '../http/answer.ts'
 import { bearerOf } from '../http/authenticate.ts'
 import { refuseAddress } from '../http/early-refusal.ts'
 import { endOfLookup, endOfRefusal, type NoteEnd } from '../http/request-end.ts'
-import { requestIdOf } from '../http/request-id.ts'
 import { receiptsNotServed, receiptsUnavailable } from '../wire/errors.ts'
 import { CabinetUnavailable, type ForwardedAnswer, type ReceiptSource } from './receipt-source.ts'
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, expect, onTestFinished, test } from 'vitest'
 import type { Candidate } from '#core/admission/admission'
-import { listRefusedSince, readRefusals } from '#core/admission/listed-refusals'
+import { findRefusal, listRefusedSince, readRefusals } from '#core/admission/listed-refusals'
 import { connectRedis } from '#core/redis/redis-connection'
 import { refusedName } from '#core/redis/shard'
 import { refusalFor } from '#gateway/wire/errors'
@@ -68,6 +68,7 @@ test.each(cases)(
       requestId,
       keyId: shard.keyId,
       model: 'demo/echo',
+      param: null,
       atMs: expect.closeTo(Date.now(), -5),
       limit: told.limit ?? null,
       used: told.used ?? null,
@@ -101,14 +102,89 @@ test('what is spent of a day is listed with what is not posted yet', async () =>
 test('rejections are listed newest first; older entries lack numbers, and unreadable ones are left out', async () => {
   const shard = await open({ key: { rpm: 0 } })
   const { redis: client } = shard.connection
-  const older = { at: 1, request: 'r1', key: 'k', reason: 'rpm', model: 'demo/echo' }
+  const at = Date.now() - 6 * 86_400_000
+  const older = { at, request: 'r1', key: 'k', reason: 'rpm', model: 'demo/echo' }
+  const tooOld = { ...older, at: at - 86_400_001, request: 'r0' }
   const unknown = { ...older, reason: 'a reason to come' }
-  for (const text of [JSON.stringify(older), JSON.stringify(unknown), 'no JSON', '{}'])
+  for (const text of [
+    JSON.stringify(older),
+    JSON.stringify(unknown),
+    'no JSON',
+    '{}',
+    JSON.stringify(tooOld),
+  ])
     await client.lpush(refusedName(shard.organizationId), text)
   await shard.admit()
   expect(await readRefusals(cabinet, shard.organizationId)).toMatchObject([
     { reason: 'rpm', limit: 0, used: 0 },
-    { requestId: 'r1', keyId: 'k', reason: 'rpm', atMs: 1, limit: null, used: null, resetsAtMs: null },
+    { requestId: 'r1', keyId: 'k', reason: 'rpm', atMs: at, limit: null, used: null, resetsAtMs: null },
   ])
   expect(await readRefusals(cabinet, randomUUID())).toEqual([])
+})
+
+test('rejections that a gateway decided are listed with the times, field and numbers of their errors, cut to a bound', async () => {
+  const shard = await open()
+  const { keyId, organizationId } = shard
+  const long = 'ж'.repeat(5_000)
+  await shard.admission.list(organizationId, [
+    { requestId: 'r1', keyId, model: null, code: 'invalid_json', param: null, agoMs: 60_000.4 },
+    {
+      requestId: 'r2',
+      keyId,
+      model: long,
+      code: 'rate_limit_exceeded',
+      param: long,
+      limit: 60,
+      used: 61,
+      agoMs: 0,
+    },
+    {
+      requestId: 'r3',
+      keyId,
+      model: 'a/b',
+      code: 'request_exceeds_max_cost',
+      param: 'x',
+      limit: '1.5',
+      used: '2',
+      agoMs: 0,
+    },
+  ])
+  const none = { keyId, resetsAtMs: null }
+  const cut = 'ж'.repeat(100)
+  expect(await readRefusals(cabinet, organizationId)).toEqual([
+    {
+      ...none,
+      requestId: 'r3',
+      model: 'a/b',
+      reason: 'request_exceeds_max_cost',
+      param: 'x',
+      limit: '1.5',
+      used: '2',
+      atMs: expect.closeTo(Date.now(), -4),
+    },
+    {
+      ...none,
+      requestId: 'r2',
+      model: cut,
+      reason: 'rate_limit_exceeded',
+      param: cut,
+      limit: 60,
+      used: 61,
+      atMs: expect.closeTo(Date.now(), -4),
+    },
+    {
+      ...none,
+      requestId: 'r1',
+      model: null,
+      reason: 'invalid_json',
+      param: null,
+      limit: null,
+      used: null,
+      atMs: expect.closeTo(Date.now() - 60_000, -4),
+    },
+  ])
+  expect(await findRefusal(cabinet, organizationId, 'r2')).toMatchObject({ requestId: 'r2' })
+  expect(await findRefusal(cabinet, organizationId, 'r')).toBe(undefined)
+  expect(await findRefusal(cabinet, randomUUID(), 'r2')).toBe(undefined)
+  expect(await listRefusedSince(cabinet, Date.now() - 10_000, 1_000)).toContain(organizationId)
 })

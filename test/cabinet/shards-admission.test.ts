@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import type { Candidate } from '#core/admission/admission'
 import type { AdmitAnswer } from '#core/admission/admission-reply'
+import { readRefusals } from '#core/admission/listed-refusals'
 import { redisOfThisFile } from '../support/redis.ts'
 import { emptyRecord, fixedCandidate, holdOf, type KeySettings, openShard } from '../support/shards.ts'
 
@@ -110,9 +111,29 @@ test('a rejection names who blocked the key, and is listed for its organization'
   const list = shard.nameOf(`refused:${shard.organizationId}`)
   const [latest = ''] = await shard.connection.redis.lrange(list, 0, -1)
   expect(JSON.parse(latest)).toMatchObject({ key: shard.keyId, reason: 'blocked_key', model: 'demo/echo' })
+})
 
-  for (let n = 0; n < 120; n++) await shard.admit()
-  expect(await shard.connection.redis.llen(list)).toBe(100)
+test('of an organization the last 1,000 rejections are listed, for 7 days; a quiet one’s list goes then', async () => {
+  const shard = await open({ key: { state: 'blocked', blockedBy: 'owner' } })
+  const { redis: client } = shard.connection
+  const [list, recent] = [shard.nameOf(`refused:${shard.organizationId}`), shard.nameOf('refused:recent')]
+  for (let n = 0; n < 998; n++)
+    await client.lpush(list, JSON.stringify({ at: Date.now(), request: String(n) }))
+  await Promise.all(Array.from({ length: 4 }, () => shard.admit()))
+  expect(await client.llen(list)).toBe(1_000)
+  expect(await client.lrange(list, -1, -1)).toEqual([expect.stringContaining('"request":"2"')])
+
+  const quiet = randomUUID()
+  const dayMs = 86_400_000
+  await client.lpush(shard.nameOf(`refused:${quiet}`), '{}')
+  await client.zadd(recent, Date.now() - 7 * dayMs, quiet)
+  shard.clock.offsetMs = 8 * dayMs
+  await shard.admit()
+  expect(await client.exists(shard.nameOf(`refused:${quiet}`))).toBe(0)
+  expect(await client.zrange(recent, '0', '-1')).toEqual([shard.organizationId])
+  expect(await client.llen(list)).toBe(998)
+  for (let n = 0; n < 998; n++) await shard.admit()
+  expect(await readRefusals(shard.connection, shard.organizationId)).toHaveLength(999)
 })
 
 test('inspecting a rejected key returns its day and balance too, whatever rejects it', async () => {

@@ -7,7 +7,7 @@ import type { ProjectedRow } from '#core/admission/projected-rows'
 import { signDocument } from '#core/catalog/catalog-document'
 import { createCatalogCopy } from '#core/catalog/internal/published-catalog'
 import { hashKey, writeKey } from '#core/keys/key'
-import { connectRedis, type RedisConnection } from '#core/redis/redis-connection'
+import { connectRedis } from '#core/redis/redis-connection'
 import { shardOf } from '#core/redis/shard'
 import { readConfig } from '#gateway/config'
 import { startGateway } from '#gateway/start-gateway'
@@ -90,7 +90,7 @@ export async function loneGatewayOfThisFile(
     /** Warnings so far. */
     warned,
     redis,
-    scriptCalls: () => scriptCalls(connection),
+    scriptCalls: () => scriptCalls(gateway.adminPort),
     createKey: (changes?: KeyChanges) => createKey(posting, changes),
     send: (options: Sending) => send(baseUrl, options),
   }
@@ -110,11 +110,16 @@ function configOf(redisUrl: string, env: NodeJS.ProcessEnv) {
   })
 }
 
-/** Scripts that Redis has run so far, for any client. */
-async function scriptCalls({ redis }: RedisConnection): Promise<number> {
-  const stats = await redis.info('commandstats')
-  const calls = [...stats.matchAll(/^cmdstat_(?:eval|fcall)\w*:calls=(\d+)/gm)]
-  return calls.reduce((sum, [, count]) => sum + Number(count), 0)
+/**
+ * Scripts that the gateway has run so far, for requests and holds. Rejections are listed afterwards, some at a time, and are
+ * not counted.
+ */
+async function scriptCalls(adminPort: number): Promise<number> {
+  const text = await (await fetch(`http://127.0.0.1:${adminPort}/metrics`)).text()
+  const counts = text.matchAll(
+    /^model_gateway_redis_script_duration_seconds_count\{[^}]*script="(\w+)"[^}]*\} (\d+)/gm,
+  )
+  return [...counts].reduce((sum, [, script, count]) => (script === 'list' ? sum : sum + Number(count)), 0)
 }
 
 type KeyChanges = Partial<Extract<ProjectedRow, { kind: 'key' }>> & { readonly balanceNano?: bigint }

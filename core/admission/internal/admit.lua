@@ -29,7 +29,6 @@ local first_candidate, candidate_size = 10, 7
 -- An answer shorter than this is worth nothing; a request that names no limit and cannot have it is rejected.
 local output_tokens_min = 16
 
--- The last 100 rejections of an organization, for its owner. They are outside the money path and may be lost.
 -- `told`: limit, used, held, needed and reset if the error has them; requests, tokens or nano-rubles as text (cjson keeps
 -- 14 digits of a number); reset: Unix milliseconds.
 local of_size = {
@@ -39,13 +38,10 @@ local of_size = {
 
 local function refuse(who, use, told, reason, ...)
   if ARGV[admit_argv.attempt] == 'bound' and of_size[reason] then return refusal_of(who, use, reason, ...) end
-  local name = refused_name(who.organization)
-  redis.call('LPUSH', name, cjson.encode({
+  list_refused(who.organization, cjson.encode({
     at = now_ms, request = ARGV[admit_argv.request_id], key = who.key, reason = reason, model = ARGV[first_candidate + candidate_argv.model],
     limit = told.limit, used = told.used, held = told.held, needed = told.needed, reset = told.reset,
   }))
-  redis.call('LTRIM', name, 0, 99)
-  redis.call('ZADD', recently_refused_name, now_ms, who.organization)
   return refusal_of(who, use, reason, ...)
 end
 

@@ -15,6 +15,7 @@ test.each([
   ['key-answer', 'key', 1],
   ['admit', 'admit', 1],
   ['admit', 'candidate', 0],
+  ['list', 'list', 1],
   ['settle', 'settle', 1],
   ['void', 'void', 1],
   ['renew', 'renew', 1],
@@ -29,6 +30,16 @@ test('renew.lua takes the arguments of a renewal in the order in which admission
 })
 
 test('the scripts name each argument that they read', () => {
-  for (const file of ['key-answer', 'admit', 'settle', 'void', 'renew', 'inspect', 'count', 'token-count'])
+  for (const file of [
+    'key-answer',
+    'admit',
+    'list',
+    'settle',
+    'void',
+    'renew',
+    'inspect',
+    'count',
+    'token-count',
+  ])
     expect(textOf(file).replace(/--\[\[[\s\S]*?\]\]|--.*/g, '')).not.toMatch(/ARGV\[(?:\d|\w+ \+ \d)/)
 })

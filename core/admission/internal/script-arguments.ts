@@ -16,6 +16,7 @@ export const argumentNames = {
     'attempt',
   ],
   candidate: ['model', 'tokens', 'prompt', 'output_token', 'limit', 'usual', 'longest'],
+  list: ['clock_offset_ms', 'organization'],
   settle: [
     'clock_offset_ms',
     'request_id',

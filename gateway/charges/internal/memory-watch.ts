@@ -87,10 +87,11 @@ export function watchMemory(
   }
 }
 
-/** The same admission, which admits nothing while `isClosed`; releasing and posting continue. */
+/** The same admission, which admits and lists nothing while `isClosed`; releasing and posting continue. */
 export function admitUnless(isClosed: () => boolean, admission: Admission): Admission {
   return {
     ...admission,
     admit: (request) => (isClosed() ? Promise.resolve(refusedUnseen) : admission.admit(request)),
+    list: (...of) => (isClosed() ? Promise.resolve() : admission.list(...of)),
   }
 }

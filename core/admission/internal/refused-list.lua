@@ -1,0 +1,28 @@
+--[[ The rejections that an organization can look up, after shard.lua: its last 1,000 of the last 7 days. They are outside
+  the money path and may be lost. Whatever is listed, the work is bounded. ]]
+
+local listed_max, listed_ms = 1000, 604800000
+
+-- Two at a time, so that lists shrink although each call adds to one.
+local function forget_old(name)
+  for _ = 1, 2 do
+    local at = tonumber(string.match(redis.call('LINDEX', name, -1), '"at":(%d+)'))
+    if at and at > now_ms - listed_ms then break end
+    redis.call('RPOP', name)
+  end
+
+  local quiet = redis.call('ZRANGE', recently_refused_name, '-inf', integer(now_ms - listed_ms), 'BYSCORE', 'LIMIT', 0, 2)
+  for _, organization in ipairs(quiet) do
+    redis.call('LTRIM', refused_name(organization), 1, 0)
+    redis.call('ZREM', recently_refused_name, organization)
+  end
+end
+
+-- Each entry is JSON with `at`, Unix milliseconds; the newest comes last. Needs read_clock.
+local function list_refused(organization, ...)
+  local name = refused_name(organization)
+  redis.call('LPUSH', name, ...)
+  redis.call('LTRIM', name, 0, listed_max - 1)
+  redis.call('ZADD', recently_refused_name, integer(now_ms), organization)
+  forget_old(name)
+end
