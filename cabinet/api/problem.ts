@@ -166,6 +166,39 @@ export const problems = {
     en: ['Not found', "Resource not found, or you don't have access to it."],
     ru: ['Не найдено', 'Ресурс не найден, или у вас нет к нему доступа.'],
   },
+  request_not_settled: {
+    status: 404,
+    en: [
+      'Not settled yet',
+      'This request has no receipt yet. If it is still running, its receipt appears when it ends. Lists of models, requests to a wrong address and requests without a valid API key have no receipt.',
+    ],
+    ru: [
+      'Запрос ещё не учтён',
+      'Чека этого запроса пока нет. Если запрос ещё выполняется, чек появится, когда он завершится. У списков моделей, запросов по неверному адресу и запросов без действующего ключа API чека не бывает.',
+    ],
+  },
+  request_untraced: {
+    status: 404,
+    en: [
+      'No receipt and no rejection',
+      'Your organization has no receipt with this ID, and it is not among its last 1,000 rejections. Lists of models, requests to a wrong address and requests without a valid API key have no receipt.',
+    ],
+    ru: [
+      'Нет ни чека, ни отказа',
+      'У вашей организации нет чека с этим идентификатором, и среди последних 1000 отказов его тоже нет. У списков моделей, запросов по неверному адресу и запросов без действующего ключа API чека не бывает.',
+    ],
+  },
+  request_too_old: {
+    status: 404,
+    en: [
+      'No receipt, and older than 7 days',
+      'Your organization has no receipt with this ID. If the request was rejected, it is no longer listed: rejections are kept for 7 days.',
+    ],
+    ru: [
+      'Чека нет, запрос старше 7 дней',
+      'У вашей организации нет чека с этим идентификатором. Если запрос был отклонён, сведений о нём уже нет: отказы хранятся 7 дней.',
+    ],
+  },
   method_not_allowed: {
     status: 405,
     en: ['Method not allowed', 'This URL does not support the method of the request.'],

@@ -72,7 +72,7 @@ export const exportRequests = {
 
 export const getRequest = {
   operation: 'getRequest',
-  summary: 'Read the receipt of a settled request',
+  summary: 'Read the receipt of a settled request, by its ID or that of its response',
   method: 'GET',
   url: '/api/v1/requests/:request_id',
   access,

@@ -4,6 +4,7 @@ import { inReadScope } from '#core/audit/scope'
 import { isId } from '#core/db/id'
 import type { Queryable } from '#core/db/pool'
 import { formatRub } from '#core/ledger/money'
+import { requestIdOf } from '#core/ledger/request-id'
 import { outcomeOfSought, outcomeToShow } from '#core/ledger/request-record'
 import { csvRows, exportBatch } from '../api/csv-rows.ts'
 import { type Endpoint, endpoint } from '../api/endpoint.ts'
@@ -46,10 +47,11 @@ export function requestEndpoints({ pool }: { readonly pool: Pool }): readonly En
       return { status: 200, csv, fileName: 'requests.csv' } as const
     }),
 
-    endpoint(getRequest, async ({ caller: { organizationId }, params: { request_id } }) => {
-      const settled = isId(request_id)
+    endpoint(getRequest, async ({ caller: { organizationId }, params }) => {
+      const requestId = requestIdOf(params.request_id)
+      const settled = isId(requestId)
         ? await inReadScope(pool, organizationId, (client) =>
-            findSettledRequest(client, organizationId, request_id),
+            findSettledRequest(client, organizationId, requestId),
           )
         : undefined
       if (settled === undefined) return notFound

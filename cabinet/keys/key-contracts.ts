@@ -303,9 +303,14 @@ export const readEffectiveLimits = {
 const listedRefusal = z.object({
   at: time,
   request_id: z.string(),
-  model: z.string(),
+  model: z.string().nullable().meta({ description: 'null if the request named none or was not read.' }),
+  status: z.int(),
   code: z.string(),
-  scope: effectiveLimit.shape.scope.nullable().meta({ description: 'The limit; null for a revoked key.' }),
+  param: z
+    .string()
+    .nullable()
+    .meta({ description: 'The field or header to change, if the error named one.' }),
+  scope: effectiveLimit.shape.scope.nullable().meta({ description: 'The limit; null if there is none.' }),
   limit: amount,
   used: amount,
   held: amount.meta({ description: 'Reserved for requests in progress.' }),
@@ -315,37 +320,46 @@ const listedRefusal = z.object({
 
 export type ShownRefusal = z.input<typeof listedRefusal>
 
+const refusalPage = z.strictObject({
+  cursor: cursorOf(z.strictObject({ request_id: z.string() })),
+  limit: z.coerce.number().int().min(1).max(100).default(100),
+})
+
+const live = z.boolean().meta({ description: 'false if the list is unavailable.' })
+
 export const listKeyRefusals = {
   operation: 'listKeyRefusals',
-  summary: 'List rejected requests of a key, newest first, among the last 100 of its organization',
+  summary: 'List rejected requests of a key, newest first: of the last 1,000 of its organization in 7 days',
   method: 'GET',
   url: '/api/v1/keys/:key_id/refusals',
   access: toRead,
   params,
-  answers: {
-    200: z.object({
-      live: z.boolean().meta({ description: 'false if the list is unavailable.' }),
-      data: z.array(listedRefusal),
-    }),
-  },
+  query: refusalPage,
+  answers: { 200: pageOf(listedRefusal).extend({ live }) },
 } as const satisfies Contract
+
+const refusalOfKey = listedRefusal.extend({
+  api_key_id: id,
+  api_key_name: z.string().nullable().meta({ description: 'null if the key no longer exists.' }),
+})
 
 export const listRefusals = {
   operation: 'listRefusals',
-  summary: "List the organization's last rejected requests, newest first, at most 100",
+  summary: "List the organization's rejected requests, newest first: the last 1,000 in 7 days",
   method: 'GET',
   url: '/api/v1/refusals',
   access: toRead,
-  query: z.strictObject({ limit: z.coerce.number().int().min(1).max(100).default(100) }),
-  answers: {
-    200: z.object({
-      live: z.boolean().meta({ description: 'false if the list is unavailable.' }),
-      data: z.array(
-        listedRefusal.extend({
-          api_key_id: id,
-          api_key_name: z.string().nullable().meta({ description: 'null if the key no longer exists.' }),
-        }),
-      ),
-    }),
-  },
+  query: refusalPage,
+  answers: { 200: pageOf(refusalOfKey).extend({ live }) },
+} as const satisfies Contract
+
+export const getRefusal = {
+  operation: 'getRefusal',
+  summary:
+    'Read one rejected request of the last 1,000 in 7 days; 404 explains why an ID has no receipt and no rejection',
+  method: 'GET',
+  url: '/api/v1/refusals/:request_id',
+  access: { to: 'member', right: 'usage.read', tokens: true },
+  params: z.strictObject({ request_id: pathId }),
+  answers: { 200: refusalOfKey },
 } as const satisfies Contract

@@ -1,4 +1,5 @@
 import type { Pool } from 'pg'
+import type { ListedRefusal } from '#core/admission/listed-refusals'
 import { inReadScope, type ScopedClient } from '#core/audit/scope'
 import { isId } from '#core/db/id'
 import type { Queryable } from '#core/db/pool'
@@ -17,6 +18,7 @@ import type { ProgrammedKeys } from '#core/keys/programmed-keys'
 import { readBalance } from '#core/ledger/balance'
 import { readSpentToday } from '#core/ledger/key-day'
 import { nanoRub } from '#core/ledger/money'
+import { requestIdOf } from '#core/ledger/request-id'
 import type { RedisConnection } from '#core/redis/redis-connection'
 import type { OrganizationCaller } from '../api/access.ts'
 import { type Endpoint, endpoint, type Input, type Output } from '../api/endpoint.ts'
@@ -27,9 +29,10 @@ import { readKeyLimit } from '../team/key-limit.ts'
 import { effectiveLimits } from './internal/effective-limits.ts'
 import { hideBalance } from './internal/hidden-balance.ts'
 import { change, inCallerScope, requireOwn, statusOfChange } from './internal/key-change.ts'
-import { findLiveUse, findRefusals } from './internal/live-use.ts'
+import { findLiveUse, findOneRefusal, findRefusals } from './internal/live-use.ts'
 import { isVersion, showKeys, showOneKey, showRevokedKeys, versionOf } from './internal/shown-key.ts'
-import { showRefusal } from './internal/shown-refusal.ts'
+import { pageOfRefusals, showRefusal } from './internal/shown-refusal.ts'
+import { isRequestId, whyUntraced } from './internal/untraced.ts'
 import * as contracts from './key-contracts.ts'
 
 export type KeyDeps = {
@@ -109,16 +112,16 @@ export function keyReadingEndpoints({ pool, redis }: Pick<KeyDeps, 'pool' | 'red
       const would_refuse = limits.some((limit) => limit.would_refuse)
       return { status: 200 as const, body: { live: live !== undefined, would_refuse, limits } }
     }),
-    endpoint(contracts.listKeyRefusals, async ({ caller, params }) => {
-      const key = await ofKey(caller, params.key_id, async (_, found) => found)
-      if (key === undefined) return notFound
-      const refusals = await findRefusals(redis, key.organizationId)
-      const data = (refusals ?? [])
-        .filter(({ keyId }) => keyId === key.keyId)
-        .map((refused) => hideBalance(caller, showRefusal(refused)))
-      return { status: 200 as const, body: { live: refusals !== undefined, data } }
+    endpoint(contracts.listKeyRefusals, async ({ caller, params, query }) => {
+      const { organizationId } = caller
+      if (!(await isKeyOf(pool, organizationId, params.key_id))) return notFound
+      const refusals = await findRefusals(redis, organizationId)
+      const ofThis = refusals?.filter(({ keyId }) => keyId === params.key_id.toLowerCase())
+      const { rows, next_cursor } = pageOfRefusals(ofThis, query)
+      const data = rows.map((refused) => hideBalance(caller, showRefusal(refused)))
+      return { status: 200 as const, body: { live: refusals !== undefined, data, next_cursor } }
     }),
-    refusalsEndpoint({ pool, redis }),
+    ...refusalEndpoints({ pool, redis }),
     ...revokedKeyEndpoints(pool),
   ]
 }
@@ -153,22 +156,48 @@ function revokedKeyEndpoints(pool: Pool): readonly Endpoint[] {
   ]
 }
 
+/** Whether an organization has this key, or had it until it was revoked. */
+async function isKeyOf(pool: Pool, organizationId: string, keyId: string): Promise<boolean> {
+  if (!isId(keyId)) return false
+  return inReadScope(pool, organizationId, async (client) => {
+    const found =
+      (await readKeyOf(client, organizationId, keyId)) ??
+      (await readRevokedKeyOf(client, organizationId, keyId))
+    return found !== undefined
+  })
+}
+
 /** The rejected requests of all keys. */
-function refusalsEndpoint({ pool, redis }: Pick<KeyDeps, 'pool' | 'redis'>): Endpoint {
-  return endpoint(contracts.listRefusals, async ({ caller, query: { limit } }) => {
+function refusalEndpoints({ pool, redis }: Pick<KeyDeps, 'pool' | 'redis'>): readonly Endpoint[] {
+  async function show(caller: OrganizationCaller, refusals: readonly ListedRefusal[]) {
     const { organizationId } = caller
-    const refusals = (await findRefusals(redis, organizationId))?.slice(0, limit)
-    const keyIds = [...new Set(refusals?.map(({ keyId }) => keyId))]
+    const keyIds = [...new Set(refusals.map(({ keyId }) => keyId))]
     const names = await inReadScope(pool, organizationId, (client) =>
       readKeyNames(client, organizationId, keyIds),
     )
-    const data = (refusals ?? []).map((refused) => ({
+    return refusals.map((refused) => ({
       ...hideBalance(caller, showRefusal(refused)),
       api_key_id: refused.keyId,
       api_key_name: names.get(refused.keyId) ?? null,
     }))
-    return { status: 200 as const, body: { live: refusals !== undefined, data } }
-  })
+  }
+  return [
+    endpoint(contracts.listRefusals, async ({ caller, query }) => {
+      const refusals = await findRefusals(redis, caller.organizationId)
+      const { rows, next_cursor } = pageOfRefusals(refusals, query)
+      const data = await show(caller, rows)
+      return { status: 200 as const, body: { live: refusals !== undefined, data, next_cursor } }
+    }),
+    endpoint(contracts.getRefusal, async ({ caller, params }) => {
+      const requestId = requestIdOf(params.request_id).toLowerCase()
+      if (!isRequestId(requestId, Date.now())) return notFound
+      const refused = await findOneRefusal(redis, caller.organizationId, requestId)
+      if (refused === undefined) return { problem: { code: 'service_unavailable', retryAfterS: 1 } } as const
+      if (refused === null) return whyUntraced(requestId, Date.now())
+      const [body] = await show(caller, [refused])
+      return body === undefined ? notFound : { status: 200 as const, body }
+    }),
+  ]
 }
 
 /** No secret is stored. Repeated calls get the same key without its secret. */

@@ -200,7 +200,8 @@ function ofAdmit(entry: z.output<typeof admitEntry>): ListedRefusal {
 }
 
 function ofGateway({ at, request, key, code, ...entry }: z.output<typeof gatewayEntry>): ListedRefusal {
-  return { ...entry, requestId: request, keyId: key, reason: code, atMs: at, resetsAtMs: null }
+  const none = { held: null, needed: null, resetsAtMs: null }
+  return { ...entry, ...none, requestId: request, keyId: key, reason: code, atMs: at }
 }
 
 function readJson(text: string): unknown {

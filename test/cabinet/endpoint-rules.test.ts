@@ -85,7 +85,7 @@ const operationsOf: Readonly<Record<TokenScope, readonly string[]>> = {
     'listRevokedKeys',
     'readRevokedKey',
   ],
-  usage: ['getUsage', 'exportUsage', 'listRequests', 'exportRequests', 'getRequest'],
+  usage: ['getUsage', 'exportUsage', 'listRequests', 'exportRequests', 'getRequest', 'getRefusal'],
   billing: ['getBalance', 'listLedger', 'exportLedger', 'listBonuses', 'listPayments', 'readPayment'],
 }
 
@@ -309,6 +309,11 @@ const examples: Readonly<Record<string, Example>> = {
   readEffectiveLimits: { answer: '200', params: aKey },
   listKeyRefusals: { answer: '200', params: aKey },
   listRefusals: { answer: '200' },
+  // There is no Redis here: `keys-api.test.ts` asks for rejections of others.
+  getRefusal: {
+    answer: '404 not_found',
+    params: () => ({ request_id: '3f2504e0-4f89-41d3-9a0c-0305e82c3301' }),
+  },
   getOverview: { answer: '200' },
   setUpAdministrator: {
     answer: '422 invalid_token',

@@ -630,6 +630,79 @@ describe('effective limits', () => {
     expect((await call('GET', '/refusals?limit=1')).body.data).toEqual(all.body.data.slice(0, 1))
   })
 
+  test('list rejections of one key and of all page by page, also of a revoked key', async () => {
+    const { made, call } = await caller()
+    const [one, other] = [await made({}), await made({ allowed_models: ['other/model'] })]
+    const ids: unknown[] = []
+    for (const { secret } of [one, other, other, one, other]) {
+      const body = { model: 'no/such', messages: [{ role: 'user', content: 'x' }] }
+      ids.unshift((await post(gateway, secret, body)).headers.get('x-gateway-request-id'))
+    }
+    const pages = async (path: string) => {
+      const found: unknown[] = []
+      for (let next: string | null = '?limit=2'; next !== null; ) {
+        const { status, body } = await call('GET', `${path}${next}`)
+        expect([status, body.data.length <= 2]).toEqual([200, true])
+        found.push(...body.data)
+        next = body.next_cursor && `?limit=2&cursor=${body.next_cursor}`
+      }
+      return found
+    }
+    await vi.waitFor(async () => expect(await pages('/refusals')).toHaveLength(5))
+    expect(await pages('/refusals')).toMatchObject(ids.map((request_id) => ({ request_id })))
+    await call('DELETE', `/keys/${one.id}`)
+    for (const [{ id }, code, status, at] of [
+      [one, 'model_not_found', 404, [1, 4]],
+      [other, 'model_not_allowed', 403, [0, 2, 3]],
+    ] as const)
+      expect(await pages(`/keys/${id}/refusals`)).toMatchObject(
+        at.map((n) => ({ request_id: ids[n], code, status, model: 'no/such' })),
+      )
+    const gone = Buffer.from(JSON.stringify({ request_id: randomUUID() })).toString('base64url')
+    expect((await call('GET', `/refusals?cursor=${gone}`)).body).toEqual({
+      live: true,
+      data: [],
+      next_cursor: null,
+    })
+  })
+
+  test('find a rejection by any id that its client received; of others they explain why there is none', async () => {
+    const { made, call } = await caller()
+    const { id, secret } = await made({})
+    const { headers } = await post(gateway, secret, { model: 'no/such', messages: [] })
+    const requestId = String(headers.get('x-gateway-request-id'))
+    const asked = [
+      requestId,
+      requestId.toUpperCase(),
+      `chatcmpl-${requestId}`,
+      `resp_${requestId}`,
+      `msg_${requestId}`,
+    ]
+    for (const sought of asked)
+      await vi.waitFor(async () =>
+        expect(await call('GET', `/refusals/${sought}`)).toMatchObject({
+          status: 200,
+          body: {
+            request_id: requestId,
+            status: 400,
+            code: 'invalid_value',
+            param: 'messages',
+            api_key_id: id,
+          },
+        }),
+      )
+    const stranger = await caller()
+    const explained = async (sought: string) => (await stranger.call('GET', `/refusals/${sought}`)).body.code
+    const unknown = requestId.replace(/.{12}$/, '000000000000')
+    expect(await Promise.all([requestId, unknown].map(explained))).toEqual([
+      'request_not_settled',
+      'request_not_settled',
+    ])
+    expect(await explained('01900000-0000-7000-8000-000000000000')).toBe('request_too_old')
+    for (const wrong of [randomUUID(), 'gen-1', '%00', 'x'.repeat(1_000)])
+      expect(await explained(wrong)).toBe('not_found')
+  })
+
   test('of a key that is blocked, expired or without money still show all other limits', async () => {
     const { made, call, organizationId } = await caller()
     const { id } = await made({ expires_at: '2020-01-01T00:00:00Z' })
@@ -657,7 +730,11 @@ describe('effective limits', () => {
     expect(of('rpm')).toMatchObject({ limit: 3, used: null, remaining: null })
     expect(of('balance')).toMatchObject({ limit: '100', held: null })
     for (const path of [`/keys/${id}/refusals`, '/refusals'])
-      expect((await call('GET', path)).body).toEqual({ live: false, data: [] })
+      expect((await call('GET', path)).body).toEqual({ live: false, data: [], next_cursor: null })
+    expect(await call('GET', '/refusals/01900000-0000-7000-8000-000000000000')).toMatchObject({
+      status: 503,
+      body: { code: 'service_unavailable' },
+    })
   })
 })
 

@@ -114,12 +114,12 @@ describe('a search', () => {
 
   test('finds a rejected request with the numbers that its client received', async () => {
     const { organizationId, keyId, search } = await supported()
-    const requestId = randomUUID()
+    const requestId = uuidAt(Date.now())
     const client = new Redis(redis.url)
     await client.lpush(
       refusedName(organizationId),
       JSON.stringify({
-        at: 1_700_000_000_000,
+        at: Date.now(),
         request: requestId,
         key: keyId,
         model: 'a/b',

@@ -1,4 +1,4 @@
-import { type ListedRefusal, readRefusals } from '#core/admission/listed-refusals'
+import { findRefusal, type ListedRefusal, readRefusals } from '#core/admission/listed-refusals'
 import { lookAtKey } from '#core/admission/look-at-key'
 import type { KeyState } from '#core/keys/key-state'
 import { type RedisConnection, RedisUnavailable } from '#core/redis/redis-connection'
@@ -22,6 +22,15 @@ export function findRefusals(
   organizationId: string,
 ): Promise<readonly ListedRefusal[] | undefined> {
   return orUndefined(readRefusals(redis, organizationId))
+}
+
+/** One rejected request; `null`: there is none; `undefined`: Redis is unavailable. */
+export function findOneRefusal(
+  redis: RedisConnection,
+  organizationId: string,
+  requestId: string,
+): Promise<ListedRefusal | null | undefined> {
+  return orUndefined(findRefusal(redis, organizationId, requestId).then((found) => found ?? null))
 }
 
 async function orUndefined<Answer>(asked: Promise<Answer>): Promise<Answer | undefined> {

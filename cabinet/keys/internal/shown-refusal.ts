@@ -1,11 +1,12 @@
-import type { ListedRefusal } from '#core/admission/listed-refusals'
-import type { RefusalCode } from '#core/errors/refusal'
+import type { AdmitReason, ListedRefusal } from '#core/admission/listed-refusals'
+import { errorRows, type RefusalCode } from '#core/errors/refusal'
+import { writeCursor } from '../../api/page.ts'
 import type { ShownRefusal } from '../key-contracts.ts'
 
 type Meaning = readonly [code: RefusalCode, scope: ShownRefusal['scope']]
 
-/** The error that the gateway returned, and the limit behind it. */
-const meanings: Readonly<Record<ListedRefusal['reason'], Meaning>> = {
+/** The error that the gateway returned for a rejection by `admit`, and the limit behind it. */
+const meanings: Readonly<Record<AdmitReason, Meaning>> = {
   revoked_key: ['invalid_api_key', null],
   expired_key: ['expired_api_key', 'expiry'],
   blocked_key: ['api_key_blocked', 'block'],
@@ -21,14 +22,22 @@ const meanings: Readonly<Record<ListedRefusal['reason'], Meaning>> = {
   request_too_large_for_tpm: ['request_too_large_for_tpm', 'tpm'],
 }
 
+/** The limit behind an error that the gateway returned without `admit`, if the error has only one. */
+const scopes: Partial<Record<RefusalCode, ShownRefusal['scope']>> = {
+  expired_api_key: 'expiry',
+  api_key_blocked: 'block',
+}
+
 /** A rejected request as its owner sees it. Pure. */
 export function showRefusal(refused: ListedRefusal): ShownRefusal {
-  const [code, scope] = meanings[refused.reason]
+  const [code, scope] = meaningOf(refused.reason)
   return {
     at: new Date(refused.atMs).toISOString(),
     request_id: refused.requestId,
     model: refused.model,
+    status: errorRows[code][0],
     code,
+    param: refused.param,
     scope,
     limit: refused.limit,
     used: refused.used,
@@ -36,4 +45,30 @@ export function showRefusal(refused: ListedRefusal): ShownRefusal {
     needed: refused.needed,
     resets_at: refused.resetsAtMs === null ? null : new Date(refused.resetsAtMs).toISOString(),
   }
+}
+
+function meaningOf(reason: ListedRefusal['reason']): Meaning {
+  return isOfAdmit(reason) ? meanings[reason] : [reason, scopes[reason] ?? null]
+}
+
+function isOfAdmit(reason: ListedRefusal['reason']): reason is AdmitReason {
+  return reason in meanings
+}
+
+type Place = { readonly cursor?: { readonly request_id: string } | undefined; readonly limit: number }
+
+/**
+ * A page of the list after the rejection in its cursor. If that has left the list the page is empty: those after it
+ * left it before. Pure.
+ */
+export function pageOfRefusals(
+  refusals: readonly ListedRefusal[] = [],
+  { cursor, limit }: Place,
+): { readonly rows: readonly ListedRefusal[]; readonly next_cursor: string | null } {
+  const last = cursor && refusals.findIndex(({ requestId }) => requestId === cursor.request_id)
+  if (last === -1) return { rows: [], next_cursor: null }
+  const from = last === undefined ? 0 : last + 1
+  const rows = refusals.slice(from, from + limit)
+  const end = from + limit < refusals.length ? rows.at(-1) : undefined
+  return { rows, next_cursor: end === undefined ? null : writeCursor({ request_id: end.requestId }) }
 }

@@ -1,11 +1,14 @@
 import type { Pool } from 'pg'
-import { listRefusedSince, readRefusals } from '#core/admission/listed-refusals'
+import { findRefusal, listRefusedSince } from '#core/admission/listed-refusals'
 import { inReadScope } from '#core/audit/scope'
 import type { Queryable } from '#core/db/pool'
+import { timeOfRequest } from '#core/ledger/request-id'
 import { type RedisConnection, RedisUnavailable } from '#core/redis/redis-connection'
 
-/** Organizations whose lists are read at once. A list has at most 100 rejections, and all of these take about 30 ms. */
-const batchCount = 200
+/** Organizations whose lists are read at once. A list is at most 1,000 rejections of about 200 bytes. */
+const batchCount = 20
+/** Newest organizations, searched last. */
+const newestMax = 200
 /** Organizations that were rejected since the request, nearest first, whose lists are read. */
 const recentMax = 2_000
 /** Clocks of gateways and Redis differ by less. */
@@ -24,17 +27,17 @@ export async function findOrganizationOfRejection(
   requestId: string,
 ): Promise<Organization | undefined> {
   const recent = await listRecent(stores.redis, requestId)
-  for (let at = 0; at < recent.length; at += batchCount) {
-    const found = await findAmong(stores.redis, recent.slice(at, at + batchCount), requestId)
+  const newest = await inReadScope(stores.pool, null, readNewest)
+  const searched = [...new Set([...recent, ...newest])]
+  for (let at = 0; at < searched.length; at += batchCount) {
+    const found = await findAmong(stores.redis, searched.slice(at, at + batchCount), requestId)
     if (found !== undefined) return findOrganization(stores.pool, found)
   }
-  const newest = await inReadScope(stores.pool, null, readNewest)
-  const found = await findAmong(stores.redis, newest, requestId)
-  return found === undefined ? undefined : findOrganization(stores.pool, found)
+  return undefined
 }
 
 async function listRecent(redis: RedisConnection, requestId: string): Promise<readonly string[]> {
-  const atMs = timeOf(requestId)
+  const atMs = timeOfRequest(requestId)
   if (atMs === undefined) return []
   try {
     return await listRefusedSince(redis, atMs - clockDifferenceMs, recentMax)
@@ -42,12 +45,6 @@ async function listRecent(redis: RedisConnection, requestId: string): Promise<re
     if (error instanceof RedisUnavailable) return []
     throw error
   }
-}
-
-/** The time in a UUID of version 7, Unix milliseconds; `undefined`: it has none. Pure. */
-function timeOf(id: string): number | undefined {
-  const hex = id.replaceAll('-', '')
-  return hex[12] === '7' ? Number.parseInt(hex.slice(0, 12), 16) : undefined
 }
 
 async function findAmong(
@@ -67,7 +64,7 @@ async function hasRefused(
   requestId: string,
 ): Promise<boolean> {
   try {
-    return (await readRefusals(redis, organizationId)).some((refused) => refused.requestId === requestId)
+    return (await findRefusal(redis, organizationId, requestId)) !== undefined
   } catch (error) {
     if (error instanceof RedisUnavailable) return false // the receipts and the ledger are still found
     throw error
@@ -77,7 +74,7 @@ async function hasRefused(
 async function readNewest(client: Queryable): Promise<readonly string[]> {
   const { rows } = await client.query<{ id: string }>(
     'select id from organizations order by created_at desc, id desc limit $1',
-    [batchCount],
+    [newestMax],
   )
   return rows.map(({ id }) => id)
 }

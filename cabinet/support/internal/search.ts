@@ -6,7 +6,7 @@ import type { RedisConnection } from '#core/redis/redis-connection'
 import type { Administrator } from '../../api/access.ts'
 import type { Visit } from '../../api/endpoint.ts'
 import { getRequest } from '../../billing/request-contracts.ts'
-import { listRefusals } from '../../keys/key-contracts.ts'
+import { getRefusal } from '../../keys/key-contracts.ts'
 import { readPaymentsById } from '../../payments/found-payments.ts'
 import type { searchCustomers } from '../customer-contracts.ts'
 import { readOrganizations, readUsers } from './admin-reads.ts'
@@ -24,9 +24,6 @@ import {
 } from './search-rows.ts'
 import { readSearchText, type Sought } from './search-text.ts'
 import { organizationOf, userOf } from './shown.ts'
-
-/** Rejections that Redis lists of one organization. */
-const listedMax = 100
 
 type Found = z.input<(typeof searchCustomers.answers)[200]>
 type Deps = { readonly pool: Pool; readonly redis: RedisConnection; readonly reads: MemberReads }
@@ -125,11 +122,10 @@ async function findRejections(
   const organization = await findOrganizationOfRejection(stores, requestId)
   if (organization === undefined) return []
   const { id: organizationId, name } = organization
-  const answer = await reads(listRefusals, { caller, visit, organizationId, query: { limit: listedMax } })
+  const params = { request_id: requestId }
+  const answer = await reads(getRefusal, { caller, visit, organizationId, params })
   if ('problem' in answer) return []
-  return answer.body.data
-    .filter(({ request_id }) => request_id === requestId)
-    .map((refusal) => ({ ...refusal, organization_id: organizationId, organization_name: name }))
+  return [{ ...answer.body, organization_id: organizationId, organization_name: name }]
 }
 
 async function noteSearch(pool: Pool, caller: Administrator, visit: Visit, found: Found): Promise<void> {

@@ -1,15 +1,16 @@
+import { rowsOf } from '../../api/queries.ts'
 import { billingWords } from '../../features/billing/messages.ts'
 import { RefusalList } from '../../features/keys/refusal-list.tsx'
 import { OutcomeBadge } from '../../features/usage/request-table.tsx'
 import { useWords } from '../../i18n/language.ts'
 import { Notice } from '../../kit/badge.tsx'
 import { DateTime } from '../../kit/date-time.tsx'
-import { EmptyState, Loaded } from '../../kit/loaded.tsx'
+import { EmptyState, Loaded, LoadMore } from '../../kit/loaded.tsx'
 import { Money } from '../../kit/money.tsx'
 import { SkeletonRows } from '../../kit/skeleton.tsx'
 import type { Column } from '../../kit/table.tsx'
 import { TextLink } from '../../kit/text-link.tsx'
-import { type Answer, useRead, useReadList } from '../calls.ts'
+import { type Answer, useReadList } from '../calls.ts'
 import { ListTable } from '../list-table.tsx'
 import { customerWords } from './messages.ts'
 
@@ -98,24 +99,26 @@ export function LedgerSection({ organizationId }: Props) {
 /** The last rejected requests, each with the numbers that its client received. */
 export function RejectionsSection({ organizationId }: Props) {
   const words = useWords(customerWords)
-  const list = useRead('/admin/organizations/:organization_id/refusals', {
+  const list = useReadList('/admin/organizations/:organization_id/refusals', {
     params: { organization_id: organizationId },
   })
+  const rows = rowsOf(list)
   return (
     <Loaded query={list} skeleton={<SkeletonRows count={4} />}>
-      {({ live, data }) => (
+      {({ pages }) => (
         <>
-          {!live && <Notice tone="warning">{words.live}</Notice>}
-          {data.length === 0 ? (
+          {pages.some(({ live }) => !live) && <Notice tone="warning">{words.live}</Notice>}
+          {rows.length === 0 ? (
             <EmptyState text={words.empty} />
           ) : (
             <RefusalList
-              refusals={data.map(({ api_key_id: _, api_key_name, model, ...refusal }) => ({
+              refusals={rows.map(({ api_key_id: _, api_key_name, model, ...refusal }) => ({
                 ...refusal,
-                model: `${model} · ${api_key_name ?? ''}`,
+                model: [model, api_key_name].filter((name) => name !== null).join(' · '),
               }))}
             />
           )}
+          <LoadMore list={list} />
         </>
       )}
     </Loaded>

@@ -111,7 +111,7 @@ function Rejections({ found: { rejections } }: Props) {
       <RefusalList
         refusals={rejections.map(({ api_key_id: _, api_key_name, model, ...refusal }) => ({
           ...refusal,
-          model: `${model} · ${api_key_name ?? ''}`,
+          model: [model, api_key_name].filter((name) => name !== null).join(' · '),
         }))}
       />
     </Section>

@@ -27,7 +27,7 @@ export function RefusalList({ refusals }: { readonly refusals: readonly OfKey[] 
 function RefusalItem({ refusal }: { readonly refusal: OfKey }) {
   const words = useWords(refusalWords)
   const language = useLanguage()
-  const { code, used, held, needed, limit, resets_at, model, request_id, at } = refusal
+  const { status, code, param, used, held, needed, limit, resets_at, model, request_id, at } = refusal
   return (
     <div className="grid min-w-0 flex-1 gap-1">
       <div className="flex flex-wrap items-baseline justify-between gap-x-4">
@@ -42,6 +42,11 @@ function RefusalItem({ refusal }: { readonly refusal: OfKey }) {
             <KeyLink id={refusal.api_key_id} name={refusal.api_key_name ?? null} />
           </Fact>
         )}
+        {param !== null && (
+          <Fact name={words.param}>
+            <code className="font-mono">{param}</code>
+          </Fact>
+        )}
         {needed !== null && <Fact name={words.needed}>{formatAmount(needed, language)}</Fact>}
         {used !== null && <Fact name={words.used}>{formatAmount(used, language)}</Fact>}
         {held !== null && <Fact name={words.held}>{formatAmount(held, language)}</Fact>}
@@ -53,7 +58,8 @@ function RefusalItem({ refusal }: { readonly refusal: OfKey }) {
         )}
       </dl>
       <p className="text-xs text-muted wrap-anywhere">
-        {model} · {words.requestId}: <code className="font-mono break-all">{request_id}</code>
+        {status} {code} · {model ?? words.noModel} · {words.requestId}:{' '}
+        <code className="font-mono break-all">{request_id}</code>
       </p>
     </div>
   )

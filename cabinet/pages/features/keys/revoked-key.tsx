@@ -81,12 +81,13 @@ function RevokedDetails({ shown }: { readonly shown: RevokedKey }) {
 /** Its rejected requests among the last of the organization; nothing if there are none. */
 function LastRefusals({ keyId }: { readonly keyId: string }) {
   const words = useWords(keyWords)
-  const { data } = useRead('/refusals', { query: {} })
-  const refusals = data?.data.filter(({ api_key_id }) => api_key_id === keyId) ?? []
+  const list = useReadList('/keys/:key_id/refusals', { params: { key_id: keyId } })
+  const refusals = rowsOf(list)
   if (refusals.length === 0) return null
   return (
     <Section title={words.lastRefusals} isFlush>
-      <RefusalList refusals={refusals.map(({ api_key_id, api_key_name, ...refusal }) => refusal)} />
+      <RefusalList refusals={refusals} />
+      <LoadMore list={list} />
     </Section>
   )
 }
