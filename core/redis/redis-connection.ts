@@ -2,6 +2,7 @@ import { Redis, ReplyError } from 'ioredis'
 import { type AnswerWaits, createAnswerWaits, type Wait } from './internal/answer-waits.ts'
 import { type CircuitBreaker, createCircuitBreaker, type OnCircuit } from './internal/circuit-breaker.ts'
 import { type Script, sendScriptCall } from './script-call.ts'
+import type { Shard } from './shard.ts'
 
 /** Longest wait for one answer: clients are promised a 503 within about 100 ms, or 200 ms of a process that is short of processor. */
 export const answerTimeoutMs = 100
@@ -15,7 +16,9 @@ const probeMs = 250
 
 /** First words of errors that mean "not now", whatever the command was. */
 const outageWords =
-  /^(LOADING|OOM|READONLY|MASTERDOWN|MISCONF|BUSY|CLUSTERDOWN|TRYAGAIN|NOREPLICAS|UNKILLABLE)\b/
+  /^(LOADING|OOM|READONLY|MASTERDOWN|MISCONF|BUSY|CLUSTERDOWN|TRYAGAIN|NOREPLICAS|UNKILLABLE|MOVED|ASK)\b/
+/** Those of a cluster whose slots are elsewhere now. */
+const movedWords = /^(CLUSTERDOWN|MOVED|ASK)\b/
 
 /** Redis did not respond in time, is not connected, or cannot serve now. */
 export class RedisUnavailable extends Error {
@@ -31,18 +34,38 @@ export class RedisUnavailable extends Error {
 /** Hears how each script ended, and after how many milliseconds: a caller waited so long for it. */
 export type OnScript = (script: Script, end: 'answered' | 'failed', ms: number) => void
 
-/** One connection to the Redis of shards and catalog. */
-export type RedisConnection = {
+/** The Redis of the shards and the catalog: one server, or the primaries of a cluster. */
+export type RedisServers = {
+  /**
+   * The connection to the server that has a shard now: another one after a failover or a move, so ask for each call. If no
+   * server is known to have it, every call on it throws `RedisUnavailable`.
+   */
+  connectionOf(shard: Shard): RedisConnection
+  /** The same for the names outside the shards (`common-name.ts`). */
+  common(): RedisConnection
+  /** A connection to each server that has any of these. */
+  servers(): readonly RedisConnection[]
+  /** `cluster`: the names of one command must have one hash tag, even on one server. */
+  kind(): 'single' | 'cluster'
+  /** Resolves once connected and the run id is known of each server, or throws `RedisUnavailable` after `timeoutMs`. */
+  connected(timeoutMs: number): Promise<void>
+  /** Closes at once; what waits for an answer throws `RedisUnavailable`. */
+  close(): void
+}
+
+/** One connection to one server: all of `RedisServers`, where there is no other. */
+export type RedisConnection = RedisServers & {
   /** The client itself, for subscriptions (`redis.duplicate()`) and events. Send commands through `ask`. */
   readonly redis: Redis
   /** The server's run id as read on *this* connection; `undefined` until it is known, and while disconnected. */
   runId(): string | undefined
   /** Whether Redis has stopped answering, so that only an occasional probe is sent. */
   circuitIsOpen(): boolean
-  /** Grows with each new connection. When it changes, Redis may have lost what it acknowledged. */
+  /**
+   * Grows with each new connection, and no two connections of this process share one. When it changes, Redis may have lost
+   * what it acknowledged.
+   */
   connectionNumber(): number
-  /** Resolves once connected and the run id is known, or throws `RedisUnavailable` after `timeoutMs`. */
-  connected(timeoutMs: number): Promise<void>
   /** Sends plain commands. @throws RedisUnavailable, within the connection's time-out. */
   ask<Answer>(send: (redis: Redis) => Promise<Answer>): Promise<Answer>
   /**
@@ -57,51 +80,49 @@ export type RedisConnection = {
     args: readonly (string | number)[],
     read: (reply: unknown) => Answer,
   ): Promise<Answer>
-  /** Closes at once; what waits for an answer throws `RedisUnavailable`. */
-  close(): void
+}
+
+/** Settings of connections, and what hears of them. `server` is host and port. */
+export type RedisOptions = {
+  /** Shown by `CLIENT LIST`. */
+  readonly name: string
+  /** Longest wait for a reply; default 100 ms. As long again, once, if this process was delayed. */
+  readonly timeoutMs?: number
+  /** Called with each connection error (a log line); never with commands' errors. */
+  readonly onError?: (error: Error, server: string) => void
+  /** Called with each new connection. */
+  readonly onReady?: (server: string) => void
+  /** Called after each script. */
+  readonly onScript?: OnScript
+  /** Called when a server stops responding, and when it responds again. */
+  readonly onCircuit?: (state: 'open' | 'closed', server: string) => void
 }
 
 /**
  * Connects to Redis or Valkey and stays connected. Nothing is queued during an outage, and nothing is sent
  * twice.
  *
- * @param options.name shown by `CLIENT LIST`.
- * @param options.timeoutMs longest wait for a reply; default 100 ms. As long again, once, if this process was
- * delayed.
- * @param options.onError called with each connection error (a log line); never with commands' errors.
- * @param options.onScript called after each script.
- * @param options.onCircuit called when Redis stops responding, and when it responds again.
+ * @param heard.onKind called with each new connection, before its run id is known: whether the server is one of a cluster.
+ * @param heard.onMoved called when a server replies that it does not have what it was asked for.
  */
 export function connectRedis(
   url: string,
-  options: {
-    readonly name: string
-    readonly timeoutMs?: number
-    readonly onError?: (error: Error) => void
-    readonly onScript?: OnScript
-    readonly onCircuit?: OnCircuit
-  },
+  options: RedisOptions,
+  heard: {
+    readonly onKind?: (kind: 'single' | 'cluster') => void
+    readonly onMoved?: () => void
+  } = {},
 ): RedisConnection {
-  const { onScript, onCircuit = () => undefined } = options
-  const redis = new Redis(url, {
-    connectionName: options.name,
-    connectTimeout: connectTimeoutMs,
-    socketTimeout: Math.max(silentSocketMs, 2 * (options.timeoutMs ?? answerTimeoutMs)),
-    enableOfflineQueue: false,
-    autoResendUnfulfilledCommands: false,
-    maxRetriesPerRequest: 0,
-    retryStrategy: (attempt) => Math.min(reconnectDelayMsMax, 10 * 2 ** Math.min(attempt, 10)),
-    // A primary that became a replica: reconnect, the name will resolve to another one soon.
-    reconnectOnError: (error) => error.message.startsWith('READONLY'),
-  })
-  redis.on('error', (error: Error) => options.onError?.(error))
-
+  const { onScript } = options
+  const server = serverOf(url)
+  const redis = openClient(url, options, server)
   const gather = gatherWrites(redis)
   const now = () => performance.now()
-  const breaker = createCircuitBreaker({ timeoutsMax, probeMs, now, onChange: onCircuit })
+  const onChange: OnCircuit = (state) => options.onCircuit?.(state, server)
+  const breaker = createCircuitBreaker({ timeoutsMax, probeMs, now, onChange })
   const timeoutMs = options.timeoutMs ?? answerTimeoutMs
   const waits = createAnswerWaits(timeoutMs)
-  const connected = { breaker, waits, timeoutMs, onScript }
+  const connected = { breaker, waits, timeoutMs, onScript, onMoved: heard.onMoved }
 
   /** Why nothing may be sent now, or `undefined`. */
   function refuse(script?: Script): RedisUnavailable | undefined {
@@ -117,10 +138,18 @@ export function connectRedis(
     return new Asking(question, connected)
   }
 
-  const server = followServer(redis)
-  return {
+  let kind: 'single' | 'cluster' = 'single'
+  const onKind = (found: typeof kind) => {
+    kind = found
+    heard.onKind?.(found)
+  }
+  const connection: RedisConnection = {
     redis,
-    ...server,
+    ...followServer(redis, onKind),
+    connectionOf: () => connection,
+    common: () => connection,
+    servers: () => [connection],
+    kind: () => kind,
     circuitIsOpen: breaker.isOpen,
     ask: <Answer>(send: (redis: Redis) => Promise<Answer>) => {
       const refused = refuse()
@@ -143,7 +172,38 @@ export function connectRedis(
     },
     close: () => redis.disconnect(),
   }
+  return connection
 }
+
+/** A client that queues nothing and resends nothing. */
+function openClient(url: string, options: RedisOptions, server: string): Redis {
+  const redis = new Redis(url, {
+    connectionName: options.name,
+    connectTimeout: connectTimeoutMs,
+    socketTimeout: Math.max(silentSocketMs, 2 * (options.timeoutMs ?? answerTimeoutMs)),
+    enableOfflineQueue: false,
+    autoResendUnfulfilledCommands: false,
+    maxRetriesPerRequest: 0,
+    retryStrategy: (attempt) => Math.min(reconnectDelayMsMax, 10 * 2 ** Math.min(attempt, 10)),
+    // A primary that became a replica: reconnect, the name will resolve to another one soon.
+    reconnectOnError: (error) => error.message.startsWith('READONLY'),
+  })
+  redis.on('error', (error: Error) => options.onError?.(error, server))
+  redis.on('ready', () => options.onReady?.(server))
+  return redis
+}
+
+/** Host and port of a Redis URL. */
+export function serverOf(url: string): string {
+  const { hostname, port } = new URL(url)
+  return `${hostname}:${port || redisPort}`
+}
+
+/** The port of a Redis URL that has none. */
+const redisPort = 6379
+
+/** Connections of this process so far. */
+let connectionCount = 0
 
 /**
  * Sends all commands of one turn of the event loop in one write. Saves a fifth of a busy gateway's CPU.
@@ -166,18 +226,25 @@ function gatherWrites(redis: Redis): () => void {
 }
 
 /** Tracks which server run the current connection talks to. */
-function followServer(redis: Redis): Pick<RedisConnection, 'runId' | 'connectionNumber' | 'connected'> {
+function followServer(
+  redis: Redis,
+  onKind: (kind: 'single' | 'cluster') => void,
+): Pick<RedisConnection, 'runId' | 'connectionNumber' | 'connected'> {
   let connectionNumber = 0
   let runId: string | undefined
   redis.on('close', () => {
     runId = undefined
   })
   redis.on('ready', () => {
-    const mine = ++connectionNumber
+    connectionCount += 1
+    const mine = connectionCount
+    connectionNumber = mine
     runId = undefined
-    redis.info('server').then(
+    redis.info('server', 'cluster').then(
       (info) => {
-        if (mine === connectionNumber) runId = /^run_id:(\w+)/m.exec(info)?.[1]
+        if (mine !== connectionNumber) return
+        runId = /^run_id:(\w+)/m.exec(info)?.[1]
+        onKind(/^cluster_enabled:1/m.test(info) ? 'cluster' : 'single')
         redis.emit('run-id')
       },
       // Without a run id nothing is admitted; a new connection asks again.
@@ -217,6 +284,7 @@ type Connected = {
   readonly waits: AnswerWaits
   readonly timeoutMs: number
   readonly onScript: OnScript | undefined
+  readonly onMoved: (() => void) | undefined
 }
 
 /** One question to Redis: receives the reply and passes it to the caller, within the time-out. */
@@ -245,7 +313,10 @@ class Asking<Reply, Answer> {
 
   onError(error: unknown): void {
     if (this.#wait.end() === 'late') return
-    if (isAnswer(error)) this.#connected.breaker.answered()
+    if (isAnswer(error)) {
+      this.#connected.breaker.answered()
+      if (movedWords.test(error.message)) this.#connected.onMoved?.()
+    }
     this.#note('failed')
     this.#question.reject(meaningOf(error))
   }

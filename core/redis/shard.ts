@@ -20,7 +20,12 @@ export function shardOf(organizationId: string): Shard {
  * The scripts build their other names from KEYS[1] (`…epoch`), under the same tag; `shard.lua` has the list.
  */
 export function shardPrefix(shard: Shard): string {
-  return `mg:{s${String(shard).padStart(2, '0')}}:`
+  return `mg:{${shardTag(shard)}}:`
+}
+
+/** The hash tag of a shard: `s07`. */
+export function shardTag(shard: Shard): string {
+  return `s${String(shard).padStart(2, '0')}`
 }
 
 /** KEYS[1] of every script. */
