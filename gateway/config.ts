@@ -6,7 +6,7 @@ import {
   logLevelSetting,
   portSetting,
   readEnvironment,
-  redisUrlSetting,
+  redisUrlsSetting,
   sealingKeyListSetting,
   secretListSetting,
   secretSetting,
@@ -14,6 +14,7 @@ import {
 } from '#core/process/environment'
 import type { KeyList } from '#core/process/key-list'
 import type { Warn } from '#core/process/start-or-exit'
+import type { RedisUrls } from '#core/redis/open-redis'
 
 const mebibyte = 1024 * 1024
 
@@ -27,8 +28,8 @@ export const envSchema = z.object({
   GATEWAY_HOST: hostSetting,
   /** Names this replica in `mg:gateways`. Default: a random id. */
   GATEWAY_INSTANCE: z.string().min(1).max(100).optional(),
-  /** `redis://` or `rediss://`, as the user `model_gateway_gateway`. */
-  REDIS_URL: redisUrlSetting,
+  /** `redis://` or `rediss://`, as the user `model_gateway_gateway`. Several nodes of one cluster are separated by commas. */
+  REDIS_URL: redisUrlsSetting,
   /** Longest wait for Redis to admit a request. Then 503, and nothing was charged. */
   REDIS_TIMEOUT_MS: spanMsSetting.default(100),
   /** Secret of at least 32 characters: key of the HMAC of API keys. The same in every process. It never changes. */
@@ -83,7 +84,7 @@ export type Config = {
   readonly adminPort: number
   readonly host: string
   readonly instance: string | undefined
-  readonly redisUrl: string
+  readonly redisUrls: RedisUrls
   readonly redisTimeoutMs: number
   readonly keyPepper: string
   readonly catalogKeys: {
@@ -122,7 +123,7 @@ export function readConfig(env: NodeJS.ProcessEnv, warn?: Warn): Config {
     adminPort: settings.GATEWAY_ADMIN_PORT,
     host: settings.GATEWAY_HOST,
     instance: settings.GATEWAY_INSTANCE,
-    redisUrl: settings.REDIS_URL,
+    redisUrls: settings.REDIS_URL,
     redisTimeoutMs: settings.REDIS_TIMEOUT_MS,
     keyPepper: settings.KEY_PEPPER,
     catalogKeys: { signingKeys: settings.ROUTES_SIGNING_KEY, sealingKeys: settings.CREDENTIALS_KEY },

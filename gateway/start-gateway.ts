@@ -5,7 +5,8 @@ import { startAdminServer } from '#core/process/admin-server'
 import { listeningPort } from '#core/process/listening-port'
 import type { Log } from '#core/process/log'
 import { createNoteOutage } from '#core/process/outage-note'
-import { connectRedis, type RedisConnection, RedisUnavailable } from '#core/redis/redis-connection'
+import { openRedis } from '#core/redis/open-redis'
+import { type RedisServers, RedisUnavailable } from '#core/redis/redis-connection'
 import { buildApp } from './app.ts'
 import { createAttempt } from './attempt.ts'
 import type { ChargeKeeper } from './charges/charge-keeper.ts'
@@ -86,7 +87,7 @@ export async function startGateway(
   const held = createHeldBodies(config.http.heldBodyBytesMax, config.http.bodyBytesMax)
   const providers = openProviders(config, { ...tokens, liveGateways, held, now, metrics, log })
   const routes = watchCatalog(config, {
-    connection: catalog,
+    redis: catalog,
     instanceId,
     gate: providers.gate,
     metrics,
@@ -176,11 +177,11 @@ function openCabinet(
 async function connectCatalog(
   config: Config,
   onUnavailable: (error: unknown) => void,
-): Promise<RedisConnection> {
-  const catalog = connectRedis(config.redisUrl, {
+): Promise<RedisServers> {
+  const catalog = openRedis(config.redisUrls, {
     name: 'model-gateway-routes',
     timeoutMs: catalogTimeoutMs,
-    onError: () => {}, // the other connection has reported it
+    onError: () => {}, // the other connections have reported it
   })
   await requireCopiedPepper(catalog, config.keyPepper, onUnavailable).catch((mismatch: unknown) => {
     catalog.close()
@@ -220,7 +221,7 @@ function createOutageNote(log: Log) {
 
 function watchCatalog(
   config: Config,
-  deps: Pick<RouteWatchOptions, 'connection' | 'instanceId' | 'onError'> & {
+  deps: Pick<RouteWatchOptions, 'redis' | 'instanceId' | 'onError'> & {
     readonly gate: AttemptGate
     readonly metrics: GatewayMetrics
     readonly log: Log

@@ -9,20 +9,21 @@ import {
   portSetting,
   postgresUrlSetting,
   readEnvironment,
-  redisUrlSetting,
+  redisUrlsSetting,
   secretListSetting,
   spanMsSetting,
 } from '#core/process/environment'
 import type { KeyList } from '#core/process/key-list'
 import type { Warn } from '#core/process/start-or-exit'
+import type { RedisUrls } from '#core/redis/open-redis'
 
 const settingsSchema = z.object({
   ...shopSettings,
   ...trialSettings,
   /** Postgres, as the role `model_gateway_worker`. */
   DATABASE_URL: postgresUrlSetting,
-  /** Redis, as the user `model_gateway_worker`. */
-  REDIS_URL: redisUrlSetting,
+  /** Redis, as the user `model_gateway_worker`. Several nodes of one cluster are separated by commas. */
+  REDIS_URL: redisUrlsSetting,
   /** Key list: the first signs catalog documents. The same as the gateways'. */
   ROUTES_SIGNING_KEY: secretListSetting,
   /** Port of `/livez`, `/readyz` and `/metrics`, never public. */
@@ -58,7 +59,7 @@ export const envSchema = settingsSchema.superRefine((data, context) => {
 /** The worker's settings; docs/operate/settings.md lists them. */
 export type WorkerConfig = {
   readonly databaseUrl: string
-  readonly redisUrl: string
+  readonly redisUrls: RedisUrls
   /** The first key signs the catalog's documents. The gateways have the same keys. */
   readonly routesSigningKeys: KeyList<string>
   readonly adminPort: number
@@ -89,7 +90,7 @@ export function readConfig(env: NodeJS.ProcessEnv, warn?: Warn): WorkerConfig {
   const { SMTP_URL: server, MAIL_FROM: from } = data
   return {
     databaseUrl: data.DATABASE_URL,
-    redisUrl: data.REDIS_URL,
+    redisUrls: data.REDIS_URL,
     routesSigningKeys: data.ROUTES_SIGNING_KEY,
     adminPort: data.WORKER_ADMIN_PORT,
     host: data.WORKER_HOST,

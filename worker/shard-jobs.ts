@@ -5,7 +5,7 @@ import { storeBacklog } from '#core/admission/measured-backlog'
 import { createPosting, type Posting } from '#core/admission/posting'
 import type { Job } from '#core/process/job'
 import type { Log } from '#core/process/log'
-import type { RedisConnection } from '#core/redis/redis-connection'
+import type { RedisServers } from '#core/redis/redis-connection'
 import { allShards } from '#core/redis/shard'
 import { type AdmissionMetrics, createAdmissionMetrics, showBacklog } from './backlog-metrics.ts'
 import type { LimitDefaults } from './projection/changes.ts'
@@ -16,7 +16,7 @@ import { settleWaitingCharges } from './settlement/settlement.ts'
 
 export type AdmissionJobsDeps = {
   readonly pool: Pool
-  readonly redis: RedisConnection
+  readonly redis: RedisServers
   readonly locks: ShardLocks
   /** Limits of keys that do not set their own. */
   readonly defaults: LimitDefaults
@@ -99,13 +99,12 @@ function settlementJob(
 }
 
 function projectionJob(
-  { redis, locks, renewEveryMs, log }: AdmissionJobsDeps,
+  { locks, renewEveryMs, log }: AdmissionJobsDeps,
   lostRows: LostRowsDeps,
   metrics: AdmissionMetrics,
 ): Job {
   const projection = createProjection({
     ...lostRows,
-    redisRunId: redis.runId,
     loadAlone: locks.loadAlone,
     epochOpensInMs: renewEveryMs + epochMarginMs,
     compareEveryMs,
@@ -132,8 +131,11 @@ function sweepJob(leaseMs: number, posting: Posting, metrics: AdmissionMetrics):
     name: 'sweep',
     everyMs: leaseMs / 5,
     async run() {
-      const answers = await Promise.all(allShards.map((shard) => posting.sweep(shard, sweepCountMax)))
+      const ends = await Promise.allSettled(allShards.map((shard) => posting.sweep(shard, sweepCountMax)))
+      const answers = ends.flatMap((end) => (end.status === 'fulfilled' ? [end.value] : []))
       metrics.swept.inc(answers.reduce((sum, { booked }) => sum + booked, 0))
+      const failed = ends.find((end) => end.status === 'rejected')
+      if (failed !== undefined) throw failed.reason
       return answers.some(({ swept }) => swept === sweepCountMax) ? 'more' : 'idle'
     },
   }

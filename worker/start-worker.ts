@@ -19,7 +19,7 @@ import type { Log } from '#core/process/log'
 import { createProcessRegistry } from '#core/process/process-registry'
 import { runJobs } from '#core/process/run-jobs'
 import { stopMsMax, within } from '#core/process/within'
-import { connectRedis } from '#core/redis/redis-connection'
+import { openRedis } from '#core/redis/open-redis'
 import { measureScripts } from '#core/redis/script-metrics'
 import type { WorkerConfig } from './config.ts'
 import { expiryJob } from './expiry-job.ts'
@@ -52,7 +52,7 @@ export async function startWorker(config: WorkerConfig, log: Log): Promise<Worke
   })
   measurePools(registry, { main: pool, invariants: invariantsPool })
   const database = watchDatabase(pool, log)
-  const redis = connectRedis(config.redisUrl, {
+  const redis = openRedis(config.redisUrls, {
     name: 'model-gateway-worker',
     timeoutMs: redisTimeoutMs,
     onScript: measureScripts(registry),

@@ -9,11 +9,12 @@ import {
   portSetting,
   postgresUrlSetting,
   readEnvironment,
-  redisUrlSetting,
+  redisUrlsSetting,
   sealingKeyListSetting,
 } from '#core/process/environment'
 import type { KeyList } from '#core/process/key-list'
 import type { Warn } from '#core/process/start-or-exit'
+import type { RedisUrls } from '#core/redis/open-redis'
 import { aloneMaxSetting } from '../approvals/approval-settings.ts'
 import { refuseHalfAShop, type ShopSettings, shopOf, shopSettings } from '../payments/payment-settings.ts'
 
@@ -21,8 +22,8 @@ const settingsSchema = z.object({
   ...shopSettings,
   /** Postgres, as the role `model_gateway_administration`. */
   DATABASE_URL: postgresUrlSetting,
-  /** Redis, as the user `model_gateway_cabinet`. */
-  REDIS_URL: redisUrlSetting,
+  /** Redis, as the user `model_gateway_cabinet`. Several nodes of one cluster are separated by commas. */
+  REDIS_URL: redisUrlsSetting,
   /** Key list, 32 bytes in base64 each: the first encrypts administrators' second factors. No other process has it. */
   ADMINISTRATION_SEALING_KEY: sealingKeyListSetting,
   /** Key list, 32 bytes in base64 each: the first encrypts the credentials of providers that are made here. */
@@ -51,7 +52,7 @@ export const envSchema = settingsSchema.superRefine(refuseHalfAShop)
 /** The settings of the administration process; docs/operate/settings.md lists them. */
 export type AdministrationConfig = {
   readonly databaseUrl: string
-  readonly redisUrl: string
+  readonly redisUrls: RedisUrls
   /** 32 bytes each. The first key encrypts the secrets of administrators' second factors. */
   readonly sealingKeys: KeyList<Uint8Array>
   /** 32 bytes each. The first key encrypts providers' credentials. */
@@ -80,7 +81,7 @@ export function readConfig(env: NodeJS.ProcessEnv, warn?: Warn): AdministrationC
   const data = readEnvironment('the administration process', envSchema, env, warn)
   return {
     databaseUrl: data.DATABASE_URL,
-    redisUrl: data.REDIS_URL,
+    redisUrls: data.REDIS_URL,
     sealingKeys: data.ADMINISTRATION_SEALING_KEY,
     credentialKeys: data.CREDENTIALS_KEY,
     upstreamAllowedCidrs: data.UPSTREAM_ALLOWED_CIDRS,

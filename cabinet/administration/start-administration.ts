@@ -6,7 +6,7 @@ import { measurePools } from '#core/db/pool-metrics'
 import { watchDatabase } from '#core/db/watch-database'
 import { createProgrammedKeys } from '#core/keys/programmed-keys'
 import type { Log } from '#core/process/log'
-import { connectRedis } from '#core/redis/redis-connection'
+import { openRedis } from '#core/redis/open-redis'
 import { measureScripts } from '#core/redis/script-metrics'
 import { administratorSessions } from '../administrators/administrator-sessions.ts'
 import { administrationRoutes } from '../pages/administration-routes.ts'
@@ -39,12 +39,12 @@ export async function startAdministration(config: AdministrationConfig, log: Log
   const pool = createPool({ databaseUrl, applicationName, statementTimeoutMs })
   measurePools(metrics.registry, { main: pool })
   const database = watchDatabase(pool, log)
-  const redis = connectRedis(config.redisUrl, {
+  const redis = openRedis(config.redisUrls, {
     name: applicationName,
     onScript: measureScripts(metrics.registry),
     onError: ({ message }) => log.warn({ error: message }, 'Redis connection failed'),
   })
-  const throttles = createThrottles(redis.redis)
+  const throttles = createThrottles(redis)
   const programmed = createProgrammedKeys(pool)
   const shop = config.shop === undefined ? undefined : openShop(config.shop)
   const endpoints = allEndpoints({

@@ -19,7 +19,7 @@ import { readBalance } from '#core/ledger/balance'
 import { readSpentToday } from '#core/ledger/key-day'
 import { nanoRub } from '#core/ledger/money'
 import { requestIdOf } from '#core/ledger/request-id'
-import type { RedisConnection } from '#core/redis/redis-connection'
+import type { RedisServers } from '#core/redis/redis-connection'
 import type { OrganizationCaller } from '../api/access.ts'
 import { type Endpoint, endpoint, type Input, type Output } from '../api/endpoint.ts'
 import { once } from '../api/once.ts'
@@ -37,7 +37,7 @@ import * as contracts from './key-contracts.ts'
 
 export type KeyDeps = {
   readonly pool: Pool
-  readonly redis: RedisConnection
+  readonly redis: RedisServers
   readonly keyPepper: string
   readonly programmed: ProgrammedKeys
 }

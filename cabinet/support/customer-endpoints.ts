@@ -1,7 +1,7 @@
 import type { Pool } from 'pg'
 import { readOrganizationSums } from '#core/admission/organization-sums'
 import { inReadScope } from '#core/audit/scope'
-import type { RedisConnection } from '#core/redis/redis-connection'
+import type { RedisServers } from '#core/redis/redis-connection'
 import type { Contract } from '../api/contract.ts'
 import { type Endpoint, endpoint } from '../api/endpoint.ts'
 import { toPage } from '../api/page.ts'
@@ -21,7 +21,7 @@ import { search } from './internal/search.ts'
 import { organizationOf, userOf } from './internal/shown.ts'
 import { readTimeline, showFacts } from './internal/timeline.ts'
 
-type CustomerDeps = { readonly pool: Pool; readonly redis: RedisConnection }
+type CustomerDeps = { readonly pool: Pool; readonly redis: RedisServers }
 
 /** Most members that a customer's page shows. */
 const membersMax = 100

@@ -10,12 +10,13 @@ import {
   portSetting,
   postgresUrlSetting,
   readEnvironment,
-  redisUrlSetting,
+  redisUrlsSetting,
   sealingKeyListSetting,
   secretSetting,
 } from '#core/process/environment'
 import type { KeyList } from '#core/process/key-list'
 import type { Warn } from '#core/process/start-or-exit'
+import type { RedisUrls } from '#core/redis/open-redis'
 import {
   type ShopTerms,
   shopTermsOf,
@@ -31,8 +32,8 @@ export const envSchema = z.object({
   ...trialSettings,
   /** Postgres, as the role `model_gateway_cabinet`. */
   DATABASE_URL: postgresUrlSetting,
-  /** Redis, as the user `model_gateway_cabinet`. */
-  REDIS_URL: redisUrlSetting,
+  /** Redis, as the user `model_gateway_cabinet`. Several nodes of one cluster are separated by commas. */
+  REDIS_URL: redisUrlsSetting,
   /** The same as the gateways'. It never changes. */
   KEY_PEPPER: secretSetting,
   /** Key list, 32 bytes in base64 each: the first encrypts secrets of second factors. */
@@ -58,7 +59,7 @@ export const envSchema = z.object({
 /** The settings of the cabinet's web process; docs/operate/settings.md lists them. */
 export type WebConfig = {
   readonly databaseUrl: string
-  readonly redisUrl: string
+  readonly redisUrls: RedisUrls
   /** HMAC key for API keys, the same in every process. */
   readonly keyPepper: string
   /** 32 bytes each. The first key encrypts data that only the cabinet decrypts, such as second-factor secrets. */
@@ -91,7 +92,7 @@ export function readConfig(env: NodeJS.ProcessEnv, warn?: Warn): WebConfig {
   const data = readEnvironment("the cabinet's web process", envSchema, env, warn)
   return {
     databaseUrl: data.DATABASE_URL,
-    redisUrl: data.REDIS_URL,
+    redisUrls: data.REDIS_URL,
     keyPepper: data.KEY_PEPPER,
     sealingKeys: data.CABINET_SEALING_KEY,
     appUrl: data.APP_URL.replace(/\/+$/, ''),

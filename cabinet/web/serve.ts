@@ -1,7 +1,7 @@
-import type { Redis } from 'ioredis'
 import { startAdminServer } from '#core/process/admin-server'
 import type { KeyList } from '#core/process/key-list'
 import { listeningPort } from '#core/process/listening-port'
+import type { RedisServers } from '#core/redis/redis-connection'
 import type { Throttles } from '../api/throttles.ts'
 import { createProofsOfWork } from './internal/api/altcha.ts'
 import { createDeviceCookies } from './internal/api/device-cookie.ts'
@@ -70,6 +70,6 @@ export async function serve(config: ServeConfig, { notReady, ...parts }: Parts):
 }
 
 /** Counts calls of all replicas, of this and the other process that serves endpoints. */
-export function createThrottles(redis: Redis): Throttles {
+export function createThrottles(redis: RedisServers): Throttles {
   return createRedisThrottles(redis)
 }

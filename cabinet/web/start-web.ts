@@ -6,7 +6,7 @@ import { watchDatabase } from '#core/db/watch-database'
 import { requirePepper } from '#core/keys/database-pepper'
 import { createProgrammedKeys } from '#core/keys/programmed-keys'
 import type { Log } from '#core/process/log'
-import { connectRedis } from '#core/redis/redis-connection'
+import { openRedis } from '#core/redis/open-redis'
 import { measureScripts } from '#core/redis/script-metrics'
 import { receiptRoute } from '../billing/receipt-route.ts'
 import { createLiveEvents } from '../events/live-events.ts'
@@ -52,12 +52,12 @@ export async function startWeb(
     await requirePepper(pool, config.keyPepper)
     await noteCabinetAddress(pool, config.appUrl)
   })
-  const redis = connectRedis(config.redisUrl, {
+  const redis = openRedis(config.redisUrls, {
     name: 'model-gateway-cabinet',
     onScript: measureScripts(metrics.registry),
     onError: ({ message }) => log.warn({ error: message }, 'Redis connection failed'),
   })
-  const throttles = createThrottles(redis.redis)
+  const throttles = createThrottles(redis)
   const programmed = createProgrammedKeys(pool)
   const liveEvents = createLiveEvents(pool)
   const checks = createPaymentChecks(pool)

@@ -1,7 +1,7 @@
 import type { KeyHash } from '../keys/key.ts'
 import { type ChargeKind, rankOf } from '../ledger/charge-kind.ts'
 import { type RequestRecord, recordText } from '../ledger/request-record.ts'
-import { type RedisConnection, RedisUnavailable } from '../redis/redis-connection.ts'
+import { type RedisServers, RedisUnavailable } from '../redis/redis-connection.ts'
 import type { Script } from '../redis/script-call.ts'
 import { readReply, type ScriptReply } from '../redis/script-reply.ts'
 import { epochName, type Shard, shardOf } from '../redis/shard.ts'
@@ -146,8 +146,8 @@ const renewedPerCallMax = 50
  */
 export const amountNanoMax = 4_000_000_000_000_000n
 
-/** The gateway's side of the shards that `connection` leads to. */
-export function createAdmission(connection: RedisConnection, options: AdmissionOptions = {}): Admission {
+/** The gateway's side of the shards that `redis` leads to. */
+export function createAdmission(redis: RedisServers, options: AdmissionOptions = {}): Admission {
   const leaseMs = options.leaseMs ?? leaseMsDefault
   const unpostedAgeMsMax = options.unpostedAgeMsMax ?? unpostedAgeMsMaxDefault
   const offset = () => options.clockOffsetMs?.() ?? 0
@@ -156,9 +156,9 @@ export function createAdmission(connection: RedisConnection, options: AdmissionO
     shard: Shard,
     args: readonly (string | number)[],
     read: (reply: ScriptReply) => Answer,
-  ) => connection.run(script, [epochName(shard)], args, (reply) => read(readReply(reply)))
+  ) => redis.connectionOf(shard).run(script, [epochName(shard)], args, (reply) => read(readReply(reply)))
   async function askOfKey(script: Script, shard: Shard, secretHash: KeyHash): Promise<Inspection> {
-    const runId = connection.runId()
+    const runId = redis.connectionOf(shard).runId()
     if (runId === undefined) return refusedUnseen
     return await run(script, shard, [offset(), runId, secretHash], parseInspection)
   }
@@ -168,7 +168,7 @@ export function createAdmission(connection: RedisConnection, options: AdmissionO
     count: (...of) => askOfKey(gatewayScripts.count, ...of),
     takeTokenCount: (...of) => askOfKey(gatewayScripts.tokenCount, ...of),
     async admit({ requestId, shard, secretHash, candidates, record, timeoutMs, attempt = 'final' }) {
-      const runId = connection.runId()
+      const runId = redis.connectionOf(shard).runId()
       if (runId === undefined) return refusedUnseen
       const asked = [offset(), runId, secretHash, requestId, leaseMs, unpostedAgeMsMax]
       const args = [...asked, recordText(record), timeoutMs, attempt]

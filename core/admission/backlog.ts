@@ -1,5 +1,6 @@
 import type { Redis } from 'ioredis'
-import type { RedisConnection } from '../redis/redis-connection.ts'
+import { askServers } from '../redis/ask-servers.ts'
+import type { RedisConnection, RedisServers } from '../redis/redis-connection.ts'
 import { allShards, chargesName, dueName, epochName, type Shard } from '../redis/shard.ts'
 
 /** The total that waits in all shards. Ages are milliseconds by Redis's clock; 0 if nothing waits. */
@@ -23,18 +24,43 @@ type ShardBacklog = {
   readonly opensAtMs: number | undefined
 }
 
-/** Reads every shard, with five quick commands each. @throws RedisUnavailable */
-export async function readBacklog(connection: RedisConnection): Promise<Backlog> {
+/**
+ * Reads every shard, with five quick commands each. Shards of a server that is unavailable count as closed, and nothing
+ * waits there.
+ *
+ * @throws RedisUnavailable if all servers are.
+ */
+export async function readBacklog(redis: RedisServers): Promise<Backlog> {
+  const parts = await askServers(redis, readPart)
+  const sum = (numberOf: (part: Backlog) => number) =>
+    parts.reduce((total, part) => total + numberOf(part), 0)
+  const longest = (numberOf: (part: Backlog) => number) => Math.max(0, ...parts.map(numberOf))
+  const seenCount = parts.reduce((total, { shardCount }) => total + shardCount, 0)
+  return {
+    unpostedCount: sum((part) => part.unpostedCount),
+    oldestUnpostedMs: longest((part) => part.oldestUnpostedMs),
+    holdCount: sum((part) => part.holdCount),
+    longestOverdueMs: longest((part) => part.longestOverdueMs),
+    shutShardCount: allShards.length - seenCount + sum((part) => part.shutShardCount),
+  }
+}
+
+/** The shards of one server, by its clock. */
+async function readPart(
+  connection: RedisConnection,
+  own: readonly Shard[],
+): Promise<Backlog & { readonly shardCount: number }> {
   const { nowMs, shards } = await connection.ask(async (redis) => {
     const [[seconds, microseconds], ...shards] = await Promise.all([
       redis.time(),
-      ...allShards.map((shard) => readShard(redis, connection.runId(), shard)),
+      ...own.map((shard) => readShard(redis, connection.runId(), shard)),
     ])
     return { nowMs: Number(seconds) * 1000 + Number(microseconds) / 1000, shards }
   })
   const ageOf = (instants: readonly (number | undefined)[]) =>
     Math.max(0, ...instants.map((atMs) => (atMs === undefined ? 0 : nowMs - atMs)))
   return {
+    shardCount: shards.length,
     unpostedCount: sumOf(shards.map(({ unposted }) => unposted)),
     oldestUnpostedMs: ageOf(shards.map(({ oldestUnpostedAtMs }) => oldestUnpostedAtMs)),
     holdCount: sumOf(shards.map(({ holds }) => holds)),

@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { errorRows, type RefusalCode } from '../errors/refusal.ts'
 import { formatRub, nanoRub } from '../ledger/money.ts'
-import type { RedisConnection } from '../redis/redis-connection.ts'
-import { allShards, recentlyRefusedName, refusedName } from '../redis/shard.ts'
+import type { RedisServers } from '../redis/redis-connection.ts'
+import { allShards, recentlyRefusedName, refusedName, shardOf } from '../redis/shard.ts'
 import type { AdmitRefusal } from './admission-reply.ts'
 
 /** A rejected request of a known key, with the numbers in its error. */
@@ -110,10 +110,10 @@ export function refusalText({ requestId, keyId, model, code, param, limit, used 
  * @throws RedisUnavailable
  */
 export async function readRefusals(
-  connection: RedisConnection,
+  redis: RedisServers,
   organizationId: string,
 ): Promise<readonly ListedRefusal[]> {
-  return readRecent(await readEntries(connection, organizationId))
+  return readRecent(await readEntries(redis, organizationId))
 }
 
 /**
@@ -122,17 +122,18 @@ export async function readRefusals(
  * @throws RedisUnavailable
  */
 export async function findRefusal(
-  connection: RedisConnection,
+  redis: RedisServers,
   organizationId: string,
   requestId: string,
 ): Promise<ListedRefusal | undefined> {
-  const entries = await readEntries(connection, organizationId)
+  const entries = await readEntries(redis, organizationId)
   const found = readRecent(entries.filter((entry) => entry.includes(requestId)))
   return found.find((refused) => refused.requestId === requestId)
 }
 
-function readEntries(connection: RedisConnection, organizationId: string): Promise<readonly string[]> {
-  return connection.ask((redis) => redis.lrange(refusedName(organizationId), 0, -1))
+function readEntries(redis: RedisServers, organizationId: string): Promise<readonly string[]> {
+  const connection = redis.connectionOf(shardOf(organizationId))
+  return connection.ask((commands) => commands.lrange(refusedName(organizationId), 0, -1))
 }
 
 function readRecent(entries: readonly string[]): readonly ListedRefusal[] {
@@ -147,15 +148,25 @@ function readRecent(entries: readonly string[]): readonly ListedRefusal[] {
  * @throws RedisUnavailable
  */
 export async function listRefusedSince(
-  connection: RedisConnection,
+  redis: RedisServers,
   sinceMs: number,
   countMax: number,
 ): Promise<readonly string[]> {
   const lists = await Promise.all(
     allShards.map((shard) =>
-      connection.ask((redis) =>
-        redis.zrangebyscore(recentlyRefusedName(shard), sinceMs, '+inf', 'WITHSCORES', 'LIMIT', 0, countMax),
-      ),
+      redis
+        .connectionOf(shard)
+        .ask((commands) =>
+          commands.zrangebyscore(
+            recentlyRefusedName(shard),
+            sinceMs,
+            '+inf',
+            'WITHSCORES',
+            'LIMIT',
+            0,
+            countMax,
+          ),
+        ),
     ),
   )
   return lists

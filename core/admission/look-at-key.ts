@@ -1,5 +1,5 @@
 import type { KeyHash } from '../keys/key.ts'
-import type { RedisConnection } from '../redis/redis-connection.ts'
+import type { RedisServers } from '../redis/redis-connection.ts'
 import { readReply } from '../redis/script-reply.ts'
 import { epochName, type Shard } from '../redis/shard.ts'
 import { type Inspection, parseInspection, refusedUnseen } from './admission-reply.ts'
@@ -12,15 +12,12 @@ import { cabinetScripts } from './internal/scripts.ts'
  *
  * @throws RedisUnavailable
  */
-export async function lookAtKey(
-  redis: RedisConnection,
-  shard: Shard,
-  secretHash: KeyHash,
-): Promise<Inspection> {
-  const runId = redis.runId()
+export async function lookAtKey(redis: RedisServers, shard: Shard, secretHash: KeyHash): Promise<Inspection> {
+  const connection = redis.connectionOf(shard)
+  const runId = connection.runId()
   if (runId === undefined) return refusedUnseen
   const args = argumentsOf(argumentNames.key, { clock_offset_ms: 0, run_id: runId, secret_hash: secretHash })
-  return await redis.run(cabinetScripts.inspect, [epochName(shard)], args, (reply) =>
+  return await connection.run(cabinetScripts.inspect, [epochName(shard)], args, (reply) =>
     parseInspection(readReply(reply)),
   )
 }

@@ -1,4 +1,4 @@
-import type { RedisConnection } from '../redis/redis-connection.ts'
+import type { RedisServers } from '../redis/redis-connection.ts'
 import { allShards } from '../redis/shard.ts'
 import type { WrongSum } from './counted-names.ts'
 import { createPosting } from './posting.ts'
@@ -9,7 +9,7 @@ import { createPosting } from './posting.ts'
  *
  * @throws RedisUnavailable
  */
-export async function mendSums(redis: RedisConnection): Promise<readonly WrongSum[]> {
+export async function mendSums(redis: RedisServers): Promise<readonly WrongSum[]> {
   const posting = createPosting(redis)
   const wrong: WrongSum[] = []
   for (const [shard, names] of await posting.findNames(allShards)) {

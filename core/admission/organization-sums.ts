@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { type NanoRub, nanoRub } from '../ledger/money.ts'
-import { type RedisConnection, RedisUnavailable } from '../redis/redis-connection.ts'
+import { type RedisServers, RedisUnavailable } from '../redis/redis-connection.ts'
 import { epochName, organizationSumsName, shardOf } from '../redis/shard.ts'
 
 /** The money of an organization as the next request will find it. */
@@ -26,15 +26,16 @@ const lookEveryMs = 20
  * Plain reads: any process with read-only access to Redis may run them.
  */
 export async function readOrganizationSums(
-  connection: RedisConnection,
+  redis: RedisServers,
   organizationId: string,
 ): Promise<OrganizationSums | undefined> {
+  const connection = redis.connectionOf(shardOf(organizationId))
   const runId = connection.runId()
   try {
     const [epoch, sums] = await Promise.all([
-      connection.ask((redis) => redis.hmget(epochName(shardOf(organizationId)), 'run_id', 'opens_at')),
-      connection.ask((redis) =>
-        redis.hmget(organizationSumsName(organizationId), 'posted', 'pending', 'held', 'version'),
+      connection.ask((commands) => commands.hmget(epochName(shardOf(organizationId)), 'run_id', 'opens_at')),
+      connection.ask((commands) =>
+        commands.hmget(organizationSumsName(organizationId), 'posted', 'pending', 'held', 'version'),
       ),
     ])
     const [openedOn, opensAt] = epoch
@@ -51,13 +52,13 @@ export async function readOrganizationSums(
  * by that balance. `false` after 2 s, or at once while the answer is unknown.
  */
 export async function waitForBalance(
-  connection: RedisConnection,
+  redis: RedisServers,
   organizationId: string,
   version: bigint,
 ): Promise<boolean> {
   const giveUpAtMs = performance.now() + waitMsMax
   for (;;) {
-    const sums = await readOrganizationSums(connection, organizationId)
+    const sums = await readOrganizationSums(redis, organizationId)
     if (sums === undefined || sums.version >= version) return sums !== undefined
     if (performance.now() > giveUpAtMs) return false
     await pause(lookEveryMs)

@@ -1,6 +1,6 @@
-import type { Redis } from 'ioredis'
 import type { PostedBalance, PostedKeyDay } from '../ledger/post-batch.ts'
-import { type RedisConnection, RedisUnavailable } from '../redis/redis-connection.ts'
+import { askServers } from '../redis/ask-servers.ts'
+import { type RedisConnection, type RedisServers, RedisUnavailable } from '../redis/redis-connection.ts'
 import type { Script } from '../redis/script-call.ts'
 import { oneOf, readReply } from '../redis/script-reply.ts'
 import { allShards, chargesName, epochName, type Shard, shardName } from '../redis/shard.ts'
@@ -19,8 +19,15 @@ import {
 } from './projected-rows.ts'
 import { type NamedEntry, namesOf, parseEntry, type WaitingEntry } from './waiting-entry.ts'
 
-/** A shard's epoch as stored in Redis. `opensInMs`, by Redis's clock: 0 or less once it is open. */
-type Epoch = { readonly nonce: string; readonly runId: string; readonly opensInMs: number }
+/** A shard's epoch as stored in Redis. */
+type Epoch = {
+  readonly nonce: string
+  readonly runId: string
+  /** Of the present run of the server that has the shard; others are closed. */
+  readonly isOfThisRun: boolean
+  /** By the clock of Redis: 0 or less once it is open. */
+  readonly opensInMs: number
+}
 
 /** The entries of one shard that were posted. */
 type Booked = {
@@ -31,7 +38,10 @@ type Booked = {
 
 /** The worker's side of Redis. Every call throws `RedisUnavailable` on an outage, and may be sent again. */
 export type Posting = {
-  /** Those of these shards where entries wait, in one command: this is asked many times a second. */
+  /**
+   * Those of these shards where entries wait: this is asked many times a second. None of a server that is unavailable,
+   * unless all are.
+   */
   shardsWithCharges(shards: readonly Shard[]): Promise<readonly Shard[]>
   /**
    * The oldest entries of a shard's stream, at most `count`, in order. Never throws on the content of an
@@ -67,10 +77,14 @@ export type Posting = {
    * All names in these shards, known to Postgres or not. Scans all of Redis without blocking other clients.
    */
   findNames(shards: readonly Shard[]): Promise<ReadonlyMap<Shard, CountedNames>>
-  /** Projection cursors of all shards, by shard; `null` if there is none. */
+  /** Projection cursors of all shards, by shard; `null` if there is none, or its server is unavailable and others are not. */
   readCursors(): Promise<readonly (string | null)[]>
-  /** Epochs of all shards, by shard; `null` if there is none: that shard must be loaded and opened. */
-  readEpochs(): Promise<readonly (Epoch | null)[]>
+  /**
+   * Epochs of all shards, by shard; `null` if there is none: that shard must be loaded and opened. `undefined`: its server is unavailable, and others are not.
+   */
+  readEpochs(): Promise<readonly (Epoch | null | undefined)[]>
+  /** Whether the shards may be on several servers, so that some may be unavailable and others not. */
+  isSpread(): boolean
   /**
    * Records that a load of this shard begins. If Redis loses anything from here on, `openEpoch` returns
    * `lost`.
@@ -111,23 +125,22 @@ export type PostingOptions = {
 
 const sweepGapMsMaxDefault = 10_000
 
-/** The worker's side of the shards that `connection` leads to. */
-export function createPosting(connection: RedisConnection, options: PostingOptions = {}): Posting {
+/** The worker's side of the shards that `redis` leads to. */
+export function createPosting(redis: RedisServers, options: PostingOptions = {}): Posting {
   const run = <Answer>(
     script: Script,
     shard: Shard,
     args: readonly (string | number)[],
     read: (reply: unknown) => Answer,
-  ) => connection.run(script, [epochName(shard)], [options.clockOffsetMs?.() ?? 0, ...args], read)
-  const ofEachShard = <Answer>(send: (redis: Redis, shard: Shard) => Promise<Answer>) =>
-    connection.ask((redis) => Promise.all(allShards.map((shard) => send(redis, shard))))
+  ) =>
+    redis.connectionOf(shard).run(script, [epochName(shard)], [options.clockOffsetMs?.() ?? 0, ...args], read)
 
   const copyTo = (shard: Shard) => (args: readonly (string | number)[]) =>
     run(workerScripts.project, shard, args, readReply)
 
   return {
-    shardsWithCharges: (shards) => findShardsWithCharges(connection, shards),
-    readCharges: (shard, count) => readCharges(connection, shard, count),
+    shardsWithCharges: (shards) => findShardsWithCharges(redis, shards),
+    readCharges: (shard, count) => readCharges(redis.connectionOf(shard), shard, count),
     async apply(shard, booked) {
       const { balances, keyDays } = booked
       const reply = await run(workerScripts.apply, shard, bookedArguments(booked), readReply)
@@ -151,19 +164,23 @@ export function createPosting(connection: RedisConnection, options: PostingOptio
       if (oneOf(reply.text(), ['counted', 'too_many']) === 'too_many') return 'too_many'
       return wrongSumsOf(reply.rest())
     },
-    findNames: (shards) => findNames(connection, shards),
-    readCursors: () => ofEachShard((redis, shard) => redis.hget(shardName(shard), 'cursor')),
-    async readEpochs() {
-      const [seconds, microseconds] = await connection.ask((redis) => redis.time())
-      const nowMs = Number(seconds) * 1000 + Number(microseconds) / 1000 + (options.clockOffsetMs?.() ?? 0)
-      return await ofEachShard((redis, shard) => readEpoch(redis, shard, nowMs))
+    findNames: (shards) => findNames(redis, shards),
+    async readCursors() {
+      const found = await ofEachShard(redis, readCursors)
+      return allShards.map((shard) => found.get(shard) ?? null)
     },
+    async readEpochs() {
+      const found = await ofEachShard(redis, (...of) => readEpochs(...of, options.clockOffsetMs?.() ?? 0))
+      return allShards.map((shard) => found.get(shard))
+    },
+    isSpread: () => redis.kind() === 'cluster',
     async beginEpoch(shard, nonce) {
+      const connection = redis.connectionOf(shard)
       const loading = `${nonce} ${runIdOf(connection)}`
-      await connection.ask((redis) => redis.hset(shardName(shard), 'loading', loading))
+      await connection.ask((commands) => commands.hset(shardName(shard), 'loading', loading))
     },
     async openEpoch(shard, nonce, opensInMs) {
-      const args = [nonce, runIdOf(connection), opensInMs]
+      const args = [nonce, runIdOf(redis.connectionOf(shard)), opensInMs]
       return await run(workerScripts.openEpoch, shard, args, (answer) =>
         oneOf(answer, ['opened', 'kept', 'lost']),
       )
@@ -191,11 +208,49 @@ async function readCharges(
   return entries.map(([streamId, fields]) => parseEntry(streamId, fields))
 }
 
+type OfShards<Value> = readonly (readonly [Shard, Value])[]
+
+/** One value for each shard whose server answers. @throws RedisUnavailable if none does. */
+async function ofEachShard<Value>(
+  redis: RedisServers,
+  read: (connection: RedisConnection, shards: readonly Shard[]) => Promise<OfShards<Value>>,
+): Promise<ReadonlyMap<Shard, Value>> {
+  return new Map((await askServers(redis, read)).flat())
+}
+
+async function readCursors(
+  connection: RedisConnection,
+  shards: readonly Shard[],
+): Promise<OfShards<string | null>> {
+  return await connection.ask((redis) =>
+    Promise.all(shards.map(async (shard) => [shard, await redis.hget(shardName(shard), 'cursor')] as const)),
+  )
+}
+
 async function findShardsWithCharges(
+  redis: RedisServers,
+  shards: readonly Shard[],
+): Promise<readonly Shard[]> {
+  const find = redis.kind() === 'cluster' ? findOneByOne : findTogether
+  return (await askServers(redis, find, shards)).flat()
+}
+
+/** In one command for each shard: a cluster rejects one that names several. */
+async function findOneByOne(
   connection: RedisConnection,
   shards: readonly Shard[],
 ): Promise<readonly Shard[]> {
-  if (shards.length === 0) return []
+  const counts = await connection.ask((redis) =>
+    Promise.all(shards.map((shard) => redis.xlen(chargesName(shard)))),
+  )
+  return shards.filter((_, at) => (counts[at] ?? 0) > 0)
+}
+
+/** In one command for all. */
+async function findTogether(
+  connection: RedisConnection,
+  shards: readonly Shard[],
+): Promise<readonly Shard[]> {
   const names = new Map(shards.map((shard) => [chargesName(shard), shard]))
   const fromFirst = shards.map(() => '0-0')
   const streams = await connection.ask((redis) =>
@@ -215,9 +270,23 @@ function bookedArguments({ entries, balances, keyDays }: Booked): readonly (stri
   ]
 }
 
-async function readEpoch(redis: Redis, shard: Shard, nowMs: number): Promise<Epoch | null> {
-  const [nonce, runId, opensAt] = await redis.hmget(epochName(shard), 'nonce', 'run_id', 'opens_at')
-  return nonce && runId && opensAt ? { nonce, runId, opensInMs: Number(opensAt) - nowMs } : null
+async function readEpochs(
+  connection: RedisConnection,
+  shards: readonly Shard[],
+  clockOffsetMs: number,
+): Promise<OfShards<Epoch | null>> {
+  const serverRunId = connection.runId()
+  const [seconds, microseconds] = await connection.ask((redis) => redis.time())
+  const nowMs = Number(seconds) * 1000 + Number(microseconds) / 1000 + clockOffsetMs
+  const epochs = await connection.ask((redis) =>
+    Promise.all(shards.map((shard) => redis.hmget(epochName(shard), 'nonce', 'run_id', 'opens_at'))),
+  )
+  return shards.map((shard, at) => {
+    const [nonce, runId, opensAt] = epochs[at] ?? []
+    if (!nonce || !runId || !opensAt) return [shard, null]
+    const isOfThisRun = serverRunId === runId
+    return [shard, { nonce, runId, isOfThisRun, opensInMs: Number(opensAt) - nowMs }]
+  })
 }
 
 /** The run that this connection talks to now. An epoch is only ever begun and opened on a known one. */

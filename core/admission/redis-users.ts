@@ -12,8 +12,8 @@ export type RedisUser = {
  * all that.
  */
 const data = ['+@hash', '+@string', '+@list', '+@sortedset', '+@stream', '+time']
-/** `info`: the run id, and how full the memory is. */
-const connection = ['+@connection', '+@transaction', '-@admin', '-@dangerous', '+info']
+/** `info`: the run id, and how full the memory is. `cluster|nodes`: which server of a cluster has what. */
+const connection = ['+@connection', '+@transaction', '-@admin', '-@dangerous', '+info', '+cluster|nodes']
 
 /**
  * Admits and settles: it reads keys, secrets and the catalog, and writes what requests use up. `epoch` is named as
@@ -33,10 +33,15 @@ export const gatewayRedisUser: RedisUser = {
     '%R~mg:{s??}:key:*',
     '~mg:{s??}:charges',
     '~mg:{s??}:refused:*',
+    // The names with a tag are those of a cluster.
     '%R~mg:routes*',
+    '%R~mg:{common}:routes*',
     '%R~mg:pepper',
+    '%R~mg:{common}:pepper',
     '~mg:gateways',
+    '~mg:{common}:gateways',
     '&mg:routes:rev',
+    '&mg:{common}:routes:rev',
     '+subscribe',
     '+unsubscribe',
     // Functions have only the permissions of their caller, but a user who loads them can replace them for
@@ -59,10 +64,14 @@ export const workerRedisUser: RedisUser = {
     'reset',
     '~mg:{s??}:*',
     '~mg:routes*',
+    '~mg:{common}:routes*',
     '~mg:pepper',
+    '~mg:{common}:pepper',
     '%R~mg:gateways',
+    '%R~mg:{common}:gateways',
     // `scan` finds the holds of a shard: there is no list of their names.
     '&mg:routes:rev',
+    '&mg:{common}:routes:rev',
     '+publish',
     '+scan',
     '+exists',
@@ -89,6 +98,7 @@ export const cabinetRedisUser: RedisUser = {
     '%R~mg:{s??}:org:*',
     '%R~mg:{s??}:refused:*',
     '~mg:throttle:*',
+    '~mg:{common}:throttle:*',
     '+evalsha',
     '+eval',
     '+evalsha_ro',

@@ -4,7 +4,7 @@ import type { Job } from '../process/job.ts'
 import type { KeyList } from '../process/key-list.ts'
 import type { Log } from '../process/log.ts'
 import { createRestingWork } from '../process/rest.ts'
-import type { RedisConnection } from '../redis/redis-connection.ts'
+import type { RedisServers } from '../redis/redis-connection.ts'
 import { createCatalogPublisher } from './internal/publish-catalog.ts'
 import { createCatalogCopy } from './internal/published-catalog.ts'
 
@@ -18,7 +18,7 @@ const publishingShareMax = 0.2
 
 type Deps = {
   readonly pool: Pool
-  readonly redis: RedisConnection
+  readonly redis: RedisServers
   readonly routesSigningKeys: KeyList<string>
   readonly registry: Registry
   readonly log: Log

@@ -1,10 +1,10 @@
 import type { Pool } from 'pg'
-import { gatewaysName } from '../catalog/catalog-names.ts'
+import { gatewaysNameOn } from '../catalog/catalog-names.ts'
 import { findReport } from '../catalog/gateway-report.ts'
 import { createLiveGateways, type LiveGateways } from '../catalog/live-gateways.ts'
 import { jsonWithBigints } from '../ledger/money.ts'
 import type { Job } from '../process/job.ts'
-import type { RedisConnection } from '../redis/redis-connection.ts'
+import type { RedisServers } from '../redis/redis-connection.ts'
 import { type Replica, writeReplicas } from './replicas.ts'
 
 /** Delay until Postgres records that a gateway serves a route; costs one small read of Redis. */
@@ -14,7 +14,7 @@ const tellAgainMs = 10_000
 
 type Deps = {
   readonly pool: Pool
-  readonly redis: RedisConnection
+  readonly redis: RedisServers
   /** `performance.now`. */
   readonly now: () => number
 }
@@ -31,7 +31,7 @@ function createReplicaReport({ pool, redis, now }: Deps): () => Promise<'idle'> 
   const gateways = createLiveGateways()
   let told = { atMs: Number.NEGATIVE_INFINITY, news: '' }
   return async () => {
-    const heartbeats = await redis.ask((client) => client.hgetall(gatewaysName))
+    const heartbeats = await redis.common().ask((client) => client.hgetall(gatewaysNameOn(redis)))
     const nowMs = now()
     gateways.note(heartbeats, nowMs)
     const found = sortGateways(heartbeats, gateways, nowMs)

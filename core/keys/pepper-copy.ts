@@ -1,14 +1,19 @@
-import type { RedisConnection } from '../redis/redis-connection.ts'
+import { commonName } from '../redis/common-name.ts'
+import type { RedisServers } from '../redis/redis-connection.ts'
 import { checkValueOf, PepperMismatch } from './pepper.ts'
 
-const copyName = 'mg:pepper'
+/** Outside the shards: `mg:pepper`. */
+const copyName = (redis: Pick<RedisServers, 'kind'>) => commonName(redis, 'pepper')
 
 /** How long a starting process waits for Redis to learn which pepper is the right one. */
 const connectTimeoutMs = 1_000
 
 /** Copies the check value of the database's pepper into Redis, because gateways have no Postgres. */
-export async function copyPepperCheck(redis: Pick<RedisConnection, 'ask'>, check: string): Promise<void> {
-  await redis.ask((commands) => commands.set(copyName, check))
+export async function copyPepperCheck(
+  redis: Pick<RedisServers, 'common' | 'kind'>,
+  check: string,
+): Promise<void> {
+  await redis.common().ask((commands) => commands.set(copyName(redis), check))
 }
 
 /**
@@ -18,7 +23,7 @@ export async function copyPepperCheck(redis: Pick<RedisConnection, 'ask'>, check
  * @throws PepperMismatch
  */
 export async function requireCopiedPepper(
-  redis: Pick<RedisConnection, 'ask' | 'connected'>,
+  redis: Pick<RedisServers, 'common' | 'kind' | 'connected'>,
   pepper: string,
   onUnchecked: (error: unknown) => void,
 ): Promise<void> {
@@ -26,7 +31,7 @@ export async function requireCopiedPepper(
   if (typeof copied === 'string' && copied !== checkValueOf(pepper)) throw new PepperMismatch()
 }
 
-async function readCopy(redis: Pick<RedisConnection, 'ask' | 'connected'>): Promise<string | null> {
+async function readCopy(redis: Pick<RedisServers, 'common' | 'kind' | 'connected'>): Promise<string | null> {
   await redis.connected(connectTimeoutMs)
-  return await redis.ask((commands) => commands.get(copyName))
+  return await redis.common().ask((commands) => commands.get(copyName(redis)))
 }

@@ -1,6 +1,6 @@
 import type { Queryable } from '../db/pool.ts'
 import type { Job } from '../process/job.ts'
-import type { RedisConnection } from '../redis/redis-connection.ts'
+import type { RedisServers } from '../redis/redis-connection.ts'
 import { readPepperCheck } from './database-pepper.ts'
 import { copyPepperCheck } from './pepper-copy.ts'
 
@@ -8,13 +8,7 @@ import { copyPepperCheck } from './pepper-copy.ts'
 const everyMs = 60_000
 
 /** Copies the check value of the database's pepper from Postgres into Redis, for gateways that start. */
-export function pepperJob({
-  pool,
-  redis,
-}: {
-  readonly pool: Queryable
-  readonly redis: RedisConnection
-}): Job {
+export function pepperJob({ pool, redis }: { readonly pool: Queryable; readonly redis: RedisServers }): Job {
   return {
     name: 'pepper',
     everyMs,

@@ -122,6 +122,12 @@ export const redisUrlSetting = z.url({
   error: 'must be a redis:// or rediss:// URL',
 })
 
+/** URLs of one Redis, or of several nodes of one cluster, separated by commas. */
+export const redisUrlsSetting = z
+  .string()
+  .transform((text) => text.split(/,(?=\s*rediss?:)/).map((url) => url.trim()))
+  .pipe(z.tuple([redisUrlSetting], redisUrlSetting))
+
 /** URL of something that speaks HTTP. */
 export const httpUrlSetting = z.url({
   protocol: /^https?$/,

@@ -2,14 +2,15 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { Admission, Charge } from '#core/admission/admission'
 import type { Hold, Settled } from '#core/admission/admission-reply'
 import type { RequestRecord } from '#core/ledger/request-record'
+import type { Shard } from '#core/redis/shard'
 import { createKeptCharges } from './internal/kept-charges.ts'
 import { createShardSync } from './internal/shard-sync.ts'
 import { createOpenRequests, type OpenRequest } from './open-requests.ts'
 
 export type ChargeKeeperOptions = {
   readonly admission: Admission
-  /** Number of the present connection to Redis. */
-  readonly connectionNumber: () => number
+  /** Number of the present connection to the server of a shard. */
+  readonly connectionNumber: (shard: Shard) => number
   /** Time between renewals of the leases, and between looks at what is posted. A lease lasts four of them. */
   readonly renewEveryMs: number
   /** How long a last byte waits for Redis to acknowledge its charge. */

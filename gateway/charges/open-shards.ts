@@ -1,7 +1,8 @@
 import { type Admission, createAdmission } from '#core/admission/admission'
 import type { Log } from '#core/process/log'
-import { createNoteOutage } from '#core/process/outage-note'
-import { connectRedis, type RedisConnection } from '#core/redis/redis-connection'
+import { createNoteOutage, type NoteOutage } from '#core/process/outage-note'
+import { openRedis, type RedisUrls } from '#core/redis/open-redis'
+import type { RedisServers } from '#core/redis/redis-connection'
 import { type GatewayMetrics, watchKeeper, watchRedis, watchScripts } from '../metrics/metrics.ts'
 import { type ChargeKeeper, createChargeKeeper } from './charge-keeper.ts'
 import { admitUnless, watchMemory } from './internal/memory-watch.ts'
@@ -11,7 +12,7 @@ const settlePatienceMs = 5_000
 
 /** The gateway's settings (`config.ts`) for holds and charges. */
 type ShardsConfig = {
-  readonly redisUrl: string
+  readonly redisUrls: RedisUrls
   readonly redisTimeoutMs: number
   readonly leaseMs: number
   readonly renewEveryMs: number
@@ -29,12 +30,12 @@ export type Shards = {
 /**
  * Connects to the shards and begins to keep this replica's holds and charges. Redis need not be there yet.
  *
- * @param deps.catalog another connection to the same Redis: its memory is asked for where no request waits.
+ * @param deps.catalog other connections to the same Redis: its memory is asked for where no request waits.
  */
 export function openShards(
   config: ShardsConfig,
   deps: {
-    readonly catalog: RedisConnection
+    readonly catalog: RedisServers
     readonly now: () => number
     readonly metrics: GatewayMetrics
     readonly log: Log
@@ -42,24 +43,23 @@ export function openShards(
   },
 ): Shards {
   const { catalog, now, metrics, log, onUnavailable } = deps
-  const note = createNoteOutage(log, {
-    away: 'Redis is unavailable: requests get a 503 until it answers',
-    back: 'Redis is available again',
-  })
-  const redis = connectRedis(config.redisUrl, {
+  const noteOf = createNotes(log)
+  const redis = openRedis(config.redisUrls, {
     name: 'model-gateway',
     timeoutMs: config.redisTimeoutMs,
-    onError: (error) => note('is unavailable', { error: error.message }),
-    onCircuit: (state) => note(state === 'open' ? 'is unavailable' : 'answers', { circuit: state }),
+    onError: (error, server) => noteOf(server)('is unavailable', { error: error.message }),
+    onCircuit: (state, server) =>
+      noteOf(server)(state === 'open' ? 'is unavailable' : 'answers', { circuit: state }),
+    onReady: (server) => noteOf(server)('answers', {}),
     onScript: watchScripts(metrics),
   })
-  redis.redis.on('ready', () => note('answers', {}))
   const memory = watchMemory(catalog, log, onUnavailable)
-  watchRedis(metrics, { circuitIsOpen: redis.circuitIsOpen, ...memory })
+  const circuitIsOpen = () => redis.servers().some((connection) => connection.circuitIsOpen())
+  watchRedis(metrics, { ...memory, circuitIsOpen, isNearlyFull: () => memory.isNearlyFull() })
   const admission = admitUnless(memory.isNearlyFull, createAdmission(redis, { leaseMs: config.leaseMs }))
   const keeper = createChargeKeeper({
     admission,
-    connectionNumber: redis.connectionNumber,
+    connectionNumber: (shard) => redis.connectionOf(shard).connectionNumber(),
     renewEveryMs: config.renewEveryMs,
     patienceMs: settlePatienceMs,
     bufferedChargesMax: config.bufferedChargesMax,
@@ -79,5 +79,21 @@ export function openShards(
       memory.stop()
       redis.close()
     },
+  }
+}
+
+/** Notes about each server of Redis. */
+function createNotes(log: Log): (server: string) => NoteOutage {
+  const notes = new Map<string, NoteOutage>()
+  return (server) => {
+    const known = notes.get(server)
+    if (known !== undefined) return known
+    const note = createNoteOutage(log, {
+      away: 'Redis is unavailable: requests get a 503 until it answers',
+      back: 'Redis is available again',
+    })
+    const noteOfServer: NoteOutage = (state, facts) => note(state, { server, ...facts })
+    notes.set(server, noteOfServer)
+    return noteOfServer
   }
 }

@@ -1,10 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Redis } from 'ioredis'
-import { gatewaysName, routesName, routesRevisionName } from '#core/catalog/catalog-names'
+import { gatewaysNameOn, routesNameOn, routesRevisionNameOn } from '#core/catalog/catalog-names'
 import { type GatewayReport, writeReport } from '#core/catalog/gateway-report'
 import { createLiveGateways } from '#core/catalog/live-gateways'
 import { version } from '#core/process/version'
-import { type RedisConnection, RedisUnavailable } from '#core/redis/redis-connection'
+import { type RedisConnection, type RedisServers, RedisUnavailable } from '#core/redis/redis-connection'
 import type { SignedDocuments } from './read-route-table.ts'
 import { pricedAt, type RouteTable } from './route-table.ts'
 
@@ -30,8 +30,8 @@ export type RouteWatch = {
 }
 
 export type RouteWatchOptions = {
-  /** Its own: reading 10,000 routes takes longer than a request may wait. */
-  readonly connection: RedisConnection
+  /** Not the connections of requests: reading 10,000 routes takes longer than a request may wait. */
+  readonly redis: RedisServers
   /** `undefined`: nothing of it can be used; what was served is served on. */
   readonly read: (revision: string, documents: SignedDocuments) => RouteTable | undefined
   /** Names this replica among the gateways. */
@@ -56,7 +56,7 @@ export type RouteWatchOptions = {
  * projection will write it again. An unavailable Redis changes nothing either.
  */
 export function watchRoutes(options: RouteWatchOptions): RouteWatch {
-  const { connection } = options
+  const { redis } = options
   let table: RouteTable | undefined
   let readRevision: string | undefined // also of a catalog that could not be used: it is not read again
   const heartbeat = createHeartbeat(options)
@@ -65,9 +65,10 @@ export function watchRoutes(options: RouteWatchOptions): RouteWatch {
   let isStopped = false
 
   async function look(): Promise<void> {
-    const revision = await connection.ask((redis) => redis.get(routesRevisionName))
+    listener.follow()
+    const revision = await redis.common().ask((commands) => commands.get(routesRevisionNameOn(redis)))
     if (isNewer(revision, readRevision)) {
-      const catalog = await readCatalog(connection)
+      const catalog = await readCatalog(redis)
       const next = options.read(...catalog)
       readRevision = catalog[0]
       if (next !== undefined) options.onTable(next)
@@ -85,8 +86,8 @@ export function watchRoutes(options: RouteWatchOptions): RouteWatch {
     }
   }
 
+  const listener = createListener(redis, () => alarm.abort())
   const ended = follow()
-  const listener = listenFor(routesRevisionName, connection, () => alarm.abort())
   return {
     current() {
       if (table !== undefined) table = pricedAt(table, options.nowMs())
@@ -100,7 +101,7 @@ export function watchRoutes(options: RouteWatchOptions): RouteWatch {
     },
     async stop() {
       isStopped = true
-      listener.disconnect()
+      listener.stop()
       alarm.abort()
       await ended
       try {
@@ -114,7 +115,7 @@ export function watchRoutes(options: RouteWatchOptions): RouteWatch {
 }
 
 /** The entry of this gateway in Redis, and those of the others. */
-function createHeartbeat({ connection, instanceId, health, nowMs }: RouteWatchOptions) {
+function createHeartbeat({ redis, instanceId, health, nowMs }: RouteWatchOptions) {
   let told = { atMs: Number.NEGATIVE_INFINITY, news: '' }
   let hasLeft = false
   const live = createLiveGateways()
@@ -123,7 +124,7 @@ function createHeartbeat({ connection, instanceId, health, nowMs }: RouteWatchOp
 
   async function takeBack(): Promise<void> {
     if (hasLeft) return
-    await connection.ask((redis) => redis.hdel(gatewaysName, instanceId))
+    await redis.common().ask((commands) => commands.hdel(gatewaysNameOn(redis), instanceId))
     hasLeft = true
   }
 
@@ -133,22 +134,38 @@ function createHeartbeat({ connection, instanceId, health, nowMs }: RouteWatchOp
     const report = { revision: BigInt(revision), version, ...health() }
     const news = writeReport(report, 0)
     if (news === told.news && atMs - told.atMs < heartbeatMs) return
-    await connection.ask((redis) => redis.hset(gatewaysName, instanceId, writeReport(report, atMs)))
+    const name = gatewaysNameOn(redis)
+    await redis.common().ask((commands) => commands.hset(name, instanceId, writeReport(report, atMs)))
     told = { atMs, news }
-    const gone = live.note(await connection.ask((redis) => redis.hgetall(gatewaysName)), atMs)
+    const gone = live.note(await redis.common().ask((commands) => commands.hgetall(name)), atMs)
     liveCount = live.count(atMs)
     gateways = [...live.lives(atMs)].flatMap(([instance, life]) => (life === 'silent' ? [] : [instance]))
-    if (gone.length > 0) await connection.ask((redis) => redis.hdel(gatewaysName, ...gone))
+    if (gone.length > 0) await redis.common().ask((commands) => commands.hdel(name, ...gone))
   }
 
   return { tell, takeBack, liveCount: () => liveCount, gateways: () => gateways }
 }
 
 /**
- * Receives what is published on a channel, on a dedicated connection. Messages missed while that is down are
- * found by polling.
+ * Receives announcements of revisions, on a dedicated connection to the server that has the catalog now. Messages missed
+ * while that is down are found by polling.
  */
-function listenFor(channel: string, { redis }: RedisConnection, onMessage: () => void): Redis {
+function createListener(redis: RedisServers, onMessage: () => void) {
+  let followed: RedisConnection | undefined
+  let listener: Redis | undefined
+  return {
+    follow(): void {
+      const server = redis.common()
+      if (server === followed) return
+      followed = server
+      listener?.disconnect()
+      listener = listenFor(() => routesRevisionNameOn(redis), server, onMessage)
+    },
+    stop: () => listener?.disconnect(),
+  }
+}
+
+function listenFor(channel: () => string, { redis }: RedisConnection, onMessage: () => void): Redis {
   const listener = redis.duplicate({
     connectionName: `${redis.options.connectionName}-hints`,
     autoResubscribe: false,
@@ -156,7 +173,7 @@ function listenFor(channel: string, { redis }: RedisConnection, onMessage: () =>
   listener.on('error', () => undefined) // the other connection has reported it
   listener.on('message', onMessage)
   listener.on('ready', () => {
-    listener.subscribe(channel).then(onMessage, () => undefined)
+    listener.subscribe(channel()).then(onMessage, () => undefined)
   })
   return listener
 }
@@ -167,12 +184,10 @@ function isNewer(revision: string | null, known: string | undefined): revision i
 }
 
 /** Revision and documents of one moment: they are written together and read together. */
-async function readCatalog(
-  connection: RedisConnection,
-): Promise<[revision: string, documents: SignedDocuments]> {
-  const replies = await connection.ask((redis) =>
-    redis.multi().get(routesRevisionName).hgetall(routesName).exec(),
-  )
+async function readCatalog(redis: RedisServers): Promise<[revision: string, documents: SignedDocuments]> {
+  const replies = await redis
+    .common()
+    .ask((commands) => commands.multi().get(routesRevisionNameOn(redis)).hgetall(routesNameOn(redis)).exec())
   const [revision, documents] = (replies ?? []).map(([error, reply]) => {
     if (error !== null) throw error
     return reply

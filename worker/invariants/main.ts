@@ -4,10 +4,10 @@ import { mendSums } from '#core/admission/mend-sums'
 import { verifyChain } from '#core/audit/verify-chain'
 import { runOnDatabase } from '#core/db/run-on-database'
 import { checkInvariants } from '#core/ledger/invariants'
-import { readEnvironment, redisUrlSetting } from '#core/process/environment'
-import { connectRedis } from '#core/redis/redis-connection'
+import { readEnvironment, redisUrlsSetting } from '#core/process/environment'
+import { openRedis, type RedisUrls } from '#core/redis/open-redis'
 
-const envSchema = z.object({ REDIS_URL: redisUrlSetting.optional() })
+const envSchema = z.object({ REDIS_URL: redisUrlsSetting.optional() })
 /** Timeout for connecting to Redis, and for each response. No client waits for this command. */
 const redisTimeoutMs = 10_000
 
@@ -33,8 +33,8 @@ async function checkAuditLog(pool: Pool): Promise<void> {
   process.stdout.write(`audit log: ${linkedCount} rows, newest hash ${head === '' ? 'none' : head}\n`)
 }
 
-async function checkRedis(url: string): Promise<void> {
-  const redis = connectRedis(url, { name: 'model-gateway-invariants', timeoutMs: redisTimeoutMs })
+async function checkRedis(urls: RedisUrls): Promise<void> {
+  const redis = openRedis(urls, { name: 'model-gateway-invariants', timeoutMs: redisTimeoutMs })
   try {
     await redis.connected(redisTimeoutMs)
     const wrong = await mendSums(redis)

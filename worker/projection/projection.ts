@@ -7,8 +7,6 @@ import { copyRefused, type LostRowsDeps, type RefusedOfShard } from './lost-rows
 import type { ShardLocks } from './shard-locks.ts'
 
 export type ProjectionDeps = LostRowsDeps & {
-  /** Run ID of the Redis that `posting` uses; `undefined` if unknown. */
-  readonly redisRunId: () => string | undefined
   readonly loadAlone: ShardLocks['loadAlone']
   /** Time from loading a shard to opening it: one renewal by every gateway, plus a second. */
   readonly epochOpensInMs: number
@@ -40,14 +38,15 @@ export function createProjection(deps: ProjectionDeps): Projection {
     deps.now() - part.comparedAtMs >= deps.compareEveryMs
   return {
     async run() {
-      const { unopened, serving } = await readShardStates(deps)
+      const { unopened, serving, available } = await readShardStates(deps)
       if (unopened.length > 0) await openNewEpochs(deps)
       const goneBack = await copyChanges(deps, serving)
       for (const part of parts)
         if (part.shards.some((shard) => goneBack.has(shard))) part.comparedAtMs = Number.NEGATIVE_INFINITY
       const due = unopened.length === 0 ? parts.find(isDue) : undefined
       if (due === undefined) return 'idle'
-      await compare(deps, due.shards, serving)
+      const shards = due.shards.filter((shard) => available.includes(shard))
+      await compare(deps, shards, serving)
       due.comparedAtMs = deps.now()
       return parts.some(isDue) ? 'more' : 'idle' // copy new changes before the next part
     },
@@ -67,22 +66,21 @@ type ShardStates = {
   readonly unopened: readonly Shard[]
   /** Gateways accept their keys. Other shards were loaded and open soon. */
   readonly serving: ReadonlySet<Shard>
+  /** Their server answers. The others wait until it does again. */
+  readonly available: readonly Shard[]
 }
 
-async function readShardStates({
-  posting,
-  redisRunId,
-  epochOpensInMs,
-}: ProjectionDeps): Promise<ShardStates> {
-  const runId = redisRunId()
+async function readShardStates({ posting, epochOpensInMs }: ProjectionDeps): Promise<ShardStates> {
   const epochs = await posting.readEpochs()
+  const available = allShards.filter((shard) => epochs[shard] !== undefined)
   const opensInMs = (shard: Shard) => {
     const epoch = epochs[shard]
-    return runId === undefined || epoch?.runId !== runId ? Number.POSITIVE_INFINITY : epoch.opensInMs
+    return epoch?.isOfThisRun ? epoch.opensInMs : Number.POSITIVE_INFINITY
   }
   return {
-    unopened: allShards.filter((shard) => opensInMs(shard) > epochOpensInMs),
-    serving: new Set(allShards.filter((shard) => opensInMs(shard) <= 0)),
+    unopened: available.filter((shard) => opensInMs(shard) > epochOpensInMs),
+    serving: new Set(available.filter((shard) => opensInMs(shard) <= 0)),
+    available,
   }
 }
 

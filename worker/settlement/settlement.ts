@@ -5,6 +5,7 @@ import type { WaitingCharge, WaitingEntry } from '#core/admission/waiting-entry'
 import { dataErrorOf } from '#core/db/data-error'
 import { inTransaction } from '#core/db/transaction'
 import { type PostedBatch, postBatch } from '#core/ledger/post-batch'
+import { RedisUnavailable } from '#core/redis/redis-connection'
 import type { Shard } from '#core/redis/shard'
 import type { RefusedOfShard } from '../projection/lost-rows.ts'
 import type { ShardLocks } from '../projection/shard-locks.ts'
@@ -48,18 +49,27 @@ export type SettlementDeps = {
  */
 export async function settleWaitingCharges(deps: SettlementDeps): Promise<'more' | 'idle'> {
   const shards = await deps.locks.takeShards()
+  // One server of several that fails after others have answered concerns only its shards.
+  let isOfSome = isOfOneShard
   try {
-    return await settleShards(deps, shards)
+    const waiting = await shardsToSettle(deps, shards)
+    if (deps.posting.isSpread())
+      isOfSome = (error) => error instanceof RedisUnavailable || isOfOneShard(error)
+    return await settleShards(deps, waiting, isOfSome)
   } catch (error) {
-    if (!isOfOneShard(error)) await deps.locks.standBack()
+    if (!isOfSome(error)) await deps.locks.standBack()
     throw error
   }
 }
 
-async function settleShards(deps: SettlementDeps, shards: readonly Shard[]): Promise<'more' | 'idle'> {
+async function settleShards(
+  deps: SettlementDeps,
+  shards: readonly Shard[],
+  isOfSome: (error: unknown) => boolean,
+): Promise<'more' | 'idle'> {
   const endsAtMs = performance.now() + passMs
   const failures: unknown[] = []
-  const queue: Shard[] = [...(await shardsToSettle(deps, shards))]
+  const queue: Shard[] = [...shards]
   let hasMore = false
 
   /** Shards take turns, one batch each, regardless of their backlogs. */
@@ -73,12 +83,12 @@ async function settleShards(deps: SettlementDeps, shards: readonly Shard[]): Pro
         else hasMore = true
       } catch (error) {
         failures.push(error)
-        if (!isOfOneShard(error)) queue.length = 0
+        if (!isOfSome(error)) queue.length = 0
       }
     }
   }
   await Promise.all(Array.from({ length: shardsAtOnceMax }, settleInTurn))
-  if (failures.length > 0) throw failures.find((failure) => !isOfOneShard(failure)) ?? failures[0]
+  if (failures.length > 0) throw failures.find((failure) => !isOfSome(failure)) ?? failures[0]
   return hasMore ? 'more' : 'idle'
 }
 

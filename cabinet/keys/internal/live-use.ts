@@ -1,13 +1,13 @@
 import { findRefusal, type ListedRefusal, readRefusals } from '#core/admission/listed-refusals'
 import { lookAtKey } from '#core/admission/look-at-key'
 import type { KeyState } from '#core/keys/key-state'
-import { type RedisConnection, RedisUnavailable } from '#core/redis/redis-connection'
+import { type RedisServers, RedisUnavailable } from '#core/redis/redis-connection'
 import { shardOf } from '#core/redis/shard'
 import type { LiveUse } from './effective-limits.ts'
 
 /** The state of a key in Redis. `undefined`: Redis is unavailable or does not have the key yet. Consumes nothing. */
 export async function findLiveUse(
-  redis: RedisConnection,
+  redis: RedisServers,
   { organizationId, secrets }: Pick<KeyState, 'organizationId' | 'secrets'>,
 ): Promise<LiveUse | undefined> {
   const secret = secrets.find(({ state }) => state === 'live')
@@ -18,7 +18,7 @@ export async function findLiveUse(
 
 /** The last rejected requests of an organization; `undefined`: Redis is unavailable. */
 export function findRefusals(
-  redis: RedisConnection,
+  redis: RedisServers,
   organizationId: string,
 ): Promise<readonly ListedRefusal[] | undefined> {
   return orUndefined(readRefusals(redis, organizationId))
@@ -26,7 +26,7 @@ export function findRefusals(
 
 /** One rejected request; `null`: there is none; `undefined`: Redis is unavailable. */
 export function findOneRefusal(
-  redis: RedisConnection,
+  redis: RedisServers,
   organizationId: string,
   requestId: string,
 ): Promise<ListedRefusal | null | undefined> {

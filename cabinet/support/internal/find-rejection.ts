@@ -3,7 +3,7 @@ import { findRefusal, listRefusedSince } from '#core/admission/listed-refusals'
 import { inReadScope } from '#core/audit/scope'
 import type { Queryable } from '#core/db/pool'
 import { timeOfRequest } from '#core/ledger/request-id'
-import { type RedisConnection, RedisUnavailable } from '#core/redis/redis-connection'
+import { type RedisServers, RedisUnavailable } from '#core/redis/redis-connection'
 
 /** Organizations whose lists are read at once. A list is at most 1,000 rejections of about 200 bytes. */
 const batchCount = 20
@@ -15,7 +15,7 @@ const recentMax = 2_000
 const clockDifferenceMs = 60_000
 
 type Organization = { readonly id: string; readonly name: string }
-type Stores = { readonly pool: Pool; readonly redis: RedisConnection }
+type Stores = { readonly pool: Pool; readonly redis: RedisServers }
 
 /**
  * The organization whose list of rejections has this request. A request ID has the request's time, and Redis knows when
@@ -36,7 +36,7 @@ export async function findOrganizationOfRejection(
   return undefined
 }
 
-async function listRecent(redis: RedisConnection, requestId: string): Promise<readonly string[]> {
+async function listRecent(redis: RedisServers, requestId: string): Promise<readonly string[]> {
   const atMs = timeOfRequest(requestId)
   if (atMs === undefined) return []
   try {
@@ -48,7 +48,7 @@ async function listRecent(redis: RedisConnection, requestId: string): Promise<re
 }
 
 async function findAmong(
-  redis: RedisConnection,
+  redis: RedisServers,
   organizationIds: readonly string[],
   requestId: string,
 ): Promise<string | undefined> {
@@ -58,11 +58,7 @@ async function findAmong(
   return found.find((id) => id !== undefined)
 }
 
-async function hasRefused(
-  redis: RedisConnection,
-  organizationId: string,
-  requestId: string,
-): Promise<boolean> {
+async function hasRefused(redis: RedisServers, organizationId: string, requestId: string): Promise<boolean> {
   try {
     return (await findRefusal(redis, organizationId, requestId)) !== undefined
   } catch (error) {

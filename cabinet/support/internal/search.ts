@@ -2,7 +2,7 @@ import type { Pool } from 'pg'
 import type { z } from 'zod'
 import { inReadScope, inScope, scopeOfAdministrator } from '#core/audit/scope'
 import type { Queryable } from '#core/db/pool'
-import type { RedisConnection } from '#core/redis/redis-connection'
+import type { RedisServers } from '#core/redis/redis-connection'
 import type { Administrator } from '../../api/access.ts'
 import type { Visit } from '../../api/endpoint.ts'
 import { getRequest } from '../../billing/request-contracts.ts'
@@ -26,7 +26,7 @@ import { readSearchText, type Sought } from './search-text.ts'
 import { organizationOf, userOf } from './shown.ts'
 
 type Found = z.input<(typeof searchCustomers.answers)[200]>
-type Deps = { readonly pool: Pool; readonly redis: RedisConnection; readonly reads: MemberReads }
+type Deps = { readonly pool: Pool; readonly redis: RedisServers; readonly reads: MemberReads }
 type Asked = { readonly caller: Administrator; readonly visit: Visit; readonly text: string }
 
 /** Everything that a text leads to. The audit log gets what was found, and never the text: it may be an address. */

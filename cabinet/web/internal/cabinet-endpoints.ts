@@ -2,7 +2,7 @@ import type { Pool } from 'pg'
 import { readOrganizationSums } from '#core/admission/organization-sums'
 import type { ProgrammedKeys } from '#core/keys/programmed-keys'
 import type { Log } from '#core/process/log'
-import type { RedisConnection } from '#core/redis/redis-connection'
+import type { RedisServers } from '#core/redis/redis-connection'
 import type { Endpoint } from '../../api/endpoint.ts'
 import type { Throttles } from '../../api/throttles.ts'
 import { ledgerEndpoints } from '../../billing/ledger-endpoints.ts'
@@ -27,7 +27,7 @@ import { configEndpoint } from './config-endpoint.ts'
 
 export type CabinetDeps = {
   readonly pool: Pool
-  readonly redis: RedisConnection
+  readonly redis: RedisServers
   readonly throttles: Throttles
   readonly programmed: ProgrammedKeys
   readonly liveEvents: LiveEvents

@@ -1,12 +1,22 @@
-import type { RedisConnection } from '../../redis/redis-connection.ts'
+import type { RedisConnection, RedisServers } from '../../redis/redis-connection.ts'
 import { type Shard, shardPrefix } from '../../redis/shard.ts'
 import type { CountedNames } from '../counted-names.ts'
 
 /** Names that one step of the walk looks at. */
 const namesPerStep = 1_000
 
-/** Requests, organizations and keys in these shards. */
+/** Requests, organizations and keys in these shards. @throws RedisUnavailable if one of their servers is. */
 export async function findNames(
+  redis: RedisServers,
+  shards: readonly Shard[],
+): Promise<ReadonlyMap<Shard, CountedNames>> {
+  const byServer = Map.groupBy(shards, redis.connectionOf)
+  const found = await Promise.all([...byServer].map(([connection, own]) => findNamesOn(connection, own)))
+  return new Map(found.flatMap((ofServer) => [...ofServer]))
+}
+
+/** The same of one server. */
+async function findNamesOn(
   connection: RedisConnection,
   shards: readonly Shard[],
 ): Promise<ReadonlyMap<Shard, CountedNames>> {

@@ -1,6 +1,6 @@
 --[[ Makes the catalog equal to that of Postgres, and announces its revision. Outside the shards.
 
-  KEYS[1] mg:routes   KEYS[2] mg:routes:rev, also the channel   KEYS[3] mg:routes:digest
+  KEYS[1] mg:routes   KEYS[2] mg:routes:rev, also the channel   KEYS[3] mg:routes:digest   (on a cluster mg:{common}:routes…)
   ARGV[1] revision   ARGV[2] digest of the documents   ARGV[3…] name, document, …: all of them
   Returns 'published', or 'kept' when this revision or a newer one is there.
   Writes all keys. One that is missing is written again: an absent revision is not an empty catalog. ]]

@@ -1,8 +1,8 @@
 import { loadScript } from '../../redis/lua-files.ts'
-import type { RedisConnection } from '../../redis/redis-connection.ts'
+import type { RedisServers } from '../../redis/redis-connection.ts'
 import { oneOf } from '../../redis/script-reply.ts'
 import { digestOf } from '../catalog-document.ts'
-import { gatewaysName, routesDigestName, routesName, routesRevisionName } from '../catalog-names.ts'
+import { gatewaysNameOn, routesDigestNameOn, routesNameOn, routesRevisionNameOn } from '../catalog-names.ts'
 import { findReport } from '../gateway-report.ts'
 
 /** The state of catalogs in Redis. */
@@ -30,24 +30,26 @@ export type CatalogCopy = {
 
 const publish = loadScript('publish_catalog', [new URL('publish-catalog.lua', import.meta.url)])
 
-/** The catalog of the Redis that `connection` leads to. */
-export function createCatalogCopy(connection: RedisConnection): CatalogCopy {
+/** The catalog of the Redis that `redis` leads to. */
+export function createCatalogCopy(redis: RedisServers): CatalogCopy {
   return {
     async publishCatalog(revision, documents) {
-      const keys = [routesName, routesRevisionName, routesDigestName]
+      const keys = [routesNameOn(redis), routesRevisionNameOn(redis), routesDigestNameOn(redis)]
       const args = [String(revision), digestOf(documents), ...[...documents].flat()]
       const read = (answer: unknown) => oneOf(answer, ['published', 'kept'])
-      return await connection.run(publish, keys, args, read)
+      return await redis.common().run(publish, keys, args, read)
     },
     async readCatalog() {
-      const [text, digest, documentCount, heartbeats] = await connection.ask((redis) =>
-        Promise.all([
-          redis.get(routesRevisionName),
-          redis.get(routesDigestName),
-          redis.hlen(routesName),
-          redis.hvals(gatewaysName),
-        ]),
-      )
+      const [text, digest, documentCount, heartbeats] = await redis
+        .common()
+        .ask((commands) =>
+          Promise.all([
+            commands.get(routesRevisionNameOn(redis)),
+            commands.get(routesDigestNameOn(redis)),
+            commands.hlen(routesNameOn(redis)),
+            commands.hvals(gatewaysNameOn(redis)),
+          ]),
+        )
       const revision = text === null ? null : BigInt(text)
       const served = heartbeats.map((heartbeat) => findReport(heartbeat)?.revision ?? 0n)
       const [followed = 0n] = [revision ?? 0n, ...served].toSorted((one, other) => (one > other ? -1 : 1))

@@ -2,7 +2,8 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { Admission } from '#core/admission/admission'
 import { refusedUnseen } from '#core/admission/admission-reply'
 import type { Log } from '#core/process/log'
-import type { RedisConnection } from '#core/redis/redis-connection'
+import type { RedisConnection, RedisServers } from '#core/redis/redis-connection'
+import { type Shard, shardOf } from '#core/redis/shard'
 
 /** Share of `maxmemory` from which on nothing is admitted, so that what runs can always be posted. */
 const fullShare = 0.85
@@ -13,10 +14,10 @@ const evictionWarning =
 const fileWarning =
   'Redis has no append-only file: a restart may lose holds and charges. Set its appendonly to yes'
 
-/** The state of Redis's memory, as last seen. */
+/** The state of the memory of Redis, as last seen: of all its servers unless a shard is named. */
 export type MemoryWatch = {
-  /** Whether it has no room for more requests. */
-  isNearlyFull(): boolean
+  /** Whether a server, or that of this shard, has no room for more requests. */
+  isNearlyFull(shard?: Shard): boolean
   /** Whether it throws data away once it is full: money would be lost. */
   mayEvict(): boolean
   /** Whether it loses all it has when it restarts. */
@@ -51,47 +52,61 @@ function limitOf(info: string): number {
  * While Redis does not answer the last look counts; then nothing is admitted anyway.
  */
 export function watchMemory(
-  connection: RedisConnection,
+  redis: Pick<RedisServers, 'connectionOf' | 'servers'>,
   log: Pick<Log, 'warn'>,
   onError: (error: unknown) => void,
 ): MemoryWatch {
   const stopping = new AbortController()
   const { signal } = stopping
-  let seen = { isNearlyFull: false, mayEvict: false, keepsNoFile: false } // each admission asks
+  const seenOf = new WeakMap<RedisConnection, Seen>() // each admission asks
+  const seen = (connection: RedisConnection) => seenOf.get(connection) ?? nothingSeen
+
+  async function look(connection: RedisConnection): Promise<void> {
+    try {
+      const info = await connection.ask((commands) => commands.info('memory', 'persistence'))
+      const found = {
+        isNearlyFull: isNearlyFull(info),
+        mayEvict: mayEvict(info),
+        keepsNoFile: keepsNoFile(info),
+      }
+      const before = seen(connection)
+      if (found.mayEvict && !before.mayEvict) log.warn({}, evictionWarning)
+      if (found.keepsNoFile && !before.keepsNoFile) log.warn({}, fileWarning)
+      seenOf.set(connection, found)
+    } catch (error) {
+      onError(error)
+    }
+  }
 
   async function follow(): Promise<void> {
     while (!signal.aborted) {
-      try {
-        const info = await connection.ask((redis) => redis.info('memory', 'persistence'))
-        const found = {
-          isNearlyFull: isNearlyFull(info),
-          mayEvict: mayEvict(info),
-          keepsNoFile: keepsNoFile(info),
-        }
-        if (found.mayEvict && !seen.mayEvict) log.warn({}, evictionWarning)
-        if (found.keepsNoFile && !seen.keepsNoFile) log.warn({}, fileWarning)
-        seen = found
-      } catch (error) {
-        onError(error)
-      }
+      await Promise.all(redis.servers().map(look))
       await pause(lookEveryMs, undefined, { signal }).catch(() => undefined) // stopped
     }
   }
 
   void follow()
+  const some = (is: keyof Seen) => redis.servers().some((connection) => seen(connection)[is])
   return {
-    isNearlyFull: () => seen.isNearlyFull,
-    mayEvict: () => seen.mayEvict,
-    keepsNoFile: () => seen.keepsNoFile,
+    isNearlyFull: (shard) =>
+      shard === undefined ? some('isNearlyFull') : seen(redis.connectionOf(shard)).isNearlyFull,
+    mayEvict: () => some('mayEvict'),
+    keepsNoFile: () => some('keepsNoFile'),
     stop: () => stopping.abort(),
   }
 }
 
-/** The same admission, which admits and lists nothing while `isClosed`; releasing and posting continue. */
-export function admitUnless(isClosed: () => boolean, admission: Admission): Admission {
+/** The state of one server's memory. */
+type Seen = { readonly isNearlyFull: boolean; readonly mayEvict: boolean; readonly keepsNoFile: boolean }
+
+const nothingSeen: Seen = { isNearlyFull: false, mayEvict: false, keepsNoFile: false }
+
+/** The same admission, which admits and lists nothing of a shard while it `isClosed`; releasing and posting continue. */
+export function admitUnless(isClosed: (shard: Shard) => boolean, admission: Admission): Admission {
   return {
     ...admission,
-    admit: (request) => (isClosed() ? Promise.resolve(refusedUnseen) : admission.admit(request)),
-    list: (...of) => (isClosed() ? Promise.resolve() : admission.list(...of)),
+    admit: (request) => (isClosed(request.shard) ? Promise.resolve(refusedUnseen) : admission.admit(request)),
+    list: (organizationId, refusals) =>
+      isClosed(shardOf(organizationId)) ? Promise.resolve() : admission.list(organizationId, refusals),
   }
 }

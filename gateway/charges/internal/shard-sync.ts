@@ -31,8 +31,8 @@ export function createShardSync(deps: {
   readonly admission: Admission
   readonly kept: KeptCharges
   readonly open: OpenRequests
-  /** Number of the present connection to Redis. */
-  readonly connectionNumber: () => number
+  /** Number of the present connection to the server of a shard. */
+  readonly connectionNumber: (shard: Shard) => number
   readonly onUnavailable: (error: unknown) => void
   /**
    * Called for each shard that returned with another generation, with the number of buffered charges that
@@ -46,7 +46,7 @@ export function createShardSync(deps: {
   const telling = new Map<Shard, Promise<void>>()
 
   async function deliver(charge: Charge): Promise<{ settled: Settled; generation: string | undefined }> {
-    const sentOn = deps.connectionNumber()
+    const sentOn = deps.connectionNumber(charge.hold.shard)
     // Without a reply to the admission only the hold's name is known: it may not have happened.
     const isUnseen = charge.hold.organizationId === ''
     // Settle, even at cost 0: after a loss of data a void finds no hold, and the record would be lost.
@@ -72,7 +72,7 @@ export function createShardSync(deps: {
   }
 
   async function tellOnce(shard: Shard): Promise<void> {
-    const sentOn = deps.connectionNumber()
+    const sentOn = deps.connectionNumber(shard)
     const { mark } = await admission.renew(shard, open.running(shard))
     const generation = generationOf(sentOn, mark)
     const missing = kept.unacknowledged(shard, generation)

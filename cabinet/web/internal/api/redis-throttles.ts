@@ -1,23 +1,30 @@
 import { createHash } from 'node:crypto'
 import type { Redis } from 'ioredis'
 import { RateLimiterMemory, RateLimiterRedis, type RateLimiterRes } from 'rate-limiter-flexible'
+import { commonName } from '#core/redis/common-name'
+import type { RedisServers } from '#core/redis/redis-connection'
 import type { Rate, Throttles } from '../../../api/throttles.ts'
 
-/** Throttles in Redis. Key names begin with `mg:throttle:`. */
-export function createRedisThrottles(redis: Redis): Throttles {
-  const limiters = new Map<string, RateLimiterRedis>()
+/** Throttles in Redis. Key names begin with `mg:throttle:`, on a cluster with `mg:{common}:throttle:`. */
+export function createRedisThrottles(servers: Pick<RedisServers, 'common' | 'kind'>): Throttles {
+  const limitersOf = new WeakMap<Redis, Map<string, RateLimiterRedis>>()
 
+  /** On the server that has the counts now. */
   function limiterOf({ name, count, perS }: Rate): RateLimiterRedis {
-    const known = limiters.get(name)
+    const { redis } = servers.common()
+    const limiters = limitersOf.get(redis) ?? new Map<string, RateLimiterRedis>()
+    limitersOf.set(redis, limiters)
+    const keyPrefix = commonName(servers, `throttle:${name}`)
+    const known = limiters.get(keyPrefix)
     if (known !== undefined) return known
-    const limit = { keyPrefix: `mg:throttle:${name}`, points: count, duration: perS }
+    const limit = { keyPrefix, points: count, duration: perS }
     const made = new RateLimiterRedis({
       ...limit,
       storeClient: redis,
       rejectIfRedisNotReady: true,
       insuranceLimiter: new RateLimiterMemory(limit),
     })
-    limiters.set(name, made)
+    limiters.set(keyPrefix, made)
     return made
   }
 
