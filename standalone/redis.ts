@@ -56,6 +56,7 @@ export type RedisServer = {
  * @param options.port default: any free port.
  * @param options.maxmemory in Redis's format (`64mb`); default: no limit.
  * @param options.server path of the server; default: `findRedisServer()`.
+ * @param options.settings further settings, as arguments of the server.
  * @throws Error with its output, if it does not start.
  */
 export async function startRedis(
@@ -67,6 +68,7 @@ export async function startRedis(
     readonly server?: string
     readonly password?: string
     readonly logins?: readonly Login[]
+    readonly settings?: readonly string[]
   } = {},
 ): Promise<RedisServer> {
   const server = options.server ?? (await findRedisServer())
@@ -89,6 +91,7 @@ export async function startRedis(
       '--save',
       '',
       ...usersOf(options.password, options.logins ?? []),
+      ...(options.settings ?? []),
     ])
 
   let port = options.port ?? (await findFreePort())

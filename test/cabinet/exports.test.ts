@@ -1,4 +1,3 @@
-import { Redis } from 'ioredis'
 import { afterAll, expect, onTestFinished, test, vi } from 'vitest'
 import { z } from 'zod'
 import { type CsvRows, endpoint } from '#cabinet/api/endpoint'
@@ -8,6 +7,7 @@ import { createRedisThrottles } from '#cabinet/web/internal/api/redis-throttles'
 import { buildApp } from '#cabinet/web/internal/app'
 import { createWebMetrics } from '#cabinet/web/metrics'
 import { listeningPort } from '#core/process/listening-port'
+import { connectRedis } from '#core/redis/redis-connection'
 import { startRedis } from '#standalone/redis'
 import { unthrottled } from '../support/no-throttles.ts'
 import { databaseOfThisFile } from '../support/postgres.ts'
@@ -56,12 +56,12 @@ async function startReplica(throttles: Throttles): Promise<string> {
 }
 
 const server = await startRedis({ appendonly: 'no' })
-const redis = new Redis(server.url)
-const unreachable = new Redis('redis://127.0.0.1:1', { lazyConnect: true, enableOfflineQueue: false })
-unreachable.on('error', quiet)
+const redis = connectRedis(server.url, { name: 'test' })
+await redis.connected(5_000)
+const unreachable = connectRedis('redis://127.0.0.1:1', { name: 'test' })
 afterAll(async () => {
-  redis.disconnect()
-  unreachable.disconnect()
+  redis.close()
+  unreachable.close()
   await server[Symbol.asyncDispose]()
 })
 const throttles = createRedisThrottles(redis)
@@ -126,7 +126,7 @@ test('two exports are two over all replicas, and each that ends makes room at ev
 test('a place that is returned after it expired raises no limit', async () => {
   const rate = { name: 'exports_of_test', count: 2, perS: 60 }
   await throttles.tally(rate, 'someone')
-  await redis.flushall()
+  await redis.redis.flushall()
   await throttles.takeBack(rate, 'someone')
   expect(await throttles.tally(rate, 'someone')).toBe(1)
 })

@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest'
-import { routesName, routesRevisionName } from '#core/catalog/catalog-names'
+import { routesNameOn, routesRevisionNameOn } from '#core/catalog/catalog-names'
 import { readCatalogRevision } from '#core/catalog/catalog-store'
 import { urlAs } from '../support/postgres.ts'
 import { type Process, secrets } from '../support/processes.ts'
@@ -23,7 +23,7 @@ const readiness = async (gateway: Process) => (await fetch(`${gateway.adminUrl}/
 /** The revision in Redis, once it is not this one any more. */
 async function revisionAfter(revision: bigint): Promise<bigint> {
   return await vi.waitFor(async () => {
-    const now = BigInt((await view.ask((redis) => redis.get(routesRevisionName))) ?? 0)
+    const now = BigInt((await view.ask((redis) => redis.get(routesRevisionNameOn(view)))) ?? 0)
     expect(now).not.toBe(revision)
     return now
   })
@@ -38,7 +38,7 @@ test('documents that Redis has lost, or has other ones of, are published again a
   await Promise.all([worker.kill(), gateway.kill()])
   const revision = await readCatalogRevision(pool)
 
-  await view.ask((redis) => redis.hdel(routesName, `route:${lost}`))
+  await view.ask((redis) => redis.hdel(routesNameOn(view), `route:${lost}`))
   gateway = await stack.startGateway()
   await untilServed(gateway, key, other)
   expect(await statusOf(gateway, key, lost)).toBe(404)

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { beforeAll, expect, onTestFinished, test, vi } from 'vitest'
-import { gatewaysName } from '#core/catalog/catalog-names'
+import { gatewaysNameOn } from '#core/catalog/catalog-names'
 import { readCatalogRevision } from '#core/catalog/catalog-store'
 import { type GatewayReport, writeReport } from '#core/catalog/gateway-report'
 import { type Replica, readReplicas } from '#core/clusters/replicas'
@@ -36,11 +36,11 @@ function pretendGateway(report: GatewayReport) {
   let says = report
   let beats = 0
   const beat = () =>
-    view.ask((redis) => redis.hset(gatewaysName, id, writeReport(says, ++beats))).catch(() => 0)
+    view.ask((redis) => redis.hset(gatewaysNameOn(view), id, writeReport(says, ++beats))).catch(() => 0)
   let timer = setInterval(beat, 250)
   onTestFinished(async () => {
     clearInterval(timer)
-    await view.ask((redis) => redis.hdel(gatewaysName, id))
+    await view.ask((redis) => redis.hdel(gatewaysNameOn(view), id))
   })
   return {
     id,
@@ -88,7 +88,7 @@ test('what a gateway reports is in Postgres immediately, and announced only if i
     gateway.id,
   ])
   const beats = async () =>
-    JSON.parse((await view.ask((redis) => redis.hget(gatewaysName, gateway.id))) ?? '{}').atMs
+    JSON.parse((await view.ask((redis) => redis.hget(gatewaysNameOn(view), gateway.id))) ?? '{}').atMs
   const before = await beats()
   await until(async () => expect(await beats()).toBeGreaterThan(before + 3))
   const { rows: later } = await pool.query(

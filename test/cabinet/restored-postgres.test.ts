@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { Pool } from 'pg'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { createPosting } from '#core/admission/posting'
-import { routesRevisionName } from '#core/catalog/catalog-names'
+import { routesRevisionNameOn } from '#core/catalog/catalog-names'
 import { putPrice, readCatalogRevision } from '#core/catalog/catalog-store'
 import { readKeyState } from '#core/keys/key-state'
 import { blockKey, unblockKey } from '#core/keys/key-store'
@@ -61,7 +61,7 @@ async function costOf(gateway: Process, key: string, model: string): Promise<str
 }
 
 async function publishedRevision(): Promise<bigint> {
-  return BigInt((await view.ask((redis) => redis.get(routesRevisionName))) ?? 0)
+  return BigInt((await view.ask((redis) => redis.get(routesRevisionNameOn(view)))) ?? 0)
 }
 
 const nanoInRub = 1_000_000_000n

@@ -160,7 +160,10 @@ async function perform(run: Run, op: Operation): Promise<void> {
     case 'sweep':
       return await sweep(run)
     case 'lose_all':
-      await shard.connection.redis.del(...(await shard.connection.redis.keys(shard.nameOf('*'))), 'nothing')
+      await shard.connection.redis.del(
+        ...(await shard.connection.redis.keys(shard.nameOf('*'))),
+        shard.nameOf('nothing'),
+      )
       run.isLost = true
       run.sweeps.atMs = Number.NEGATIVE_INFINITY
       return model.lost()

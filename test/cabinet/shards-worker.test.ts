@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import type { ProjectedRow } from '#core/admission/projected-rows'
 import { digestOf } from '#core/catalog/catalog-document'
+import { routesNameOn, routesRevisionNameOn } from '#core/catalog/catalog-names'
 import { createCatalogCopy } from '#core/catalog/internal/published-catalog'
 import { recordText } from '#core/ledger/request-record'
 import { redisOfThisFile } from '../support/redis.ts'
@@ -434,9 +435,11 @@ test('a row takes the place of the newer version that Postgres has lost, and of 
 })
 
 test('the catalog becomes exactly what was published, older revisions change nothing, a lost one is written again', async () => {
-  const { connection } = await open()
-  const catalog = createCatalogCopy(connection)
-  await connection.redis.del('mg:routes', 'mg:routes:rev')
+  const { servers } = await open()
+  const catalog = createCatalogCopy(servers)
+  const { redis: client } = servers.common()
+  const [routes, revision] = [routesNameOn(servers), routesRevisionNameOn(servers)]
+  await client.del(routes, revision)
   expect(await catalog.readCatalog()).toMatchObject({ revision: null, documentCount: 0 })
   const documents = new Map([
     ['route:a/b', 'one'],
@@ -446,11 +449,11 @@ test('the catalog becomes exactly what was published, older revisions change not
   expect(await catalog.publishCatalog(7n, documents)).toBe('kept')
   expect(await catalog.publishCatalog(6n, new Map())).toBe('kept')
   expect(await catalog.publishCatalog(8n, new Map([['route:a/b', 'new']]))).toBe('published')
-  expect(await connection.redis.hgetall('mg:routes')).toEqual({ 'route:a/b': 'new' })
+  expect(await client.hgetall(routes)).toEqual({ 'route:a/b': 'new' })
 
-  await connection.redis.del('mg:routes')
+  await client.del(routes)
   expect(await catalog.publishCatalog(8n, documents)).toBe('published')
-  await connection.redis.del('mg:routes:rev')
+  await client.del(revision)
   expect(await catalog.publishCatalog(8n, documents)).toBe('published')
   expect(await catalog.readCatalog()).toMatchObject({
     revision: 8n,
@@ -458,15 +461,15 @@ test('the catalog becomes exactly what was published, older revisions change not
     documentCount: 2,
   })
   expect(await catalog.publishCatalog(9n, new Map())).toBe('published')
-  expect(await connection.redis.exists('mg:routes')).toBe(0)
+  expect(await client.exists(routes)).toBe(0)
 })
 
 test('a new revision is announced to who listens', async () => {
-  const { connection } = await open()
-  const catalog = createCatalogCopy(connection)
-  const listener = connection.redis.duplicate({ enableOfflineQueue: true })
+  const { servers } = await open()
+  const catalog = createCatalogCopy(servers)
+  const listener = servers.common().redis.duplicate({ enableOfflineQueue: true })
   onTestFinished(() => listener.disconnect())
-  await listener.subscribe('mg:routes:rev')
+  await listener.subscribe(routesRevisionNameOn(servers))
   const heard = new Promise((resolve) => listener.once('message', (_channel, text) => resolve(text)))
   await catalog.publishCatalog(1_000n, new Map([['route:a/b', 'x']]))
   expect(await heard).toBe('1000')

@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { afterAll, expect, test } from 'vitest'
-import { gatewaysName, routesName, routesRevisionName } from '#core/catalog/catalog-names'
+import { gatewaysNameOn, routesNameOn, routesRevisionNameOn } from '#core/catalog/catalog-names'
 import { createCatalogCopy } from '#core/catalog/internal/published-catalog'
 import { writeKey } from '#core/keys/key'
 import { connectRedis } from '#core/redis/redis-connection'
@@ -85,7 +85,7 @@ test('a published catalog is served within a second, its good documents only, an
     { document: 'route:demo/forged', why: expect.stringMatching(/^invalid signature/) },
   ])
   const heartbeat = () =>
-    connection.redis.hget(gatewaysName, instance).then((text) => JSON.parse(text ?? '{}'))
+    connection.redis.hget(gatewaysNameOn(connection), instance).then((text) => JSON.parse(text ?? '{}'))
   const version = expect.stringMatching(/^\d+\.\d+\.\d+/)
   const report = { revision: '5', atMs: expect.any(Number), unhealthy: {}, answering: [], version }
   await expect.poll(heartbeat).toEqual(report)
@@ -103,8 +103,8 @@ test('an announced catalog is served at once, without waiting for the next look'
 test('a newer revision takes its place, an older one and a lost one do not', async () => {
   await publish(60n, 'demo/a', 'demo/b')
   await expect.poll(() => metric('routes_revision')).toBe('60')
-  await connection.redis.set(routesRevisionName, '4')
-  await connection.redis.del(routesName)
+  await connection.redis.set(routesRevisionNameOn(connection), '4')
+  await connection.redis.del(routesNameOn(connection))
   const pollsBefore = await pollsSoFar()
   await expect.poll(pollsSoFar, { timeout: 35_000 }).toBeGreaterThan(pollsBefore + 2)
   expect(await metric('routes_revision')).toBe('60')

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { beforeAll, expect, onTestFinished, test, vi } from 'vitest'
-import { gatewaysName } from '#core/catalog/catalog-names'
+import { gatewaysNameOn } from '#core/catalog/catalog-names'
 import { viewOfThisFile } from '../support/redis-view.ts'
 import { post, stackOfThisFile, untilServed } from '../support/stack.ts'
 import { pausedAnswer, streamed } from '../support/upstream.ts'
@@ -65,7 +65,7 @@ test('a stopping gateway leaves its share of what providers allow to the others 
   const { key } = await stack.createCustomer()
   const gateway = await stack.startGateway({ GATEWAY_INSTANCE: 'leaving' })
   await untilServed(gateway, key, model)
-  const lives = () => view.ask((redis) => redis.hexists(gatewaysName, 'leaving'))
+  const lives = () => view.ask((redis) => redis.hexists(gatewaysNameOn(view), 'leaving'))
   await vi.waitFor(async () => expect(await lives()).toBe(1))
   const { answer, goOn } = pausedAnswer()
   onTestFinished(goOn)

@@ -8,6 +8,7 @@ import type { RedisServer } from '#standalone/redis'
 export type RedisView = {
   /** The commands of Redis itself, to spoil its data. */
   readonly ask: ReturnType<typeof connectRedis>['ask']
+  readonly kind: ReturnType<typeof connectRedis>['kind']
   /** What a sweep would charge for each request of an organization, by its last renewal. */
   sweepable(organizationId: string): Promise<readonly { costNano: bigint; record: RequestRecord }[]>
   /** An organization's money as the next admission would see it. */
@@ -22,10 +23,11 @@ export type RedisView = {
 export function viewOfThisFile(redis: RedisServer): RedisView {
   const connection = connectRedis(redis.url, { name: 'test-view', timeoutMs: 5_000 })
   afterAll(() => connection.close())
-  const { ask } = connection
+  const { ask, kind } = connection
   const nameOf = (organizationId: string, rest: string) => `${shardPrefix(shardOf(organizationId))}${rest}`
   return {
     ask,
+    kind,
     async sweepable(organizationId) {
       const names = await ask((client) => client.keys(nameOf(organizationId, 'request:*')))
       const holds = await Promise.all(names.map((name) => ask((client) => client.get(name))))

@@ -6,7 +6,8 @@ import type { ProjectedRow } from '#core/admission/projected-rows'
 import type { KeyHash } from '#core/keys/key'
 import type { ChargeKind } from '#core/ledger/charge-kind'
 import { type RequestRecord, requestRecordSchema } from '#core/ledger/request-record'
-import { connectRedis, type RedisConnection } from '#core/redis/redis-connection'
+import { openRedis } from '#core/redis/open-redis'
+import type { RedisConnection, RedisServers } from '#core/redis/redis-connection'
 import { allShards, type Shard, shardOf, shardPrefix } from '#core/redis/shard'
 import type { RedisServer } from '#standalone/redis'
 
@@ -56,13 +57,14 @@ export async function openShard(
 ) {
   const clock = { offsetMs: 0 }
   const options = { clockOffsetMs: () => clock.offsetMs, ...settings }
-  const connection = connectRedis(redis.url, { name: 'test', timeoutMs: 2_000 })
-  await connection.connected(5_000)
-  const admission = createAdmission(connection, options)
-  const posting = createPosting(connection, options)
+  const servers = await openServers(redis)
+  const admission = createAdmission(servers, options)
+  const posting = createPosting(servers, options)
   const keyId = randomUUID()
   const secretHash = randomBytes(32).toString('base64url') as KeyHash
-  const shard = await takeShard(connection)
+  const shard = nextShard()
+  const connection = servers.connectionOf(shard)
+  await emptyShard(connection, shard)
   const organizationId = organizationOf(shard)
   let version = 0n
 
@@ -97,6 +99,7 @@ export async function openShard(
   await open()
   return {
     clock,
+    servers,
     connection,
     admission,
     posting,
@@ -117,8 +120,15 @@ export async function openShard(
     state: () => inspectKey(admission, shard, secretHash),
     /** Name of a key of this shard in Redis. */
     nameOf: (rest: string) => `${shardPrefix(shard)}${rest}`,
-    close: () => connection.close(),
+    close: servers.close,
   }
+}
+
+async function openServers({ url }: RedisServer): Promise<RedisServers> {
+  const [firstUrl = '', ...otherUrls] = url.split(',')
+  const servers = openRedis([firstUrl, ...otherUrls], { name: 'test', timeoutMs: 2_000 })
+  await servers.connected(5_000)
+  return servers
 }
 
 async function inspectKey(admission: Admission, shard: Shard, secretHash: KeyHash) {
@@ -137,13 +147,16 @@ function organizationOf(shard: Shard): string {
 
 let shardsTaken = 0
 
-/** A shard with nothing in it. One after the other, so that tests of one file do not meet. */
-async function takeShard({ redis }: RedisConnection): Promise<Shard> {
+/** One after the other, so that tests of one file do not meet. */
+function nextShard(): Shard {
   const shard = allShards[shardsTaken++ % allShards.length]
   if (shard === undefined) throw new Error('there are no shards')
+  return shard
+}
+
+async function emptyShard({ redis }: RedisConnection, shard: Shard): Promise<void> {
   const names = await redis.keys(`${shardPrefix(shard)}*`)
   if (names.length > 0) await redis.del(...names)
-  return shard
 }
 
 export type OpenShard = Awaited<ReturnType<typeof openShard>>

@@ -14,6 +14,7 @@ import { createModel, createProvider, type ModelFields } from './catalog.ts'
 import { type Customer, createCustomer, pepper } from './customer.ts'
 import { createDatabase, type TestDatabase, urlAs } from './postgres.ts'
 import { type Process, secrets, startProcess } from './processes.ts'
+import { clusterAsServer, type RedisCluster } from './redis-cluster.ts'
 import { readRefusals, redisLogins, redisUrlOf } from './redis-logins.ts'
 import { startUpstream, type Upstream } from './upstream.ts'
 import { administrationSettings, webSettings } from './web-settings.ts'
@@ -67,15 +68,22 @@ type Books = {
 /** Leases and renewals 20 times faster than in production, so that a test need not wait for them. */
 const quick = { RENEW_EVERY_MS: '250', LEASE_MS: '1000' } as const
 
+type StackOptions = {
+  readonly appendonly?: 'yes' | 'no'
+  readonly database?: TestDatabase
+  /** Instead of a single Redis; the caller ends it. */
+  readonly cluster?: RedisCluster
+}
+
 /**
  * Starts Redis, database and provider for this test file; the test starts processes, and all of it ends with the
  * file. Call it at the top of the file: a hook of Vitest that is registered inside another one never runs.
  */
-export async function stackOfThisFile(
-  options: { readonly appendonly?: 'yes' | 'no'; readonly database?: TestDatabase } = {},
-): Promise<Stack> {
+export async function stackOfThisFile(options: StackOptions = {}): Promise<Stack> {
   const [redis, database, upstream] = await Promise.all([
-    startRedis({ appendonly: options.appendonly ?? 'no', logins: redisLogins }),
+    options.cluster === undefined
+      ? startRedis({ appendonly: options.appendonly ?? 'no', logins: redisLogins })
+      : clusterAsServer(options.cluster),
     options.database ?? createDatabase(),
     startUpstream(),
   ])
@@ -83,9 +91,8 @@ export async function stackOfThisFile(
   afterAll(async () => {
     await Promise.all(processes.map((process) => process.kill()))
     await upstream.stop()
-    // A process that has to do what its user may not would often go on and look well.
-    expect(redis.pid() === undefined ? [] : await readRefusals(redis.url)).toEqual([])
-    await redis[Symbol.asyncDispose]()
+    await expectNoRefusals(options.cluster?.nodes ?? [redis])
+    if (options.cluster === undefined) await redis[Symbol.asyncDispose]()
     await database[Symbol.asyncDispose]()
   })
   const env = { ...secrets, ...quick, LOG_LEVEL: 'info' }
@@ -143,6 +150,11 @@ export async function stackOfThisFile(
       createCustomer(database.pool, { balanceNano, ...limits }),
     readBooks: (organizationId) => readBooks(database.pool, organizationId),
   }
+}
+
+/** A process that has to do what its user may not would often go on and look well. */
+async function expectNoRefusals(servers: readonly RedisServer[]): Promise<void> {
+  for (const { pid, url } of servers) expect(pid() === undefined ? [] : await readRefusals(url)).toEqual([])
 }
 
 type Start = (

@@ -1,0 +1,108 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { expect, test, vi } from 'vitest'
+import { readOrganizationSums } from '#core/admission/organization-sums'
+import { hashSlotOf } from '#core/redis/internal/hash-slot'
+import { openRedis } from '#core/redis/open-redis'
+import { shardOf, shardTag } from '#core/redis/shard'
+import type { RedisServer } from '#standalone/redis'
+import type { Customer } from '../support/customer.ts'
+import { redisClusterOfThisFile } from '../support/redis-cluster.ts'
+import { post, stackOfThisFile, untilOpen, untilServed } from '../support/stack.ts'
+import { plain } from '../support/upstream.ts'
+
+const cluster = await redisClusterOfThisFile()
+const stack = await stackOfThisFile({ cluster })
+const messages = [{ role: 'user', content: 'Say hello' }]
+
+const slotOf = ({ organizationId }: Customer) => hashSlotOf(shardTag(shardOf(organizationId)))
+
+/** A customer in a shard of this primary, or of another one. */
+async function customerOf(primary: RedisServer, where: 'there' | 'elsewhere'): Promise<Customer> {
+  for (;;) {
+    const customer = await stack.createCustomer()
+    const isThere = (await cluster.primaryOf(slotOf(customer))) === primary
+    if (isThere === (where === 'there')) return customer
+  }
+}
+
+/** Sends requests one after the other until it is stopped. */
+function keepAsking(gateway: Parameters<typeof post>[0], key: string, model: string) {
+  const answers: { readonly status: number; readonly id: string; readonly ms: number }[] = []
+  let isOver = false
+  const ended = (async () => {
+    while (!isOver) {
+      const startedAtMs = performance.now()
+      const response = await post(gateway, key, { model, messages })
+      await response.text()
+      const id = response.headers.get('x-gateway-request-id') ?? ''
+      answers.push({ status: response.status, id, ms: performance.now() - startedAtMs })
+      await pause(response.status === 200 ? 5 : 50)
+    }
+  })()
+  return {
+    answers,
+    async stop() {
+      isOver = true
+      await ended
+    },
+  }
+}
+
+test('a primary is killed under load: others go on, its replica serves after a new epoch, every response is charged once', async () => {
+  const [primary] = cluster.nodes
+  if (primary === undefined) throw new Error('no nodes')
+  await stack.startWorker()
+  const gateways = [await stack.startGateway(), await stack.startGateway()]
+  const [gateway, other] = gateways
+  if (gateway === undefined || other === undefined) throw new Error('no gateways')
+  const model = await stack.createModel()
+  stack.upstream.answer(model, plain('hello'))
+  const hit = await customerOf(primary, 'there')
+  const spared = await customerOf(primary, 'elsewhere')
+  for (const each of gateways) {
+    await untilOpen(each)
+    for (const { key } of [hit, spared]) await untilServed(each, key, model)
+  }
+
+  const asking = [hit, spared].map(({ key }) => gateways.map((each) => keepAsking(each, key, model)))
+  const [ofHit = [], ofSpared = []] = asking
+  await vi.waitFor(() => expect(ofHit.every(({ answers }) => answers.length > 10)).toBe(true), 20_000)
+  await primary.kill()
+  const countOf = (status: number) =>
+    ofHit.map(({ answers }) => answers.filter((answer) => answer.status === status).length)
+  await vi.waitFor(() => expect(Math.min(...countOf(503))).toBeGreaterThan(0), 20_000)
+  const before = countOf(200)
+  await vi.waitFor(
+    () => expect(countOf(200).every((count, at) => count > (before[at] ?? 0) + 10)).toBe(true),
+    { timeout: 40_000, interval: 100 },
+  )
+  for (const each of asking.flat()) await each.stop()
+
+  const statuses = (all: typeof ofHit) =>
+    new Set(all.flatMap(({ answers }) => answers.map(({ status }) => status)))
+  expect(statuses(ofHit)).toEqual(new Set([200, 503]))
+  expect(statuses(ofSpared)).toEqual(new Set([200]))
+
+  const redis = openRedis([cluster.nodes[1]?.url ?? '', cluster.nodes[2]?.url ?? ''], {
+    name: 'test',
+    timeoutMs: 2_000,
+  })
+  try {
+    for (const [customer, all] of [
+      [hit, ofHit],
+      [spared, ofSpared],
+    ] as const) {
+      const completed = all.flatMap(({ answers }) => answers.filter(({ status }) => status === 200))
+      const sums = () => readOrganizationSums(redis, customer.organizationId)
+      await vi.waitFor(async () => expect(await sums()).toMatchObject({ pending: 0n, held: 0n }), {
+        timeout: 20_000,
+        interval: 100,
+      })
+      const { chargeRows, balance } = await stack.readBooks(customer.organizationId)
+      expect(completed.filter(({ id }) => chargeRows.get(id) !== 1)).toEqual([])
+      expect((await sums())?.posted).toBe(balance)
+    }
+  } finally {
+    redis.close()
+  }
+})
