@@ -76,22 +76,23 @@ const gatewayEntry = z.object({
   param: z.string().nullable().default(null),
   limit: told,
   used: told,
+  held: told,
+  needed: told,
 })
 
 /** A rejection that a gateway decided without `admit`, to be listed. */
 export type GatewayRefusal = Pick<ListedRefusal, 'requestId' | 'keyId' | 'model' | 'param'> & {
   readonly code: RefusalCode
-  readonly limit?: number | string | undefined
-  readonly used?: number | string | undefined
   /** How long ago. */
   readonly agoMs: number
-}
+} & Partial<Readonly<Record<'limit' | 'used' | 'held' | 'needed', number | string | undefined>>>
 
 /** Longest model name or field to list: both are the caller's text, and a thousand of them are kept. */
 const listedLengthMax = 100
 
 /** The entry of a rejection in the list, without its time. Pure. */
-export function refusalText({ requestId, keyId, model, code, param, limit, used }: GatewayRefusal): string {
+export function refusalText(refusal: GatewayRefusal): string {
+  const { requestId, keyId, model, code, param, limit, used, held, needed } = refusal
   return JSON.stringify({
     request: requestId,
     key: keyId,
@@ -100,6 +101,8 @@ export function refusalText({ requestId, keyId, model, code, param, limit, used 
     param: param?.slice(0, listedLengthMax),
     limit,
     used,
+    held,
+    needed,
   } satisfies Record<Exclude<keyof z.input<typeof gatewayEntry>, 'at'>, unknown>)
 }
 
@@ -211,8 +214,7 @@ function ofAdmit(entry: z.output<typeof admitEntry>): ListedRefusal {
 }
 
 function ofGateway({ at, request, key, code, ...entry }: z.output<typeof gatewayEntry>): ListedRefusal {
-  const none = { held: null, needed: null, resetsAtMs: null }
-  return { ...entry, ...none, requestId: request, keyId: key, reason: code, atMs: at }
+  return { ...entry, requestId: request, keyId: key, reason: code, atMs: at, resetsAtMs: null }
 }
 
 function readJson(text: string): unknown {
