@@ -1,24 +1,29 @@
 import type { Pool } from 'pg'
+import { findRefusal, type ListedRefusal } from '#core/admission/listed-refusals'
 import { inReadScope } from '#core/audit/scope'
 import { isId } from '#core/db/id'
+import { quoted } from '#core/errors/quoted'
 import { receiptMessages } from '#core/ledger/receipt-messages'
 import type { HttpRoute } from '#core/process/http-route'
+import { type RedisConnection, RedisUnavailable } from '#core/redis/redis-connection'
 import { receiptOf } from './internal/receipt.ts'
 import { findSettledRequest } from './internal/receipt-store.ts'
 
+type Absent = { readonly code: 'request_not_found'; readonly message: string }
+
 /** The organization has no settled request with this ID. */
-const notFound = {
+const notFound: Absent = {
   code: 'request_not_found',
   message:
     'No receipt has this ID. A receipt is available after its request is settled, normally within a second of the response.',
-} as const
+}
 
 /**
  * `GET /v1/requests/{id}`: the receipt of a request of the calling organization. The gateway forwards this route.
  * It needs no balance, because receipts show where the money went. A blocked key cannot read receipts.
  */
 export function receiptRoute(
-  pool: Pool,
+  { pool, redis }: { readonly pool: Pool; readonly redis: RedisConnection },
   options: { readonly perMinute: number },
 ): HttpRoute<'request_not_found'> {
   return {
@@ -34,7 +39,26 @@ export function receiptRoute(
             findSettledRequest(client, caller.organizationId, id),
           )
         : undefined
-      return settled === undefined ? { refusal: notFound } : { body: receiptOf(settled) }
+      if (settled !== undefined) return { body: receiptOf(settled) }
+      return { refusal: await whyAbsent(redis, caller.organizationId, id) }
     },
   }
+}
+
+/** Whether the request was rejected, if Redis can say. */
+async function whyAbsent(redis: RedisConnection, organizationId: string, id: string): Promise<Absent> {
+  if (!isId(id)) return notFound
+  try {
+    const rejected = await findRefusal(redis, organizationId, id)
+    return rejected === undefined ? notFound : { ...notFound, message: rejectedMessage(rejected) }
+  } catch (error) {
+    if (error instanceof RedisUnavailable) return notFound
+    throw error
+  }
+}
+
+function rejectedMessage({ code, param, atMs }: ListedRefusal): string {
+  const at = new Date(atMs).toISOString()
+  const where = param === null ? '' : `, param ${quoted(param)}`
+  return `No receipt has this ID: the request was rejected at ${at} (${code}${where}). Rejected requests are not charged.`
 }

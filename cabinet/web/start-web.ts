@@ -71,7 +71,7 @@ export async function startWeb(
         keyPepper: config.keyPepper,
         now: () => performance.now(),
         routes: [
-          receiptRoute(pool, { perMinute: config.receiptsPerMinute }),
+          receiptRoute({ pool, redis }, { perMinute: config.receiptsPerMinute }),
           ...responseRoutes(pool, config.keyPepper),
         ],
       },

@@ -13,6 +13,8 @@ export type ListedRefusal = {
   readonly model: string | null
   /** Why `admit` rejected it, or the code of its error if the gateway decided without. */
   readonly reason: AdmitReason | RefusalCode
+  /** The code of the error that the client received. */
+  readonly code: RefusalCode
   /** The field or header to change, if its error named one. */
   readonly param: string | null
   /** When, Unix milliseconds by Redis's clock. */
@@ -47,6 +49,23 @@ const countedBy = {
   request_exceeds_balance: 'nanoRub',
   request_exceeds_budget: 'nanoRub',
 } as const satisfies Record<AdmitReason, 'units' | 'nanoRub' | null>
+
+/** The error that the gateway returns for a rejection by `admit`. */
+const codes: Readonly<Record<AdmitReason, RefusalCode>> = {
+  revoked_key: 'invalid_api_key',
+  expired_key: 'expired_api_key',
+  blocked_key: 'api_key_blocked',
+  insufficient_balance: 'insufficient_balance',
+  balance_reserved: 'balance_reserved',
+  request_exceeds_balance: 'request_exceeds_balance',
+  model_not_allowed: 'model_not_allowed',
+  daily_budget_exceeded: 'daily_budget_exceeded',
+  budget_reserved: 'budget_reserved',
+  request_exceeds_budget: 'request_exceeds_budget',
+  rpm: 'rate_limit_exceeded',
+  tpm: 'rate_limit_exceeded',
+  request_too_large_for_tpm: 'request_too_large_for_tpm',
+}
 
 const number = z.string().regex(/^-?\d{1,18}$/)
 
@@ -203,6 +222,7 @@ function ofAdmit(entry: z.output<typeof admitEntry>): ListedRefusal {
     keyId: key,
     model,
     reason,
+    code: codes[reason],
     param: null,
     atMs: at,
     limit: toldAs(reason, limit),
@@ -214,7 +234,7 @@ function ofAdmit(entry: z.output<typeof admitEntry>): ListedRefusal {
 }
 
 function ofGateway({ at, request, key, code, ...entry }: z.output<typeof gatewayEntry>): ListedRefusal {
-  return { ...entry, requestId: request, keyId: key, reason: code, atMs: at, resetsAtMs: null }
+  return { ...entry, requestId: request, keyId: key, reason: code, code, atMs: at, resetsAtMs: null }
 }
 
 function readJson(text: string): unknown {

@@ -1,5 +1,5 @@
 import type { Locator, Page } from 'playwright-core'
-import { afterAll, expect, test } from 'vitest'
+import { afterAll, expect, test, vi } from 'vitest'
 import { addRubles, nanoOf } from '#cabinet/pages/money/rubles'
 import { postBatch } from '#core/ledger/post-batch'
 import { entryOf, recordOf, uuidV7 } from '../support/customer.ts'
@@ -7,7 +7,7 @@ import { settle } from './addresses.ts'
 import { expectNoViolations } from './axe.ts'
 import { keyboard, touch } from './hand.ts'
 import { callFrom, openDatabase, readFrom } from './signed-in-calls.ts'
-import { openBrowser, register, signInOwner } from './visitor.ts'
+import { openBrowser, register, signInOwner, system } from './visitor.ts'
 
 const pool = openDatabase()
 afterAll(() => pool.end())
@@ -194,6 +194,40 @@ test('an id from x-gateway-request-id leads to the receipt, and an unsettled one
   await page.getByText('Ответ передан полностью.').waitFor()
 })
 
+test('any id that a rejected request returned leads to its rejection; an old one and a foreign one are explained', async () => {
+  const { page } = await openBrowser()
+  await register(page)
+  const made = await callFrom(page, 'POST', '/keys', { name: 'newcomer' })
+  const { key, secret } = JSON.parse(made.text)
+  await callFrom(page, 'POST', `/keys/${key.id}/block`)
+  const response = await vi.waitFor(async () => {
+    const sent = await fetch(`${system.baseUrl}/chat/completions`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', authorization: `Bearer ${secret}` },
+      body: JSON.stringify({ model: 'no/such', messages: [] }),
+    })
+    expect(sent.status).toBe(403)
+    return sent
+  })
+  const requestId = response.headers.get('x-gateway-request-id') ?? ''
+  await page.goto('/app/requests')
+  await page.getByLabel('Номер запроса').fill(` ${requestId.toUpperCase()} `)
+  await page.getByRole('button', { name: 'Открыть' }).click()
+  await page.getByRole('heading', { name: 'Запрос отклонён' }).waitFor()
+  await page.getByText('Ключ заблокирован').waitFor()
+  await expectNoViolations(page)
+  await page.goto(`/app/requests/chatcmpl-${requestId}`)
+  await page.getByRole('link', { name: 'newcomer' }).waitFor()
+  await page.goto('/app/requests/01900000-0000-7000-8000-000000000000')
+  await page.getByRole('heading', { name: 'Квитанции нет, запрос старше 7 дней' }).waitFor()
+  await expectNoViolations(page)
+
+  const stranger = await openBrowser()
+  await register(stranger.page)
+  await stranger.page.goto(`/app/requests/${requestId}`)
+  await stranger.page.getByRole('heading', { name: 'Запрос ещё не рассчитан' }).waitFor()
+})
+
 test('an impossible request id is rejected at once, without a call', async () => {
   const { page } = await openBrowser()
   await signInOwner(page)
@@ -266,7 +300,7 @@ test("any of 201 keys filters the requests by its name, and the filter shows the
   await filter.fill('Oldest of all') // as the list of suggestions does
   await page.getByRole('table', { name: 'Запросы' }).waitFor()
   await page.reload()
-  await expect.poll(() => filter.inputValue()).toBe('Oldest of all')
+  await expect.poll(() => filter.inputValue(), { timeout: 10_000 }).toBe('Oldest of all')
   await expectNoViolations(page)
   await filter.fill('')
   await page.waitForURL('**/app/requests')

@@ -65,6 +65,7 @@ test.each(cases)(
     const wait = 'retryAfterMs' in answer ? entry.atMs + answer.retryAfterMs : null
     expect(entry).toEqual({
       reason,
+      code: told.code,
       requestId,
       keyId: shard.keyId,
       model: 'demo/echo',
@@ -157,6 +158,7 @@ test('rejections that a gateway decided are listed with the times, field and num
       requestId: 'r3',
       model: 'a/b',
       reason: 'request_exceeds_max_cost',
+      code: 'request_exceeds_max_cost',
       param: 'x',
       limit: '1.5',
       used: '2',
@@ -167,6 +169,7 @@ test('rejections that a gateway decided are listed with the times, field and num
       requestId: 'r2',
       model: cut,
       reason: 'rate_limit_exceeded',
+      code: 'rate_limit_exceeded',
       param: cut,
       limit: 60,
       used: 61,
@@ -177,6 +180,7 @@ test('rejections that a gateway decided are listed with the times, field and num
       requestId: 'r1',
       model: null,
       reason: 'invalid_json',
+      code: 'invalid_json',
       param: null,
       limit: null,
       used: null,

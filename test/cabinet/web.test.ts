@@ -18,6 +18,7 @@ import { createPool } from '#core/db/pool'
 import { hashKey, writeKey } from '#core/keys/key'
 import { blockKey, createKey, revokeKey, rotateKey, unblockKey } from '#core/keys/key-store'
 import { postBatch } from '#core/ledger/post-batch'
+import { connectRedis } from '#core/redis/redis-connection'
 import { shardOf } from '#core/redis/shard'
 import { registration } from '../support/cabinet.ts'
 import { createCustomer, entryOf, pepper, recordOf } from '../support/customer.ts'
@@ -199,6 +200,8 @@ test('a second route has its own refusals, limit and messages, and none of the f
   const { key } = await createCustomer(pool)
   const closed = createPool({ databaseUrl: 'postgres://nobody@127.0.0.1:9/none', applicationName: 'test' })
   onTestFinished(() => closed.end())
+  const redis = connectRedis('redis://127.0.0.1:1', { name: 'test' })
+  onTestFinished(() => redis.close())
   const handled: Record<string, WebRoute['handle']> = {
     missing: async () => ({ refusal: { code: 'unknown_url', message: 'No invoice has this number.' } }),
     away: async () => ({ body: await orUnavailable(closed.query('select')) }),
@@ -224,7 +227,7 @@ test('a second route has its own refusals, limit and messages, and none of the f
       pool,
       keyPepper: pepper,
       now: () => 0,
-      routes: [receiptRoute(pool, { perMinute: 1 }), invoices],
+      routes: [receiptRoute({ pool, redis }, { perMinute: 1 }), invoices],
     },
     log: { ...quiet, error: () => undefined },
   })

@@ -151,6 +151,20 @@ test('what is not a settled request of this organization is 404, whatever it loo
   expect((await get('/requests/', stranger.key)).body.error.code).toBe('unknown_url')
 })
 
+test('of a rejected request the key’s organization learns its code, and no other one learns that it was there', async () => {
+  const owner = await served()
+  const { headers } = await post(gateway, owner.key, { model: owner.model, messages: 7 })
+  const id = headers.get('x-gateway-request-id') ?? ''
+  const said = async (key: string) => (await get(`/requests/${id}`, key)).body.error
+  await expect
+    .poll(async () => (await said(owner.key)).message)
+    .toMatch(/rejected at .* \(invalid_value, param "messages"\)/)
+  expect((await said(owner.key)).code).toBe('request_not_found')
+  const stranger = await served()
+  const other = (await get(`/requests/${uuidV7()}`, stranger.key)).body.error
+  expect(await said(stranger.key)).toMatchObject({ code: other.code, message: other.message })
+})
+
 describe('when the cabinet', () => {
   /** A gateway in front of something that is not the cabinet, or not well. */
   async function inFrontOf(listener: RequestListener | undefined): Promise<Process> {

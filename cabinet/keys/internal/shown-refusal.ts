@@ -1,36 +1,31 @@
 import type { AdmitReason, ListedRefusal } from '#core/admission/listed-refusals'
-import { errorRows, type RefusalCode } from '#core/errors/refusal'
+import { errorRows } from '#core/errors/refusal'
 import { writeCursor } from '../../api/page.ts'
 import type { ShownRefusal } from '../key-contracts.ts'
 
-type Meaning = readonly [code: RefusalCode, scope: ShownRefusal['scope']]
-
-/** The error that the gateway returned for a rejection by `admit`, and the limit behind it. */
-const meanings: Readonly<Record<AdmitReason, Meaning>> = {
-  revoked_key: ['invalid_api_key', null],
-  expired_key: ['expired_api_key', 'expiry'],
-  blocked_key: ['api_key_blocked', 'block'],
-  insufficient_balance: ['insufficient_balance', 'balance'],
-  balance_reserved: ['balance_reserved', 'balance'],
-  request_exceeds_balance: ['request_exceeds_balance', 'balance'],
-  model_not_allowed: ['model_not_allowed', 'models'],
-  daily_budget_exceeded: ['daily_budget_exceeded', 'daily_budget'],
-  budget_reserved: ['budget_reserved', 'daily_budget'],
-  request_exceeds_budget: ['request_exceeds_budget', 'daily_budget'],
-  rpm: ['rate_limit_exceeded', 'rpm'],
-  tpm: ['rate_limit_exceeded', 'tpm'],
-  request_too_large_for_tpm: ['request_too_large_for_tpm', 'tpm'],
-}
-
-/** The limit behind an error that the gateway returned without `admit`, if the error has only one. */
-const scopes: Partial<Record<RefusalCode, ShownRefusal['scope']>> = {
+/** The limit behind a rejection; of errors that the gateway returned without `admit`, if they have only one. */
+const scopes: Partial<Record<ListedRefusal['reason'], ShownRefusal['scope']>> &
+  Readonly<Record<AdmitReason, ShownRefusal['scope']>> = {
+  revoked_key: null,
+  expired_key: 'expiry',
   expired_api_key: 'expiry',
+  blocked_key: 'block',
   api_key_blocked: 'block',
+  insufficient_balance: 'balance',
+  balance_reserved: 'balance',
+  request_exceeds_balance: 'balance',
+  model_not_allowed: 'models',
+  daily_budget_exceeded: 'daily_budget',
+  budget_reserved: 'daily_budget',
+  request_exceeds_budget: 'daily_budget',
+  rpm: 'rpm',
+  tpm: 'tpm',
+  request_too_large_for_tpm: 'tpm',
 }
 
 /** A rejected request as its owner sees it. Pure. */
 export function showRefusal(refused: ListedRefusal): ShownRefusal {
-  const [code, scope] = meaningOf(refused.reason)
+  const { code } = refused
   return {
     at: new Date(refused.atMs).toISOString(),
     request_id: refused.requestId,
@@ -38,21 +33,13 @@ export function showRefusal(refused: ListedRefusal): ShownRefusal {
     status: errorRows[code][0],
     code,
     param: refused.param,
-    scope,
+    scope: scopes[refused.reason] ?? null,
     limit: refused.limit,
     used: refused.used,
     held: refused.held,
     needed: refused.needed,
     resets_at: refused.resetsAtMs === null ? null : new Date(refused.resetsAtMs).toISOString(),
   }
-}
-
-function meaningOf(reason: ListedRefusal['reason']): Meaning {
-  return isOfAdmit(reason) ? meanings[reason] : [reason, scopes[reason] ?? null]
-}
-
-function isOfAdmit(reason: ListedRefusal['reason']): reason is AdmitReason {
-  return reason in meanings
 }
 
 type Place = { readonly cursor?: { readonly request_id: string } | undefined; readonly limit: number }

@@ -4,7 +4,7 @@ import { TextField } from '../../kit/fields.tsx'
 import { Form, SubmitButton } from '../../kit/form.tsx'
 import { usageWords } from './messages.ts'
 
-/** From a logged request id to its receipt. */
+/** From any id that a client received to its receipt or rejection. */
 export function FindRequest() {
   const words = useWords(usageWords)
   const idIn = (values: FormData) => String(values.get('request_id')).normalize('NFKC').replace(/\s/g, '')

@@ -51,7 +51,7 @@ export const en: typeof ru = {
 
   requestsLead: 'Every settled request: its model, outcome and cost.',
   requestId: 'Request id',
-  requestIdHint: 'From the header x-gateway-request-id',
+  requestIdHint: 'From the header x-gateway-request-id, request_id of an error, or id of a response',
   find: 'Open',
   requestIdMissing: 'Paste a request id',
   outcome: 'Outcome',
@@ -100,7 +100,6 @@ export const en: typeof ru = {
   back: 'All requests',
   copyRequestId: 'Copy the request id',
   costOfIt: 'Cost',
-  free: 'Free',
   priced: 'Cost breakdown',
   pricedLead: 'Tokens of each class, multiplied by its price.',
   tokenClass: 'Token class',
@@ -116,7 +115,8 @@ export const en: typeof ru = {
   perRequest: 'For the request itself',
   total: 'Total',
   adjusted: 'The cost differs from this total: the rules for interrupted responses applied.',
-  noPrice: 'The model is free, or the request did not reach one.',
+  noPrice: 'The model is free.',
+  noneRan: 'No model responded, so nothing is charged.',
   usageSources: {
     provider: 'The provider counted the tokens.',
     estimated: 'The provider did not report the tokens; the gateway estimated them.',
@@ -142,6 +142,8 @@ export const en: typeof ru = {
   provider: 'Provider',
   result: 'Result',
   answered: 'Response received',
+  rejected: 'The request was rejected',
+  rejectedLead: 'Rejected requests are not charged. The last 1,000 rejections are kept for 7 days.',
   noRequest: 'No such request',
   noRequestText:
     'This is not a request id. The id is in the response header x-gateway-request-id: 36 characters, such as 0199a3c4-5b6d-7e8f-9a0b-1c2d3e4f5a6b.',

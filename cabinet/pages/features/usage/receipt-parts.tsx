@@ -18,10 +18,15 @@ type Line = {
 }
 
 /** Tokens by class with their prices, and the total. */
-export function Priced({ tokens, price, cost_rub, usage_source }: Receipt) {
+export function Priced({ tokens, price, cost_rub, usage_source, model_ran }: Receipt) {
   const words = useWords(usageWords)
   const { format } = new Intl.NumberFormat(useLanguage())
-  if (price === null) return <EmptyState text={`${words.usageSources[usage_source]} ${words.noPrice}`} />
+  if (price === null)
+    return (
+      <EmptyState
+        text={`${words.usageSources[usage_source]} ${model_ran === null ? words.noneRan : words.noPrice}`}
+      />
+    )
   const classes = pricedClasses(tokens, price)
   const digits = digitsOf([cost_rub, price.per_request, ...classes.map(({ rubles }) => rubles)])
   const isCharged = compareRubles(price.per_request, '0') > 0

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { usageWords } from './messages.ts'
-import { readRequestFilters } from './request-filters.ts'
+import { isRequestId, readRequestFilters, requestIdIn } from './request-filters.ts'
 
 const isWrong = (from: string, to: string, timeZone = 'Europe/Moscow') =>
   readRequestFilters({ from, to }, usageWords.ru, timeZone).errors.from !== undefined
@@ -22,4 +22,11 @@ test('instants are compared as instants whatever their offsets, and with days in
   expect(isWrong('2026-11-22T21:00:00Z', '2026-11-22', 'Europe/London')).toBe(false)
   expect(isWrong('2026-11-23', '2026-11-22T21:30:00Z')).toBe(false)
   expect(isWrong('2026-11-23', '2026-11-22T21:30:00Z', 'Europe/London')).toBe(true)
+})
+
+test('the id of a response, in any case, is that of its request', () => {
+  const id = '0199a3c4-5b6d-7e8f-9a0b-1c2d3e4f5a6b'
+  for (const text of [id, ` ${id.toUpperCase()} `, `chatcmpl-${id}`, `resp_${id}`, `msg_${id}`])
+    expect(requestIdIn(text)).toBe(id)
+  expect(isRequestId(requestIdIn('chatcmpl-1'))).toBe(false)
 })

@@ -16,6 +16,13 @@ export function useRequestAddress() {
 /** Whether a key can have this id. */
 export const isKeyId = (text: string) => idShape.test(text)
 
+/** The request id in a text, which may be the id of a response: `chatcmpl-…`, `resp_…`, `msg_…`. Pure. */
+export const requestIdIn = (text: string) =>
+  text
+    .trim()
+    .toLowerCase()
+    .replace(/^(?:chatcmpl-|resp_|msg_)/, '')
+
 /** Whether a text can be a request id. Pure. */
 export const isRequestId = (text: string) => idShape.test(text)
 
