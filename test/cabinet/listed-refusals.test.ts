@@ -150,7 +150,7 @@ test('rejections that a gateway decided are listed with the times, field and num
       agoMs: 0,
     },
   ])
-  const none = { keyId, resetsAtMs: null }
+  const none = { keyId, held: null, needed: null, resetsAtMs: null }
   const cut = 'ж'.repeat(100)
   expect(await readRefusals(cabinet, organizationId)).toEqual([
     {
