@@ -50,7 +50,7 @@ export const ru = {
 
   requestsLead: 'Все рассчитанные запросы: модель, итог и стоимость.',
   requestId: 'Номер запроса',
-  requestIdHint: 'Из заголовка x-gateway-request-id, поля request_id ошибки или поля id ответа',
+  requestIdHint: 'Из заголовка x-gateway-request-id, текста ошибки или ответа',
   find: 'Открыть',
   requestIdMissing: 'Вставьте номер запроса',
   outcome: 'Итог',
