@@ -87,7 +87,7 @@ test('a request over the rate limit is explained from its id: the limit, what wa
     ['Обновится', ''],
   ] as const)
     await page.locator('main dl div', { hasText: `${name}:${value}` }).waitFor()
-}, 60_000)
+}, 120_000)
 
 test('a stream that the customer’s program cut is explained from its id, with what was paid for it', async () => {
   const { ask } = await customerWithKey()
@@ -102,7 +102,7 @@ test('a stream that the customer’s program cut is explained from its id, with 
   await page.getByRole('cell', { name: 'demo / main' }).waitFor()
   const total = page.getByRole('row', { name: 'Всего' }).locator('data')
   expect(Number(await total.getAttribute('value'))).toBeGreaterThan(0)
-}, 60_000)
+}, 120_000)
 
 test('a paid payment without a notification is found by both of its ids, and credited once the provider is asked', async () => {
   const { page: theirs } = await customerWithKey()
@@ -134,7 +134,7 @@ test('a paid payment without a notification is found by both of its ids, and cre
 
   await page.goto('/app/audit')
   await page.getByText('payment.refresh').first().waitFor()
-}, 60_000)
+}, 120_000)
 
 test('a key that an empty balance blocks is explained from the rejected request and from the visible parts of the key', async () => {
   const { page: theirs, ask, hint } = await customerWithKey()
@@ -162,7 +162,7 @@ test('a key that an empty balance blocks is explained from the rejected request 
     .getByText(/Корректировка · .30,00/)
     .first()
     .waitFor()
-}, 60_000)
+}, 120_000)
 
 test('a wrong price is found from one request, corrected, and what was paid too much is given back', async () => {
   const { page: theirs, ask } = await customerWithKey()
@@ -215,4 +215,4 @@ test('a wrong price is found from one request, corrected, and what was paid too 
   const { data } = await readFrom<{ data: { kind: string; amount_rub: string }[] }>(theirs, '/ledger')
   const given = data.filter(({ kind }) => kind === 'adjustment').map(({ amount_rub }) => Number(amount_rub))
   expect(given).toEqual([Number(tooMuch)])
-}, 90_000)
+}, 120_000)
