@@ -15,6 +15,8 @@ export type Visit = {
   readonly requestId: string
   /** The organization that the call names. Only for endpoints of members is it known to be the caller's. */
   readonly organizationId: string | undefined
+  /** The caller's session; `undefined`: none was read, or a token was used. */
+  readonly sessionId: string | undefined
   /** The caller's address. An IPv4 address is in dotted form. */
   readonly address: string
   /** `User-Agent`, at most 256 characters. */

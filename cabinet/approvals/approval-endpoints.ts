@@ -85,7 +85,7 @@ async function decideOnce(
   const { caller, visit, params, body, idempotency } = asked
   const id = params.approval_id
   if (!isId(id)) return notFound
-  const scope = scopeOfAdministrator(caller.administratorId, visit.requestId, body.reason)
+  const scope = scopeOfAdministrator(caller.administratorId, visit, body.reason)
   const answer = await inScope(pool, scope, (client) =>
     once<ShownApproval, { readonly status: number; readonly body: ShownApproval }>(
       client,

@@ -111,7 +111,7 @@ async function decide(
 }
 
 function scopeOf({ caller, visit, body }: Pick<Input<typeof requestTotpReset>, 'caller' | 'visit' | 'body'>) {
-  return scopeOfAdministrator(caller.administratorId, visit.requestId, body.reason)
+  return scopeOfAdministrator(caller.administratorId, visit, body.reason)
 }
 
 /** A removal as administrators see it. Pure. */

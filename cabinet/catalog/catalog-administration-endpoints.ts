@@ -235,7 +235,7 @@ async function change<Done extends object>(
     client: ScopedClient,
   ) => Promise<Done | { readonly refused: readonly Refused[] } | { readonly problem: Problem }>,
 ): Promise<Done | { readonly problem: Problem }> {
-  const scope = scopeOfAdministrator(caller.administratorId, visit.requestId, body.reason)
+  const scope = scopeOfAdministrator(caller.administratorId, visit, body.reason)
   const done = await inScope(pool, scope, work)
   return 'refused' in done ? refusal(done.refused, visit.locale) : done
 }

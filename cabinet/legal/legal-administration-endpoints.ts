@@ -28,7 +28,7 @@ export function legalAdministrationEndpoints({ pool }: { readonly pool: Pool }):
 
     endpoint(adminPublishLegalDocument, async ({ caller: { administratorId }, body, visit }) => {
       const { reason, ...draft } = body
-      const scope = scopeOfAdministrator(administratorId, visit.requestId, reason)
+      const scope = scopeOfAdministrator(administratorId, visit, reason)
       const published = await inScope(pool, scope, (client) =>
         publishTexts(client, { ...draft, publishedBy: administratorId }, new Date()),
       )

@@ -143,7 +143,7 @@ type Asked = {
 async function decide(pool: Pool, { caller, visit, params, body, idempotency }: Asked, decision: Decision) {
   const id = params.charge_id
   if (!isId(id)) return notFound
-  const scope = scopeOfAdministrator(caller.administratorId, visit.requestId, body.reason)
+  const scope = scopeOfAdministrator(caller.administratorId, visit, body.reason)
   const answer = await inScope(pool, scope, (client) =>
     once<contracts.ShownRejectedCharge, { status: number; body: contracts.ShownRejectedCharge }>(
       client,

@@ -22,7 +22,7 @@ export function organizationEndpoints({ pool }: { readonly pool: Pool }): readon
     }),
     endpoint(updateOrganization, async (input) => {
       const { userId, organizationId } = input.caller
-      const scope = scopeOfPerson(userId, organizationId, input.visit.requestId)
+      const scope = scopeOfPerson(userId, organizationId, input.visit)
       return inScope(pool, scope, (client) => update(client, input))
     }),
   ]

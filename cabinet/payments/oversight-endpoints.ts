@@ -51,7 +51,7 @@ export function oversightEndpoints(deps: OversightDeps): readonly Endpoint[] {
     endpoint(contracts.adminResolvePaymentDifference, async ({ caller, visit, params, body }) => {
       const { difference_id } = params
       if (!contracts.isDifferenceId(difference_id)) return notFound
-      const scope = scopeOfAdministrator(caller.administratorId, visit.requestId, body.reason)
+      const scope = scopeOfAdministrator(caller.administratorId, visit, body.reason)
       const resolved = await inScope(pool, scope, (client) =>
         resolveDifference(client, difference_id, caller.administratorId),
       )

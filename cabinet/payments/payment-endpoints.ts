@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Pool } from 'pg'
-import { inReadScope, inScope } from '#core/audit/scope'
+import { inReadScope, inScope, scopeOfPerson } from '#core/audit/scope'
 import { isId } from '#core/db/id'
 import { formatRub, type NanoRub } from '#core/ledger/money'
 import { type Endpoint, endpoint, type Input, type Output } from '../api/endpoint.ts'
@@ -72,8 +72,7 @@ async function create(
   const amount = body.amount_rub
   if (shop === undefined) return unavailable
   if (amount > topUpMax) return { problem: tooMuch(topUpMax) }
-  const actor = { kind: 'person', id: userId } as const
-  const noted = await inScope(pool, { actor, organizationId, requestId: visit.requestId }, (client) =>
+  const noted = await inScope(pool, scopeOfPerson(userId, organizationId, visit), (client) =>
     once(client, { userId }, idempotency, async () => {
       if (!(await hasAcceptedOffer(client, userId))) return { problem: { code: 'consent_outdated' } }
       if (await hasOpenPayments(client, organizationId, openPaymentsMax))

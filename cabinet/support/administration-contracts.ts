@@ -57,6 +57,14 @@ const auditEntry = z
     after: z.unknown(),
     reason: z.string().nullable(),
     request_id: z.string().nullable(),
+    session_id: z
+      .string()
+      .nullable()
+      .meta({ description: "The first 8 characters of the id of the actor's session." }),
+    address: z.string().nullable().meta({
+      description:
+        'Of the caller: whole for administrators, otherwise only its network (/24, or /48 of IPv6).',
+    }),
   })
   .meta({ id: 'AuditEntry' })
 
@@ -226,6 +234,10 @@ const auditFilter = {
   organization_id: id.optional(),
   actor_id: storable(z.string().max(512)).optional(),
   action: storable(z.string().max(64)).optional(),
+  session_id: storable(z.string().max(36)).optional(),
+  address: storable(z.string().max(64))
+    .optional()
+    .meta({ description: 'As an entry has it, such as `203.0.113.7` or `203.0.113.0/24`.' }),
   from: askedTime().optional(),
   to: askedTime().optional(),
 }

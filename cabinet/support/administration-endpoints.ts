@@ -142,10 +142,10 @@ function organizationBlockEndpoints(pool: Pool): readonly Endpoint[] {
 
 function scopeOf(
   { administratorId }: Administrator,
-  { requestId }: Visit,
+  visit: Visit,
   { reason }: { readonly reason: string },
 ): Scope {
-  return scopeOfAdministrator(administratorId, requestId, reason)
+  return scopeOfAdministrator(administratorId, visit, reason)
 }
 
 async function changeBlock(

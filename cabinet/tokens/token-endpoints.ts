@@ -27,7 +27,7 @@ export function tokenEndpoints({
     }),
     endpoint(contracts.createToken, async (input) => {
       const { caller, visit, idempotency } = input
-      const scope = scopeOfPerson(caller.userId, caller.organizationId, visit.requestId)
+      const scope = scopeOfPerson(caller.userId, caller.organizationId, visit)
       const made = await inScope(pool, scope, (client) =>
         once(client, caller, idempotency, () => createToken(client, keyPepper, input)),
       )
@@ -36,10 +36,8 @@ export function tokenEndpoints({
     endpoint(contracts.revokeToken, async ({ caller, params: { token_id: id }, visit }) => {
       if (!isId(id)) return notFound
       const { userId, organizationId } = caller
-      const isRevoked = await inScope(
-        pool,
-        scopeOfPerson(userId, organizationId, visit.requestId),
-        (client) => store.revokeToken(client, organizationId, id),
+      const isRevoked = await inScope(pool, scopeOfPerson(userId, organizationId, visit), (client) =>
+        store.revokeToken(client, organizationId, id),
       )
       return isRevoked ? { status: 204 } : notFound
     }),

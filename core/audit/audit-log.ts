@@ -1,4 +1,5 @@
 import type { Queryable } from '../db/pool.ts'
+import { keptAddress } from './internal/kept-address.ts'
 
 /** Who writes. */
 type Actor =
@@ -49,26 +50,46 @@ export type Change = {
 
 export type Facts = Readonly<Record<string, unknown>>
 
-/** Why the actor writes, in their own words, and the request that asked for it. */
+/** The call of the API that asked for a change. */
+export type Call = {
+  readonly requestId: string
+  /** Its session, if it has one. Never the cookie. */
+  readonly sessionId: string | undefined
+  /** Of the caller. */
+  readonly address: string
+}
+
+/** Why the actor writes, in their own words, and the call that asked for it. */
 export type Occasion = {
   readonly actor: Actor
   readonly reason?: string | undefined
-  readonly requestId?: string | undefined
+  readonly call?: Call | undefined
 }
+
+/** The first characters of a session's id distinguish the sessions of one actor. */
+const sessionIdLength = 8
 
 /** Appends changes, in their order, in one statement. */
 export async function appendChanges(
   client: Queryable,
-  { actor, reason, requestId }: Occasion,
+  { actor, reason, call }: Occasion,
   changes: readonly Change[],
 ): Promise<void> {
   await client.query(
-    `insert into audit_log (actor_kind, actor_id, reason, request_id,
+    `insert into audit_log (actor_kind, actor_id, reason, request_id, session_id, address,
                             action, subject_kind, subject_id, organization_id, before, after)
-     select $1, $2, $3, $4, c.action, c.subject ->> 'kind', c.subject ->> 'id', c."organizationId", c.before, c.after
+     select $1, $2, $3, $4, $6, $7, c.action, c.subject ->> 'kind', c.subject ->> 'id', c."organizationId", c.before, c.after
        from jsonb_to_recordset($5)
          as c (action text, subject jsonb, "organizationId" uuid, before jsonb, after jsonb)`,
-    [actor.kind, actorId(actor), reason ?? null, requestId ?? null, jsonOf(changes)],
+    [
+      actor.kind,
+      actorId(actor),
+      reason ?? null,
+      call?.requestId ?? null,
+      jsonOf(changes),
+      call?.sessionId?.slice(0, sessionIdLength) ?? null,
+      call === undefined ? null : keptAddress(actor.kind, call.address),
+    ],
   )
 }
 

@@ -1,7 +1,7 @@
 import type { Pool, QueryResult, QueryResultRow } from 'pg'
 import type { Queryable } from '../db/pool.ts'
 import { inTransaction } from '../db/transaction.ts'
-import { appendChanges, type Change, type Occasion } from './audit-log.ts'
+import { appendChanges, type Call, type Change, type Occasion } from './audit-log.ts'
 import { type Fence, holdEpoch } from './cluster-epoch.ts'
 
 /** Who writes, for whom, and with which right. */
@@ -13,19 +13,24 @@ export type Scope = Occasion & {
 }
 
 /** The scope of a signed-in user who writes for an organization or, `null`, for themselves. */
-export function scopeOfPerson(userId: string, organizationId: string | null, requestId: string): Scope {
-  return { actor: { kind: 'person', id: userId }, organizationId, requestId }
+export function scopeOfPerson(userId: string, organizationId: string | null, call: Call): Scope {
+  return { actor: { kind: 'person', id: userId }, organizationId, call }
 }
 
 /** The scope of a program that writes for an organization with a management token. */
-export function scopeOfToken(tokenId: string, organizationId: string, requestId?: string): Scope {
-  return { actor: { kind: 'token', id: tokenId }, organizationId, requestId }
+export function scopeOfToken(tokenId: string, organizationId: string, call?: Call): Scope {
+  return { actor: { kind: 'token', id: tokenId }, organizationId, call }
+}
+
+/** The scope of a job for a caller who is not proven to be a user: it writes for the platform. */
+export function scopeOfJob(name: string, call: Call): Scope {
+  return { actor: { kind: 'job', name }, organizationId: null, call }
 }
 
 /** The scope of an administrator, who writes for the platform. `reason`: why, for later audits. */
-export function scopeOfAdministrator(administratorId: string, requestId: string, reason?: string): Scope {
+export function scopeOfAdministrator(administratorId: string, call: Call, reason?: string): Scope {
   const actor = { kind: 'administrator', id: administratorId } as const
-  return { actor, organizationId: null, requestId, reason }
+  return { actor, organizationId: null, call, reason }
 }
 
 /** A bug: a command wrote without saying so, or wrote for another organization than its scope's. */

@@ -207,7 +207,7 @@ test.each(Object.entries(commands))(
       actor: { kind: 'administrator', id: 'root@example.com' },
       organizationId: null,
       reason: 'asked by phone',
-      requestId: fixture.fresh,
+      call: { requestId: fixture.fresh, sessionId: undefined, address: '127.0.0.1' },
     } as const
     const run = () => inScope(pool, scope, (client) => command.run(client, fixture, prepared))
     await run()

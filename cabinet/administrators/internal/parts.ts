@@ -15,8 +15,8 @@ export type Parts = {
 }
 
 /** Who writes, when an administrator changes their own account. */
-export function ownScope(administratorId: string, { requestId }: Pick<Visit, 'requestId'>): Scope {
-  return scopeOfAdministrator(administratorId, requestId)
+export function ownScope(administratorId: string, visit: Visit): Scope {
+  return scopeOfAdministrator(administratorId, visit)
 }
 
 /** Attempts are counted apart from those on a user's account with the same address. */

@@ -1,4 +1,4 @@
-import { inScope } from '#core/audit/scope'
+import { inScope, scopeOfJob } from '#core/audit/scope'
 import { type Endpoint, endpoint, type Input, type Output, type Visit } from '../../api/endpoint.ts'
 import { checkAccountPassword } from '../../people/password-check.ts'
 import { placeOfVisit } from '../../people/place.ts'
@@ -57,8 +57,9 @@ async function noteRefused(
   { pool }: Parts,
   administratorId: string,
   why: 'password' | 'blocked' | 'code',
-  { requestId }: Visit,
+  visit: Visit,
 ): Promise<void> {
-  const scope = { actor: { kind: 'job', name: 'sign-in' }, organizationId: null, requestId } as const
-  await inScope(pool, scope, (client) => noteEvent(client, 'refuse_sign_in', administratorId, { why }))
+  await inScope(pool, scopeOfJob('sign-in', visit), (client) =>
+    noteEvent(client, 'refuse_sign_in', administratorId, { why }),
+  )
 }

@@ -23,11 +23,10 @@ export function inCallerScope<Answer>(
   work: (client: ScopedClient) => Promise<Answer>,
 ): Promise<Answer> {
   const { organizationId } = caller
-  const { requestId } = visit
   const scope =
     'tokenId' in caller
-      ? scopeOfToken(caller.tokenId, organizationId, requestId)
-      : scopeOfPerson(caller.userId, organizationId, requestId)
+      ? scopeOfToken(caller.tokenId, organizationId, visit)
+      : scopeOfPerson(caller.userId, organizationId, visit)
   return inScope(pool, scope, work)
 }
 

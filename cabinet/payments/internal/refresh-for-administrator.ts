@@ -31,7 +31,7 @@ export async function refreshForAdministrator(
   const asked = await askProvider({ pool, shop: shop.forOneWait(), log }, before.id)
   const payment = (await find(pool, before.id)) ?? before
   const outcome = outcomeOf(asked, before, payment)
-  await noteAsked(pool, scopeOfAdministrator(caller.administratorId, visit.requestId), {
+  await noteAsked(pool, scopeOfAdministrator(caller.administratorId, visit), {
     before,
     after: payment,
     outcome,

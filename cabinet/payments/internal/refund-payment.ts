@@ -36,23 +36,20 @@ export async function refundPayment(
   if (!isId(params.payment_id)) return notFound
   if (shop === undefined) return { problem: { code: 'payments_unavailable' } }
   const { administratorId } = caller
-  const noted = await inScope(
-    pool,
-    scopeOfAdministrator(administratorId, visit.requestId, body.reason),
-    (client) =>
-      once<Noted, Kept>(client, { administratorId }, idempotency, async () => {
-        const payment = await holdPayment(client, params.payment_id)
-        if (payment === undefined) return notFound
-        const amount = body.amount_rub ?? leftOf(payment)
-        if (!isRefundable(payment, amount)) return impossible
-        const [id, { reason }] = [randomUUID(), body]
-        const { id: paymentId, organizationId } = payment
-        const order = { id, kind: 'refund', organizationId, paymentId, amount, reason } as const
-        const ordered = await orderMoney(client, caller, order, aloneMax)
-        if (ordered !== 'carry_out') return kept({ approval: ordered })
-        await noteRefund(client, shop, { id, paymentId, amount, madeBy: administratorId, reason })
-        return kept({ id })
-      }),
+  const noted = await inScope(pool, scopeOfAdministrator(administratorId, visit, body.reason), (client) =>
+    once<Noted, Kept>(client, { administratorId }, idempotency, async () => {
+      const payment = await holdPayment(client, params.payment_id)
+      if (payment === undefined) return notFound
+      const amount = body.amount_rub ?? leftOf(payment)
+      if (!isRefundable(payment, amount)) return impossible
+      const [id, { reason }] = [randomUUID(), body]
+      const { id: paymentId, organizationId } = payment
+      const order = { id, kind: 'refund', organizationId, paymentId, amount, reason } as const
+      const ordered = await orderMoney(client, caller, order, aloneMax)
+      if (ordered !== 'carry_out') return kept({ approval: ordered })
+      await noteRefund(client, shop, { id, paymentId, amount, madeBy: administratorId, reason })
+      return kept({ id })
+    }),
   )
   if ('problem' in noted) return noted
   if ('approval' in noted.body) return { status: 202, body: noted.body.approval }

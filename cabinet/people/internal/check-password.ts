@@ -1,3 +1,4 @@
+import type { Visit } from '../../api/endpoint.ts'
 import type { Problem } from '../../api/problem.ts'
 import type { Place } from '../attempts.ts'
 import { checkAccountPassword } from '../password-check.ts'
@@ -11,12 +12,12 @@ export async function checkPassword(
   {
     email,
     password,
-    requestId,
+    visit,
     placeOf,
   }: {
     readonly email: string
     readonly password: string
-    readonly requestId: string
+    readonly visit: Visit
     readonly placeOf: (userId: string | undefined) => Place
   },
 ): Promise<{ readonly user: User; readonly isOutdated: boolean } | { readonly problem: Problem }> {
@@ -26,7 +27,7 @@ export async function checkPassword(
     password,
     attemptsName: email,
     place: placeOf(found?.id),
-    noteRefused: (userId, why) => noteRefusedSignIn(parts.pool, userId, why, requestId),
+    noteRefused: (userId, why) => noteRefusedSignIn(parts.pool, userId, why, visit),
   })
   return 'problem' in checked ? checked : { user: checked.account, isOutdated: checked.isOutdated }
 }

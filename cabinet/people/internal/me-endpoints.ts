@@ -23,7 +23,7 @@ export function meEndpoints({ pool }: PeopleParts): readonly Endpoint[] {
       body: await profileOf(userId, visit),
     })),
     endpoint(changeMe, async ({ caller: { userId }, body: { locale, organization_id }, visit }) => {
-      const scope = scopeOfPerson(userId, null, visit.requestId)
+      const scope = scopeOfPerson(userId, null, visit)
       const isMember = await inScope(pool, scope, async (client) => {
         const isChosen =
           organization_id === undefined || (await chooseOrganization(client, userId, organization_id))
@@ -43,7 +43,7 @@ export function meEndpoints({ pool }: PeopleParts): readonly Endpoint[] {
     endpoint(endSession, async ({ caller, params: { session_id: sessionId }, visit }) => {
       if (!isId(sessionId)) return notFound
       const { userId } = caller
-      const scope = scopeOfPerson(userId, null, visit.requestId)
+      const scope = scopeOfPerson(userId, null, visit)
       const ended = await inScope(pool, scope, (client) => endSessions(client, userId, { sessionId }))
       if (ended === 0) return notFound
       return caller.sessionId === sessionId.toLowerCase()
@@ -58,7 +58,7 @@ export function meEndpoints({ pool }: PeopleParts): readonly Endpoint[] {
       const inForce = await readVersionsInForce(pool, visit.locale)
       const document = inForce.find((current) => current.kind === kind)
       if (document?.version !== version) return notInForce(visit.locale)
-      const scope = scopeOfPerson(userId, null, visit.requestId)
+      const scope = scopeOfPerson(userId, null, visit)
       const accepted = await inScope(pool, scope, (client) => acceptOnce(client, userId, document, visit))
       return { status: 200, body: accepted }
     }),

@@ -1,4 +1,4 @@
-import { inReadScope, inScope, type ScopedClient, scopeOfPerson } from '#core/audit/scope'
+import { inReadScope, inScope, type ScopedClient, scopeOfJob, scopeOfPerson } from '#core/audit/scope'
 import { type Endpoint, endpoint, type Visit } from '../../api/endpoint.ts'
 import { enqueueLetter, mayStrangersWrite } from '../../mail/outbox.ts'
 import { changePassword, forgotPassword, resetPassword } from '../auth-contracts.ts'
@@ -39,7 +39,7 @@ export function passwordEndpoints(parts: PeopleParts): readonly Endpoint[] {
       const passwordHash = await passwords.hash(body.password, 'known')
       if (passwordHash === 'busy') return busy('known')
       const { userId, organizationId, email } = found
-      const scope = scopeOfPerson(userId, organizationId, visit.requestId)
+      const scope = scopeOfPerson(userId, organizationId, visit)
       const isDone = await inScope(pool, scope, async (client) => {
         if (!(await spendToken(client, 'reset_password', body.token))) return false
         await setPassword(client, found, passwordHash, 'user.reset_password')
@@ -58,14 +58,14 @@ export function passwordEndpoints(parts: PeopleParts): readonly Endpoint[] {
       const known = await checkPassword(parts, {
         email,
         password: body.current_password,
-        requestId: visit.requestId,
+        visit,
         placeOf: () => placeOfSession(caller),
       })
       if ('problem' in known) return known
       const lane = laneOf(placeOfSession(caller))
       const passwordHash = await passwords.hash(body.new_password, lane)
       if (passwordHash === 'busy') return busy(lane)
-      const scope = scopeOfPerson(userId, null, visit.requestId)
+      const scope = scopeOfPerson(userId, null, visit)
       const isDone = await inScope(pool, scope, async (client) => {
         if (!(await maySignIn(client, userId, known.user.passwordHash))) return false
         await setPassword(client, { userId, organizationId: null }, passwordHash, 'user.change_password')
@@ -82,10 +82,9 @@ export function passwordEndpoints(parts: PeopleParts): readonly Endpoint[] {
 async function sendResetLink(
   { pool, appUrl }: Pick<PeopleParts, 'pool' | 'appUrl'>,
   email: string,
-  { requestId }: Visit,
+  visit: Visit,
 ): Promise<void> {
-  const scope = { actor: { kind: 'job', name: 'forgot-password' }, organizationId: null, requestId } as const
-  await inScope(pool, scope, async (client) => {
+  await inScope(pool, scopeOfJob('forgot-password', visit), async (client) => {
     const user = await findUserByEmail(client, email)
     if (user === undefined || user.isBlocked) return
     if (!(await mayGetLetter(client, 'reset_password', user.id))) return

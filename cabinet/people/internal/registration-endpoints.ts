@@ -86,7 +86,7 @@ async function verify(
   if (found.isConfirmed) return undefined
   if (found.isSpent) return 'refused'
   const { userId, organizationId } = found
-  const scope = scopeOfPerson(userId, organizationId, visit.requestId)
+  const scope = scopeOfPerson(userId, organizationId, visit)
   return inScope(pool, scope, async (client) => {
     const isFirst = await confirmAddress(client, found, found.passwordHash, parts)
     if (!isFirst) return undefined

@@ -1,5 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto'
-import { inScope, type ScopedClient, scopeOfPerson } from '#core/audit/scope'
+import { inScope, type ScopedClient, scopeOfJob, scopeOfPerson } from '#core/audit/scope'
 import { createOrganization } from '#core/organizations/organization-store'
 import type { Locale } from '../../api/access.ts'
 import type { Visit } from '../../api/endpoint.ts'
@@ -34,7 +34,7 @@ export async function registerPerson(
 ): Promise<Earlier | undefined> {
   const userId = randomUUID()
   const { email, passwordHash, locale } = registration
-  const scope = scopeOfPerson(userId, null, visit.requestId)
+  const scope = scopeOfPerson(userId, null, visit)
   return inScope(pool, scope, async (client) => {
     const isNew = await createUser(client, { ...registration, id: userId }, visit)
     if (!isNew) return registerAgain(client, appUrl, registration, visit)
@@ -66,10 +66,9 @@ async function registerAgain(
 export async function withdrawPasswords(
   { pool }: Pick<PeopleParts, 'pool'>,
   userId: string,
-  { requestId }: Visit,
+  visit: Visit,
 ): Promise<void> {
-  const scope = { actor: { kind: 'job', name: 'register' }, organizationId: null, requestId } as const
-  await inScope(pool, scope, (client) =>
+  await inScope(pool, scopeOfJob('register', visit), (client) =>
     client.withoutAudit(
       'what a token allows is audited when it is used',
       `update email_tokens set password_hash = $2 where user_id = $1 and kind = 'verify_email' and used_at is null`,
@@ -82,14 +81,9 @@ export async function withdrawPasswords(
 export async function sendAnotherLetter(
   { pool, appUrl }: Pick<PeopleParts, 'pool' | 'appUrl'>,
   email: string,
-  { requestId }: Visit,
+  visit: Visit,
 ): Promise<void> {
-  const scope = {
-    actor: { kind: 'job', name: 'resend-verification' },
-    organizationId: null,
-    requestId,
-  } as const
-  await inScope(pool, scope, async (client) => {
+  await inScope(pool, scopeOfJob('resend-verification', visit), async (client) => {
     const known = await findKnown(client, email)
     if (known === undefined || known.isBlocked || known.isConfirmed) return
     if (!(await mayGetLetter(client, 'verify_email', known.id))) return

@@ -1,17 +1,19 @@
 import type { Pool } from 'pg'
 import type { Facts } from '#core/audit/audit-log'
-import { inScope, type ScopedClient } from '#core/audit/scope'
+import { inScope, type ScopedClient, scopeOfJob } from '#core/audit/scope'
+import type { Visit } from '../../api/endpoint.ts'
 
 /** Audits a failed sign-in attempt. The user finds it in the audit log. */
 export async function noteRefusedSignIn(
   pool: Pool,
   userId: string,
   why: 'password' | 'blocked' | 'code',
-  requestId: string,
+  visit: Visit,
 ): Promise<void> {
   // The caller is not proven to be the user.
-  const scope = { actor: { kind: 'job', name: 'sign-in' }, organizationId: null, requestId } as const
-  await inScope(pool, scope, (client) => note(client, 'user.refuse_sign_in', userId, { why }))
+  await inScope(pool, scopeOfJob('sign-in', visit), (client) =>
+    note(client, 'user.refuse_sign_in', userId, { why }),
+  )
 }
 
 /** Audits a sign-in, and whether it used only a password or also a code. */

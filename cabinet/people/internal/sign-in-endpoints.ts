@@ -1,4 +1,4 @@
-import { inScope, scopeOfPerson } from '#core/audit/scope'
+import { inScope, scopeOfJob, scopeOfPerson } from '#core/audit/scope'
 import { type Endpoint, endpoint } from '../../api/endpoint.ts'
 import { cancelTotpReset, login, loginWithCode, logout } from '../auth-contracts.ts'
 import { placeOfVisit } from '../place.ts'
@@ -18,13 +18,13 @@ export function signInEndpoints(parts: PeopleParts): readonly Endpoint[] {
     endpoint(login, async ({ body, visit }) => {
       const known = await checkPassword(parts, {
         ...body,
-        requestId: visit.requestId,
+        visit,
         placeOf: (userId) => placeOfVisit(visit, userId),
       })
       if ('problem' in known) return known
       const { user, isOutdated } = known
       const rehashed = isOutdated ? await passwords.hash(body.password, 'open') : undefined
-      const session = await inScope(pool, scopeOfPerson(user.id, null, visit.requestId), async (client) => {
+      const session = await inScope(pool, scopeOfPerson(user.id, null, visit), async (client) => {
         if (!(await maySignIn(client, user.id, user.passwordHash))) return undefined
         // While too many users sign in, keep the old hash.
         if (rehashed !== undefined && rehashed !== 'busy') await keepRehashed(client, user, rehashed)
@@ -40,7 +40,7 @@ export function signInEndpoints(parts: PeopleParts): readonly Endpoint[] {
       const place = placeOfVisit(visit, userId)
       const problem = await codeAttempts.begin(userId, place)
       if (problem !== undefined) return { problem }
-      const session = await inScope(pool, scopeOfPerson(userId, null, visit.requestId), async (client) => {
+      const session = await inScope(pool, scopeOfPerson(userId, null, visit), async (client) => {
         if (!(await maySignIn(client, userId))) return undefined
         if (!(await acceptFactor(client, userId, body, sealingKeys))) return undefined
         // Of two concurrent calls with one pending-MFA session, only one completes it.
@@ -50,25 +50,20 @@ export function signInEndpoints(parts: PeopleParts): readonly Endpoint[] {
         return beginSession(client, userId, 'all_with_code', visit)
       })
       if (session === undefined) {
-        await noteRefusedSignIn(pool, userId, 'code', visit.requestId)
+        await noteRefusedSignIn(pool, userId, 'code', visit)
         return refused.code
       }
       await codeAttempts.forget(userId, place.known)
       return { status: 204, session, knownTo: userId }
     }),
     endpoint(cancelTotpReset, async ({ body, visit }) => {
-      const scope = {
-        actor: { kind: 'job', name: 'cancel-totp-reset' },
-        organizationId: null,
-        requestId: visit.requestId,
-      } as const
-      const isCanceled = await inScope(pool, scope, (client) =>
+      const isCanceled = await inScope(pool, scopeOfJob('cancel-totp-reset', visit), (client) =>
         totpResets.cancelTotpReset(client, body.token),
       )
       return isCanceled ? { status: 204 } : refused.token
     }),
     endpoint(logout, async ({ caller: { userId, sessionId }, visit }) => {
-      await inScope(pool, scopeOfPerson(userId, null, visit.requestId), (client) =>
+      await inScope(pool, scopeOfPerson(userId, null, visit), (client) =>
         endSessions(client, userId, { sessionId }),
       )
       return { status: 204, session: 'ended' }

@@ -31,7 +31,7 @@ export function totpEndpoints(parts: PeopleParts): readonly Endpoint[] {
       const known = await checkPassword(parts, {
         email: caller.email,
         password: body.password,
-        requestId: visit.requestId,
+        visit,
         placeOf: () => placeOfSession(caller),
       })
       if ('problem' in known) return known
@@ -73,7 +73,7 @@ export function totpEndpoints(parts: PeopleParts): readonly Endpoint[] {
       const known = await checkPassword(parts, {
         email: caller.email,
         password: body.password,
-        requestId: visit.requestId,
+        visit,
         placeOf: () => placeOfSession(caller),
       })
       if ('problem' in known) return known
@@ -99,13 +99,13 @@ async function withCode<const Answer extends object>(
   const problem = await codeAttempts.begin(caller.userId, place)
   if (problem !== undefined) return { problem }
   const answer = await inScope(pool, scopeOf(caller, visit), work)
-  if ('problem' in answer) await noteRefusedSignIn(pool, caller.userId, 'code', visit.requestId)
+  if ('problem' in answer) await noteRefusedSignIn(pool, caller.userId, 'code', visit)
   else await codeAttempts.forget(caller.userId, place.known)
   return answer
 }
 
-function scopeOf({ userId }: Person, { requestId }: Visit) {
-  return scopeOfPerson(userId, null, requestId)
+function scopeOf({ userId }: Person, visit: Visit) {
+  return scopeOfPerson(userId, null, visit)
 }
 
 async function tell(

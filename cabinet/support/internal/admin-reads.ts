@@ -99,12 +99,16 @@ export type AuditEntry = {
   readonly after: unknown
   readonly reason: string | null
   readonly requestId: string | null
+  readonly sessionId: string | null
+  readonly address: string | null
 }
 
 export type AuditFilter = {
   readonly organizationId?: string | undefined
   readonly actorId?: string | undefined
   readonly action?: string | undefined
+  readonly sessionId?: string | undefined
+  readonly address?: string | undefined
   readonly from?: string | undefined
   readonly to?: string | undefined
   /** Only entries older than the entry with this ID. */
@@ -117,16 +121,17 @@ export async function readAuditEntries(
   client: Queryable,
   filter: AuditFilter,
 ): Promise<readonly AuditEntry[]> {
-  const { organizationId, actorId, action, from, to, before, limit } = filter
+  const { organizationId, actorId, action, sessionId, address, from, to, before, limit } = filter
   const { rows } = await client.query<AuditEntry>(
     `select id, at, actor_kind as "actorKind", actor_id as "actorId", action, subject_kind as "subjectKind",
             subject_id as "subjectId", organization_id as "organizationId", before, after, reason,
-            request_id as "requestId"
+            request_id as "requestId", session_id as "sessionId", address
        from audit_log
       where ($1::uuid is null or organization_id = $1) and ($2::text is null or actor_id = $2)
         and ($3::text is null or action = $3) and ($4::timestamptz is null or at >= $4)
         and ($5::timestamptz is null or at < $5) and ($6::bigint is null or id < $6)
-      order by id desc limit $7`,
+        and ($7::text is null or session_id = $7) and ($8::text is null or address = $8)
+      order by id desc limit $9`,
     [
       organizationId ?? null,
       actorId ?? null,
@@ -134,6 +139,8 @@ export async function readAuditEntries(
       from ?? null,
       to ?? null,
       before ?? null,
+      sessionId ?? null,
+      address ?? null,
       limit,
     ],
   )

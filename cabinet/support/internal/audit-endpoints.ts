@@ -1,24 +1,26 @@
 import type { Pool } from 'pg'
 import { inReadScope } from '#core/audit/scope'
 import { csvRows, exportBatch } from '../../api/csv-rows.ts'
-import { type Endpoint, endpoint } from '../../api/endpoint.ts'
+import { type Endpoint, endpoint, type Input } from '../../api/endpoint.ts'
 import { toPage } from '../../api/page.ts'
 import { exportAuditLog, readAuditLog } from '../administration-contracts.ts'
 import { type AuditEntry, readAuditEntries } from './admin-reads.ts'
 
+type AskedFilter = Input<typeof exportAuditLog>['query']
+
 /** Endpoints that show the audit log. */
 export function auditEndpoints(pool: Pool): readonly Endpoint[] {
   return [
-    endpoint(readAuditLog, async ({ query: { organization_id, actor_id, cursor, limit, ...query } }) => {
-      const filter = { ...query, organizationId: organization_id, actorId: actor_id, before: cursor }
+    endpoint(readAuditLog, async ({ query: { cursor, limit, ...query } }) => {
+      const filter = { ...filterOf(query), before: cursor }
       const entries = await inReadScope(pool, null, (client) =>
         readAuditEntries(client, { ...filter, limit: limit + 1 }),
       )
       return { status: 200, body: toPage(entries, limit, entryOf, ({ id }) => String(id)) }
     }),
 
-    endpoint(exportAuditLog, async ({ query: { organization_id, actor_id, ...query } }) => {
-      const filter = { ...query, organizationId: organization_id, actorId: actor_id, limit: exportBatch }
+    endpoint(exportAuditLog, async ({ query }) => {
+      const filter = { ...filterOf(query), limit: exportBatch }
       const csv = await csvRows(auditHead, auditCells, async (before: string | undefined) => {
         const rows = await inReadScope(pool, null, (client) =>
           readAuditEntries(client, { ...filter, before }),
@@ -29,6 +31,10 @@ export function auditEndpoints(pool: Pool): readonly Endpoint[] {
       return { status: 200, csv, fileName: 'audit.csv' }
     }),
   ]
+}
+
+function filterOf({ organization_id, actor_id, session_id, ...query }: AskedFilter) {
+  return { ...query, organizationId: organization_id, actorId: actor_id, sessionId: session_id }
 }
 
 function entryOf(entry: AuditEntry) {
@@ -46,6 +52,8 @@ function entryOf(entry: AuditEntry) {
     subject_id: entry.subjectId,
     organization_id: entry.organizationId,
     request_id: entry.requestId,
+    session_id: entry.sessionId,
+    address: entry.address,
   }
 }
 
@@ -62,6 +70,8 @@ const auditHead = [
   'subject_id',
   'organization_id',
   'request_id',
+  'session_id',
+  'address',
 ]
 
 function auditCells(entry: AuditEntry): readonly (string | null)[] {

@@ -26,7 +26,7 @@ export function emailEndpoints(pool: Pool): readonly Endpoint[] {
     endpoint(contracts.resendCustomerEmail, async ({ caller, visit, params, body: { reason } }) => {
       const { organization_id, email_id } = params
       if (!isId(organization_id) || !isId(email_id)) return notFound
-      const scope = scopeOfAdministrator(caller.administratorId, visit.requestId, reason)
+      const scope = scopeOfAdministrator(caller.administratorId, visit, reason)
       const failed = await inScope(pool, scope, (client) => resendEmail(client, organization_id, email_id))
       return failed ?? { status: 204 }
     }),

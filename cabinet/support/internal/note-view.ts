@@ -18,7 +18,7 @@ export async function noteView(
   operation: string,
 ): Promise<boolean> {
   if (!isId(id)) return false
-  const scope = scopeOfAdministrator(caller.administratorId, visit.requestId)
+  const scope = scopeOfAdministrator(caller.administratorId, visit)
   return inScope(pool, scope, async (client: ScopedClient) => {
     const rows = await client.change('select from organizations where id = $1', [id], () => ({
       action: 'customer.view',

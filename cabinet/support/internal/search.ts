@@ -134,7 +134,7 @@ async function noteSearch(pool: Pool, caller: Administrator, visit: Visit, found
   const ids = [...receipts, ...rejected, ...payments, ...keys, ...users, ...organizations, ...emails].map(
     ({ id }) => id,
   )
-  const scope = scopeOfAdministrator(caller.administratorId, visit.requestId)
+  const scope = scopeOfAdministrator(caller.administratorId, visit)
   await inScope(pool, scope, (client) =>
     client.change('select', [], () => ({
       action: 'customer.search',

@@ -27,20 +27,16 @@ export function invitationEndpoints({
     }),
     endpoint(contracts.invite, async (input) => {
       const { caller, visit } = input
-      const scope = scopeOfPerson(caller.userId, caller.organizationId, visit.requestId)
+      const scope = scopeOfPerson(caller.userId, caller.organizationId, visit)
       return inScope(pool, scope, (client) => invite(client, appUrl, input))
     }),
     endpoint(contracts.revokeInvitation, async ({ caller, params: { invitation_id: id }, visit }) => {
       if (!isId(id)) return notFound
       const { userId, organizationId } = caller
-      const isRevoked = await inScope(
-        pool,
-        scopeOfPerson(userId, organizationId, visit.requestId),
-        async (client) => {
-          await lockTeam(client, organizationId)
-          return store.revokeInvitation(client, organizationId, id, 'organization.revoke_invitation')
-        },
-      )
+      const isRevoked = await inScope(pool, scopeOfPerson(userId, organizationId, visit), async (client) => {
+        await lockTeam(client, organizationId)
+        return store.revokeInvitation(client, organizationId, id, 'organization.revoke_invitation')
+      })
       return isRevoked ? { status: 204 } : notFound
     }),
   ]

@@ -67,7 +67,7 @@ async function changeTeam(
 ): Promise<Failed | undefined> {
   if (!isId(memberId)) return notFound
   const userId = memberId.toLowerCase()
-  const scope = scopeOfPerson(actorId, organizationId, visit.requestId)
+  const scope = scopeOfPerson(actorId, organizationId, visit)
   return inScope(pool, scope, async (client) => {
     await lockTeam(client, organizationId)
     if (!(await mayStill(client, organizationId, actorId, userId, after)))

@@ -57,13 +57,13 @@ async function answer<Answer extends object>(
   const note = { invitationId: id, userId }
   // Strangers neither learn of an invitation nor write into its organization's part of the audit log.
   if (!isForAddress) {
-    await inScope(pool, scopeOfPerson(userId, null, visit.requestId), (client) =>
+    await inScope(pool, scopeOfPerson(userId, null, visit), (client) =>
       noteForeignInvitation(client, organizationId, note),
     )
     return notFound
   }
   if (!isConfirmed) return failed('email_not_verified')
-  return inScope(pool, scopeOfPerson(userId, organizationId, visit.requestId), async (client) => {
+  return inScope(pool, scopeOfPerson(userId, organizationId, visit), async (client) => {
     await lockTeam(client, organizationId)
     const answered = await work(client, { id, membershipCount })
     if ('problem' in answered)

@@ -14,11 +14,15 @@ import { auditWords } from './messages.ts'
 
 type Entry = Answer<'GET /admin/audit'>['data'][number]
 
+const filterNames = ['organization_id', 'actor_id', 'action', 'session_id', 'address', 'from', 'to'] as const
+
+type Filters = ReturnType<typeof useAddressFilters<(typeof filterNames)[number]>>
+
 /** The audit log, newest first. */
 export function AuditPage() {
   const words = useWords(auditWords)
   const title = administrationRoutes['/app/audit'].title[useLanguage()]
-  const [filters, setFilters] = useAddressFilters(['organization_id', 'actor_id', 'action', 'from', 'to'])
+  const [filters, setFilters] = useAddressFilters(filterNames)
   const query = {
     ...filters,
     ...(filters.from !== undefined && { from: startOf(filters.from) }),
@@ -43,6 +47,7 @@ export function AuditPage() {
     },
     { id: 'change', head: words.change, cell: ({ before, after }) => changeOf(before, after) },
     { id: 'reason', head: words.reason, cell: ({ reason }) => reason },
+    { id: 'place', head: words.place, cell: (entry) => <Place {...entry} /> },
     { id: 'time', head: words.time, cell: ({ at }) => <DateTime at={at} /> },
   ]
   return (
@@ -53,33 +58,7 @@ export function AuditPage() {
         actions={<DownloadLink href={addressOf('/admin/audit.csv', { query })}>{words.csv}</DownloadLink>}
       />
       <Section title={title} isFlush>
-        <FilterBar setCount={Object.keys(filters).length}>
-          <TextFilter
-            name="action"
-            label={words.action}
-            value={filters.action}
-            onChange={(action) => setFilters({ action })}
-          />
-          <TextFilter
-            name="organization_id"
-            label={words.organizationId}
-            value={filters.organization_id}
-            onChange={(organization_id) => setFilters({ organization_id })}
-          />
-          <TextFilter
-            name="actor_id"
-            label={words.actorId}
-            value={filters.actor_id}
-            onChange={(actor_id) => setFilters({ actor_id })}
-          />
-          <DayFilter
-            name="from"
-            label={words.from}
-            value={filters.from}
-            onChange={(from) => setFilters({ from })}
-          />
-          <DayFilter name="to" label={words.to} value={filters.to} onChange={(to) => setFilters({ to })} />
-        </FilterBar>
+        <AuditFilters filters={filters} setFilters={setFilters} />
         <ListTable
           list={list}
           expectedCount={10}
@@ -93,6 +72,57 @@ export function AuditPage() {
   )
 }
 
+function AuditFilters({
+  filters,
+  setFilters,
+}: {
+  readonly filters: Filters[0]
+  readonly setFilters: Filters[1]
+}) {
+  const words = useWords(auditWords)
+  return (
+    <FilterBar setCount={Object.keys(filters).length}>
+      <TextFilter
+        name="action"
+        label={words.action}
+        value={filters.action}
+        onChange={(action) => setFilters({ action })}
+      />
+      <TextFilter
+        name="organization_id"
+        label={words.organizationId}
+        value={filters.organization_id}
+        onChange={(organization_id) => setFilters({ organization_id })}
+      />
+      <TextFilter
+        name="actor_id"
+        label={words.actorId}
+        value={filters.actor_id}
+        onChange={(actor_id) => setFilters({ actor_id })}
+      />
+      <TextFilter
+        name="session_id"
+        label={words.session}
+        value={filters.session_id}
+        onChange={(session_id) => setFilters({ session_id })}
+      />
+      <TextFilter
+        name="address"
+        label={words.address}
+        value={filters.address}
+        onChange={(address) => setFilters({ address })}
+      />
+      <DayFilter
+        name="from"
+        label={words.from}
+        value={filters.from}
+        onChange={(from) => setFilters({ from })}
+      />
+      <DayFilter name="to" label={words.to} value={filters.to} onChange={(to) => setFilters({ to })} />
+    </FilterBar>
+  )
+}
+
 function Subject({ subject_kind, subject_id, organization_id }: Entry) {
   const text = (
     <span className="break-all">
@@ -103,6 +133,15 @@ function Subject({ subject_kind, subject_id, organization_id }: Entry) {
     text
   ) : (
     <TextLink href={`/app/customers/${organization_id}`}>{text}</TextLink>
+  )
+}
+
+/** The address and the session of the call. Jobs and commands have none. */
+function Place({ address, session_id }: Entry) {
+  return (
+    <span className="font-mono text-xs break-all">
+      {address} {session_id}
+    </span>
   )
 }
 

@@ -147,9 +147,11 @@ function idOf(account: Exclude<Caller, undefined>): string {
 function visitOf(
   request: FastifyRequest,
   access: Access,
-): Pick<Visit, 'requestId' | 'organizationId' | 'address' | 'agent'> {
+): Pick<Visit, 'requestId' | 'sessionId' | 'organizationId' | 'address' | 'agent'> {
+  const { account } = request
   return {
     requestId: request.id,
+    sessionId: account !== undefined && 'sessionId' in account ? account.sessionId : undefined,
     organizationId: namedOrganization(access, request),
     address: plainAddress(request.ip),
     agent: (request.headers['user-agent'] ?? '').slice(0, agentLengthMax),
