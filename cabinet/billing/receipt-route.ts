@@ -5,7 +5,7 @@ import { isId } from '#core/db/id'
 import { quoted } from '#core/errors/quoted'
 import { receiptMessages } from '#core/ledger/receipt-messages'
 import type { HttpRoute } from '#core/process/http-route'
-import { type RedisConnection, RedisUnavailable } from '#core/redis/redis-connection'
+import { type RedisServers, RedisUnavailable } from '#core/redis/redis-connection'
 import { receiptOf } from './internal/receipt.ts'
 import { findSettledRequest } from './internal/receipt-store.ts'
 
@@ -23,7 +23,7 @@ const notFound: Absent = {
  * It needs no balance, because receipts show where the money went. A blocked key cannot read receipts.
  */
 export function receiptRoute(
-  { pool, redis }: { readonly pool: Pool; readonly redis: RedisConnection },
+  { pool, redis }: { readonly pool: Pool; readonly redis: RedisServers },
   options: { readonly perMinute: number },
 ): HttpRoute<'request_not_found'> {
   return {
@@ -46,7 +46,7 @@ export function receiptRoute(
 }
 
 /** Whether the request was rejected, if Redis can say. */
-async function whyAbsent(redis: RedisConnection, organizationId: string, id: string): Promise<Absent> {
+async function whyAbsent(redis: RedisServers, organizationId: string, id: string): Promise<Absent> {
   if (!isId(id)) return notFound
   try {
     const rejected = await findRefusal(redis, organizationId, id)
