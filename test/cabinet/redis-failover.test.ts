@@ -19,7 +19,7 @@ const slotOf = ({ organizationId }: Customer) => hashSlotOf(shardTag(shardOf(org
 /** A customer in a shard of this primary, or of another one. */
 async function customerOf(primary: RedisServer, where: 'there' | 'elsewhere'): Promise<Customer> {
   for (;;) {
-    const customer = await stack.createCustomer()
+    const customer = await stack.createCustomer({ rpm: 1_000_000, tpm: 1_000_000_000 })
     const isThere = (await cluster.primaryOf(slotOf(customer))) === primary
     if (isThere === (where === 'there')) return customer
   }
@@ -27,15 +27,14 @@ async function customerOf(primary: RedisServer, where: 'there' | 'elsewhere'): P
 
 /** Sends requests one after the other until it is stopped. */
 function keepAsking(gateway: Parameters<typeof post>[0], key: string, model: string) {
-  const answers: { readonly status: number; readonly id: string; readonly ms: number }[] = []
+  const answers: { readonly status: number; readonly id: string }[] = []
   let isOver = false
   const ended = (async () => {
     while (!isOver) {
-      const startedAtMs = performance.now()
       const response = await post(gateway, key, { model, messages })
       await response.text()
       const id = response.headers.get('x-gateway-request-id') ?? ''
-      answers.push({ status: response.status, id, ms: performance.now() - startedAtMs })
+      answers.push({ status: response.status, id })
       await pause(response.status === 200 ? 5 : 50)
     }
   })()
@@ -48,61 +47,72 @@ function keepAsking(gateway: Parameters<typeof post>[0], key: string, model: str
   }
 }
 
-test('a primary is killed under load: others go on, its replica serves after a new epoch, every response is charged once', async () => {
-  const [primary] = cluster.nodes
-  if (primary === undefined) throw new Error('no nodes')
-  await stack.startWorker()
-  const gateways = [await stack.startGateway(), await stack.startGateway()]
-  const [gateway, other] = gateways
-  if (gateway === undefined || other === undefined) throw new Error('no gateways')
-  const model = await stack.createModel()
-  stack.upstream.answer(model, plain('hello'))
-  const hit = await customerOf(primary, 'there')
-  const spared = await customerOf(primary, 'elsewhere')
-  for (const each of gateways) {
-    await untilOpen(each)
-    for (const { key } of [hit, spared]) await untilServed(each, key, model)
-  }
+const faults = {
+  'is killed': { begin: (node: RedisServer) => node.kill(), end: (node: RedisServer) => node.start() },
+  'is frozen': { begin: (node: RedisServer) => node.freeze(), end: (node: RedisServer) => node.thaw() },
+} as const
 
-  const asking = [hit, spared].map(({ key }) => gateways.map((each) => keepAsking(each, key, model)))
-  const [ofHit = [], ofSpared = []] = asking
-  await vi.waitFor(() => expect(ofHit.every(({ answers }) => answers.length > 10)).toBe(true), 20_000)
-  await primary.kill()
-  const countOf = (status: number) =>
-    ofHit.map(({ answers }) => answers.filter((answer) => answer.status === status).length)
-  await vi.waitFor(() => expect(Math.min(...countOf(503))).toBeGreaterThan(0), 20_000)
-  const before = countOf(200)
-  await vi.waitFor(
-    () => expect(countOf(200).every((count, at) => count > (before[at] ?? 0) + 10)).toBe(true),
-    { timeout: 40_000, interval: 100 },
-  )
-  for (const each of asking.flat()) await each.stop()
+await stack.startWorker()
+// A busy machine must not look like an unavailable server.
+const patient = { REDIS_TIMEOUT_MS: '1000' }
+const gateways = [await stack.startGateway(patient), await stack.startGateway(patient)]
 
-  const statuses = (all: typeof ofHit) =>
-    new Set(all.flatMap(({ answers }) => answers.map(({ status }) => status)))
-  expect(statuses(ofHit)).toEqual(new Set([200, 503]))
-  expect(statuses(ofSpared)).toEqual(new Set([200]))
-
-  const redis = openRedis([cluster.nodes[1]?.url ?? '', cluster.nodes[2]?.url ?? ''], {
-    name: 'test',
-    timeoutMs: 2_000,
-  })
-  try {
-    for (const [customer, all] of [
-      [hit, ofHit],
-      [spared, ofSpared],
-    ] as const) {
-      const completed = all.flatMap(({ answers }) => answers.filter(({ status }) => status === 200))
-      const sums = () => readOrganizationSums(redis, customer.organizationId)
-      await vi.waitFor(async () => expect(await sums()).toMatchObject({ pending: 0n, held: 0n }), {
-        timeout: 20_000,
-        interval: 100,
-      })
-      const { chargeRows, balance } = await stack.readBooks(customer.organizationId)
-      expect(completed.filter(({ id }) => chargeRows.get(id) !== 1)).toEqual([])
-      expect((await sums())?.posted).toBe(balance)
+test.for(['is killed', 'is frozen'] as const)(
+  'a primary %s under load: others go on, its replica serves after a new epoch, every response is charged once',
+  async (fault) => {
+    const primary = await cluster.primaryOf(0)
+    if (primary === undefined) throw new Error('no primary')
+    const model = await stack.createModel()
+    stack.upstream.answer(model, plain('hello'))
+    const hit = await customerOf(primary, 'there')
+    const spared = await customerOf(primary, 'elsewhere')
+    for (const each of gateways) {
+      await untilOpen(each)
+      for (const { key } of [hit, spared]) await untilServed(each, key, model)
     }
-  } finally {
-    redis.close()
-  }
-})
+
+    const asking = [hit, spared].map(({ key }) => gateways.map((each) => keepAsking(each, key, model)))
+    const [ofHit = [], ofSpared = []] = asking
+    await vi.waitFor(() => expect(ofHit.every(({ answers }) => answers.length > 10)).toBe(true), 20_000)
+    await faults[fault].begin(primary)
+    const countOf = (status: number) =>
+      ofHit.map(({ answers }) => answers.filter((answer) => answer.status === status).length)
+    await vi.waitFor(() => expect(Math.min(...countOf(503))).toBeGreaterThan(0), 20_000)
+    const before = countOf(200)
+    await vi.waitFor(
+      () => expect(countOf(200).every((count, at) => count > (before[at] ?? 0) + 10)).toBe(true),
+      { timeout: 40_000, interval: 100 },
+    )
+    await faults[fault].end(primary)
+    await cluster.untilWhole()
+    for (const each of asking.flat()) await each.stop()
+
+    const statuses = (all: typeof ofHit) =>
+      new Set(all.flatMap(({ answers }) => answers.map(({ status }) => status)))
+    expect(statuses(ofHit)).toEqual(new Set([200, 503]))
+    expect(statuses(ofSpared)).toEqual(new Set([200]))
+
+    const redis = openRedis([cluster.nodes[1]?.url ?? '', cluster.nodes[2]?.url ?? ''], {
+      name: 'test',
+      timeoutMs: 2_000,
+    })
+    try {
+      for (const [customer, all] of [
+        [hit, ofHit],
+        [spared, ofSpared],
+      ] as const) {
+        const completed = all.flatMap(({ answers }) => answers.filter(({ status }) => status === 200))
+        const sums = () => readOrganizationSums(redis, customer.organizationId)
+        await vi.waitFor(async () => expect(await sums()).toMatchObject({ pending: 0n, held: 0n }), {
+          timeout: 20_000,
+          interval: 100,
+        })
+        const { chargeRows, balance } = await stack.readBooks(customer.organizationId)
+        expect(completed.filter(({ id }) => chargeRows.get(id) !== 1)).toEqual([])
+        expect((await sums())?.posted).toBe(balance)
+      }
+    } finally {
+      redis.close()
+    }
+  },
+)

@@ -16,6 +16,8 @@ export type RedisCluster = {
   ask(node: RedisServer, command: string, ...args: readonly string[]): Promise<unknown>
   /** The node that is the primary of this slot, as it sees itself; `undefined` during a failover. */
   primaryOf(slot: number): Promise<RedisServer | undefined>
+  /** Resolves once every node sees every other one, and each replica has the data of its primary. */
+  untilWhole(): Promise<void>
   dispose(): Promise<void>
 }
 
@@ -54,12 +56,16 @@ async function startRedisCluster(): Promise<RedisCluster> {
     url: nodes.map(({ url }) => url).join(','),
     ask,
     primaryOf: (slot) => primaryOf(nodes, ask, slot),
+    async untilWhole() {
+      for (const node of nodes) await until(() => isWhole(node, nodes.length, ask))
+    },
     async dispose() {
       for (const client of clients.values()) client.disconnect()
       await Promise.all(nodes.map((node) => node[Symbol.asyncDispose]()))
     },
   }
   await join(cluster)
+  await cluster.untilWhole()
   return cluster
 }
 
@@ -107,7 +113,6 @@ async function join({ nodes, ask }: RedisCluster): Promise<void> {
       return true
     })
   }
-  for (const node of nodes) await until(async () => await isWhole(node, nodes.length, ask))
 }
 
 async function isWhole(node: RedisServer, count: number, ask: RedisCluster['ask']): Promise<boolean> {
