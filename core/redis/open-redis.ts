@@ -5,6 +5,7 @@ import {
   type RedisOptions,
   type RedisServers,
   serverOf,
+  urlAt,
 } from './redis-connection.ts'
 
 /** URLs of one server, or of nodes of one cluster: any of them, as many as find it when some are down. */
@@ -69,13 +70,4 @@ async function oneConnected(seeds: readonly RedisConnection[], timeoutMs: number
   } catch (error) {
     throw error instanceof AggregateError ? error.errors[0] : error
   }
-}
-
-/** The same URL, with the same user and protocol, of another server. */
-function urlAt(url: string, server: string): string {
-  const other = new URL(url)
-  const colon = server.lastIndexOf(':')
-  other.hostname = server.slice(0, colon)
-  other.port = server.slice(colon + 1)
-  return other.href
 }

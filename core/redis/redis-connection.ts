@@ -199,6 +199,15 @@ export function serverOf(url: string): string {
   return `${hostname}:${port || redisPort}`
 }
 
+/** The same URL, with the same user and protocol, of another server. */
+export function urlAt(url: string, server: string): string {
+  const other = new URL(url)
+  const colon = server.lastIndexOf(':')
+  other.hostname = server.slice(0, colon)
+  other.port = server.slice(colon + 1)
+  return other.href
+}
+
 /** The port of a Redis URL that has none. */
 const redisPort = 6379
 

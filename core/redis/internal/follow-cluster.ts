@@ -1,7 +1,7 @@
+import { type ClusterPlan, type ClusterView, parseClusterNodes, planCluster } from '../cluster-view.ts'
 import { commonTag } from '../common-name.ts'
 import { type RedisConnection, type RedisServers, RedisUnavailable } from '../redis-connection.ts'
 import { allShards, shardTag } from '../shard.ts'
-import { type ClusterPlan, type ClusterView, parseClusterNodes, planCluster } from './cluster-view.ts'
 import { hashSlotOf } from './hash-slot.ts'
 
 /** How soon a failover is noticed without a call that is redirected. */
