@@ -4,14 +4,16 @@ import type { Locale } from '../../api/access.ts'
 import { type Endpoint, endpoint, type Visit } from '../../api/endpoint.ts'
 import { notFound } from '../../api/problem.ts'
 import { readVersionsInForce } from '../../legal/legal-texts.ts'
+import { exportAccount } from '../account-export-contracts.ts'
 import { acceptDocument, changeMe, endSession, listConsents, listSessions, readMe } from '../me-contracts.ts'
 import { endSessions, listLiveSessions, shownSession } from '../session-store.ts'
+import { readAccount } from './account-export.ts'
 import { acceptOnce, readConsents, readOutdatedConsents } from './consent-store.ts'
 import { chooseLocale, chooseOrganization, readProfile } from './me-store.ts'
 import type { PeopleParts } from './people-parts.ts'
 
 /** Endpoints for the signed-in user's own account. */
-export function meEndpoints({ pool }: PeopleParts): readonly Endpoint[] {
+export function meEndpoints({ pool, appUrl }: PeopleParts): readonly Endpoint[] {
   const profileOf = (userId: string, { organizationId }: Visit) =>
     inReadScope(pool, null, async (client) => ({
       ...(await readProfile(client, userId, organizationId)),
@@ -50,6 +52,12 @@ export function meEndpoints({ pool }: PeopleParts): readonly Endpoint[] {
         ? { status: 204, session: 'ended' }
         : { status: 204 }
     }),
+    endpoint(exportAccount, async ({ caller: { userId } }) => ({
+      status: 200,
+      body: await inReadScope(pool, null, (client) =>
+        readAccount(client, userId, { appUrl, now: new Date() }),
+      ),
+    })),
     endpoint(listConsents, async ({ caller: { userId } }) => ({
       status: 200,
       body: { data: await readConsents(pool, userId) },
