@@ -21,6 +21,7 @@ export const pageRoutes = {
   '/register': page('entry', 'Регистрация', 'Create an account'),
   '/verify-email': page('entry', 'Подтверждение адреса', 'Confirm your address'),
   '/reset': page('entry', 'Новый пароль', 'New password'),
+  '/email-change': page('entry', 'Смена адреса', 'Change of address'),
   '/totp-reset': page('entry', 'Второй фактор', 'Second factor'),
   '/app': page('app', 'Обзор', 'Overview'),
   '/app/keys': page('app', 'Ключи', 'Keys'),

@@ -4,6 +4,7 @@ import type { KeyList } from '#core/process/key-list'
 import type { Endpoint } from '../api/endpoint.ts'
 import type { Throttles } from '../api/throttles.ts'
 import { codeAttempts, passwordAttempts } from './attempts.ts'
+import { emailChangeEndpoints } from './internal/email-change-endpoints.ts'
 import { meEndpoints } from './internal/me-endpoints.ts'
 import { passwordEndpoints } from './internal/password-endpoints.ts'
 import { registrationEndpoints } from './internal/registration-endpoints.ts'
@@ -37,5 +38,6 @@ export function peopleEndpoints({ pool, throttles, config }: Deps): readonly End
     ...passwordEndpoints(parts),
     ...meEndpoints(parts),
     ...totpEndpoints(parts),
+    ...emailChangeEndpoints(parts),
   ]
 }

@@ -1,3 +1,4 @@
+import { text } from 'node:stream/consumers'
 import type { Page } from 'playwright-core'
 import { afterAll, expect, test, vi } from 'vitest'
 import { letTimePass } from '../support/cabinet.ts'
@@ -143,4 +144,52 @@ test('a confirmation link signs in once; used again it leads to the sign-in, and
   await another.goto('/verify-email')
   await another.getByText('Ссылка неполная.').waitFor()
   await expectNoViolations(another)
+})
+
+test('an address is changed once the links to both addresses are opened, and the account’s data are downloaded', async () => {
+  const { page, complaints } = await openBrowser()
+  const [email, newAddress] = [await register(page), newEmail()]
+  await page.goto('/app/settings')
+  const [file] = await Promise.all([
+    page.waitForEvent('download'),
+    page.getByRole('button', { name: 'Скачать данные' }).click(),
+  ])
+  expect(file.suggestedFilename()).toMatch(/^model-gateway-account-\d{4}-\d\d-\d\d\.json$/)
+  expect(JSON.parse(await text(await file.createReadStream()))).toMatchObject({ profile: { email } })
+
+  await page.getByRole('button', { name: 'Сменить адрес' }).click()
+  await page.getByLabel('Новый адрес').fill('nothing')
+  await page.getByRole('button', { name: 'Сменить адрес' }).click()
+  await page.getByText('Введите пароль').waitFor()
+  expect(await page.locator('[aria-invalid=true]').count()).toBe(2)
+  await expectNoViolations(page)
+  await page.getByLabel('Новый адрес').fill(newAddress)
+  await page.getByLabel('Текущий пароль').fill('not the password')
+  await page.getByRole('button', { name: 'Сменить адрес' }).click()
+  await page.getByText('Неверный пароль').waitFor()
+  await page.getByLabel('Текущий пароль').fill(password)
+  await page.getByRole('button', { name: 'Сменить адрес' }).dblclick()
+  await page.getByText(`Адрес сменится на ${newAddress}`).waitFor()
+  await expectNoViolations(page)
+
+  await page.goto(await linkTo(newAddress, 'email-change'))
+  await page.getByRole('button', { name: 'Подтвердить смену' }).waitFor()
+  expect(await page.getByRole('button', { name: 'Отменить смену' }).count()).toBe(0)
+  await page.getByRole('button', { name: 'Подтвердить смену' }).click()
+  await page.getByText('Осталось открыть ссылку из письма на другой адрес').waitFor()
+  await page.goto('/app/settings')
+  await page.getByText('Осталось открыть ссылку из письма на нынешний адрес').waitFor()
+
+  const link = await linkTo(email, 'email-change')
+  await page.goto(link)
+  await page.getByRole('button', { name: 'Отменить смену' }).waitFor()
+  await expectNoViolations(page)
+  await page.getByRole('button', { name: 'Подтвердить смену' }).click()
+  await page.getByText('Адрес изменён, все входы завершены').waitFor()
+  expect(await historyOf(page)).not.toContain(new URL(link).hash)
+  await page.goto('/app')
+  await page.waitForURL('**/login?*')
+  await signIn(page, newAddress)
+  await page.waitForURL('**/app')
+  expect(complaints).toEqual([])
 })

@@ -108,7 +108,10 @@ export const password = 'correct horse battery'
 type Letter = { readonly to: string; readonly subject: string; readonly links: readonly string[] }
 
 /** The link in the newest email to an address, once it arrives. */
-export async function linkTo(email: string, part: 'verify-email' | 'reset' | 'totp-reset'): Promise<string> {
+export async function linkTo(
+  email: string,
+  part: 'verify-email' | 'reset' | 'totp-reset' | 'email-change',
+): Promise<string> {
   return vi.waitFor(async () => {
     const letters = (await (await fetch(`${system.mailCatcherUrl}.json`)).json()) as readonly Letter[]
     const link = letters.find(({ to }) => to === email)?.links.find((one) => one.includes(part))

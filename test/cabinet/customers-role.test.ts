@@ -120,8 +120,10 @@ test('runs only these functions with the permissions of their owner, and none of
     [role],
   )
   expect(rows.map(({ name }) => name)).toEqual([
+    'begin_email_change(uuid,text,text,text)',
     'cancel_totp_reset(bytea)',
     'cancel_totp_resets_of(uuid)',
+    'confirm_email_change(bytea)',
     'count_letters(text)',
     'grant_trial(uuid,uuid,bytea)',
     'grant_trial(uuid,uuid,bytea,text,bigint)',

@@ -1,7 +1,14 @@
 import { expect, test } from 'vitest'
 import { letterContentSchema } from '#cabinet/mail/internal/letter-content'
 import { buildPagesIfOlder } from '#cabinet/pages/build-pages'
-import { cabinetOfThisFile, lettersTo, newEmail, registration, signUp } from '../support/cabinet.ts'
+import {
+  aPassword,
+  cabinetOfThisFile,
+  lettersTo,
+  newEmail,
+  registration,
+  signUp,
+} from '../support/cabinet.ts'
 import { signedIn, signedInAdministrator } from '../support/signed-in.ts'
 import { administrationOfThisFile } from '../support/web.ts'
 import { appUrl } from '../support/web-settings.ts'
@@ -12,11 +19,12 @@ const administration = await administrationOfThisFile(database)
 
 test('every link in every email opens a page', async () => {
   await buildPagesIfOlder()
-  const [user, guest] = [await signUp(cabinet), newEmail()]
+  const [user, guest, newAddress] = [await signUp(cabinet), newEmail(), newEmail()]
   await cabinet.visitor().post('/auth/register', registration({ email: user.email }))
   await cabinet.visitor().post('/auth/password/forgot', { email: user.email })
   await user.visitor.post('/invitations', { email: guest, role: 'developer' })
-  const recipients = [user.email, guest, await loseSecondFactor()]
+  await user.visitor.post('/me/email-change', { email: newAddress, password: aPassword })
+  const recipients = [user.email, guest, newAddress, await loseSecondFactor()]
 
   const letters = (await Promise.all(recipients.map((email) => lettersTo(pool, email)))).flat()
   const links = letters.flatMap(({ kind, vars }) =>

@@ -61,6 +61,13 @@ export const letterContentSchema = z.discriminatedUnion('kind', [
     /** When the second factor is removed, in UTC as ISO 8601, and the link that cancels it. */
     vars: z.object({ at: z.iso.datetime(), ...byLink.shape }),
   }),
+  z.object({ kind: z.literal('email_change'), vars: byLink }),
+  z.object({
+    kind: z.literal('email_change_approval'),
+    /** The new address, and the link that confirms or cancels the change. */
+    vars: z.object({ email: z.string(), ...byLink.shape }),
+  }),
+  z.object({ kind: z.literal('email_changed'), vars: z.object({ email: z.string() }) }),
   z.object({ kind: z.literal('totp_enabled'), vars: nothing }),
   z.object({ kind: z.literal('totp_disabled'), vars: nothing }),
 ])

@@ -36,6 +36,9 @@ const letters: readonly LetterContent[] = [
     },
   },
   { kind: 'totp_reset_planned', vars: { at: '2026-11-22T21:05:00Z', link } },
+  { kind: 'email_change', vars: { link } },
+  { kind: 'email_change_approval', vars: { email: 'new@example.com', link } },
+  { kind: 'email_changed', vars: { email: 'new@example.com' } },
   { kind: 'totp_enabled', vars: {} },
   { kind: 'totp_disabled', vars: {} },
 ]

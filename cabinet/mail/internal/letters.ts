@@ -1,4 +1,5 @@
 import { escapeHtml } from '#core/process/html'
+import { draftEmailChangeInEnglish, draftEmailChangeInRussian } from './email-change-letters.ts'
 import { draftInvitationInEnglish, draftInvitationInRussian } from './invitation-letter.ts'
 import type { LetterContent, Locale } from './letter-content.ts'
 import { draftPaymentInEnglish, draftPaymentInRussian } from './payment-letters.ts'
@@ -79,16 +80,8 @@ function draftInRussian(content: LetterContent): Draft {
           ifNotYouInRussian,
         ],
       }
-    case 'low_balance': {
-      const { organization, balance, threshold } = content.vars
-      return {
-        subject: `Баланс организации ${organization} ниже ${rublesInRussian(threshold)}`,
-        paragraphs: [
-          `Баланс организации ${organization} — ${rublesInRussian(balance)}. Это ниже порога в ${rublesInRussian(threshold)}, о котором вы просили предупредить.`,
-          'Когда деньги закончатся, ключи организации перестанут работать, пока баланс не пополнят.',
-        ],
-      }
-    }
+    case 'low_balance':
+      return draftLowBalanceInRussian(content.vars)
     case 'payment_credited':
     case 'payment_refunded':
     case 'payment_canceled':
@@ -97,6 +90,10 @@ function draftInRussian(content: LetterContent): Draft {
       return draftInvitationInRussian(content.vars)
     case 'totp_reset_planned':
       return draftTotpResetInRussian(content.vars)
+    case 'email_change':
+    case 'email_change_approval':
+    case 'email_changed':
+      return draftEmailChangeInRussian(content)
     case 'totp_enabled':
       return {
         subject: 'Вход по одноразовому коду включён',
@@ -152,16 +149,8 @@ function draftInEnglish(content: LetterContent): Draft {
           ifNotYouInEnglish,
         ],
       }
-    case 'low_balance': {
-      const { organization, balance, threshold } = content.vars
-      return {
-        subject: `The balance of ${organization} is below ${rublesInEnglish(threshold)}`,
-        paragraphs: [
-          `The balance of the organization ${organization} is ${rublesInEnglish(balance)}. You asked for an email when it falls below ${rublesInEnglish(threshold)}.`,
-          "When the balance runs out, the organization's keys stop working until you top it up.",
-        ],
-      }
-    }
+    case 'low_balance':
+      return draftLowBalanceInEnglish(content.vars)
     case 'payment_credited':
     case 'payment_refunded':
     case 'payment_canceled':
@@ -170,6 +159,10 @@ function draftInEnglish(content: LetterContent): Draft {
       return draftInvitationInEnglish(content.vars)
     case 'totp_reset_planned':
       return draftTotpResetInEnglish(content.vars)
+    case 'email_change':
+    case 'email_change_approval':
+    case 'email_changed':
+      return draftEmailChangeInEnglish(content)
     case 'totp_enabled':
       return {
         subject: 'One-time codes are now required',
@@ -183,6 +176,28 @@ function draftInEnglish(content: LetterContent): Draft {
         subject: 'One-time codes are no longer required',
         paragraphs: ['To sign in to Model Gateway, you now need only your password.', ifNotYouInEnglish],
       }
+  }
+}
+
+type LowBalance = Extract<LetterContent, { readonly kind: 'low_balance' }>['vars']
+
+function draftLowBalanceInRussian({ organization, balance, threshold }: LowBalance): Draft {
+  return {
+    subject: `Баланс организации ${organization} ниже ${rublesInRussian(threshold)}`,
+    paragraphs: [
+      `Баланс организации ${organization} — ${rublesInRussian(balance)}. Это ниже порога в ${rublesInRussian(threshold)}, о котором вы просили предупредить.`,
+      'Когда деньги закончатся, ключи организации перестанут работать, пока баланс не пополнят.',
+    ],
+  }
+}
+
+function draftLowBalanceInEnglish({ organization, balance, threshold }: LowBalance): Draft {
+  return {
+    subject: `The balance of ${organization} is below ${rublesInEnglish(threshold)}`,
+    paragraphs: [
+      `The balance of the organization ${organization} is ${rublesInEnglish(balance)}. You asked for an email when it falls below ${rublesInEnglish(threshold)}.`,
+      "When the balance runs out, the organization's keys stop working until you top it up.",
+    ],
   }
 }
 

@@ -10,7 +10,9 @@ import type * as legal from '../../legal/legal-contracts.ts'
 import type * as organizations from '../../organizations/organization-contracts.ts'
 import type * as config from '../../payments/config-contracts.ts'
 import type * as payments from '../../payments/payment-contracts.ts'
+import type * as accountExport from '../../people/account-export-contracts.ts'
 import type * as auth from '../../people/auth-contracts.ts'
+import type * as emailChange from '../../people/email-change-contracts.ts'
 import type * as me from '../../people/me-contracts.ts'
 import type * as team from '../../team/team-contracts.ts'
 import type * as tokens from '../../tokens/token-contracts.ts'
@@ -27,6 +29,8 @@ type Modules =
   | (typeof overview)[keyof typeof overview]
   | (typeof payments)[keyof typeof payments]
   | (typeof auth)[keyof typeof auth]
+  | (typeof accountExport)[keyof typeof accountExport]
+  | (typeof emailChange)[keyof typeof emailChange]
   | (typeof legal)[keyof typeof legal]
   | (typeof me)[keyof typeof me]
   | (typeof team)[keyof typeof team]

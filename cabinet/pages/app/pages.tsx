@@ -33,6 +33,7 @@ const groupOf: Readonly<Record<PagePath, Group>> = {
   '/verify-email': 'entry',
   '/reset': 'entry',
   '/totp-reset': 'entry',
+  '/email-change': 'entry',
   '/app': 'overview',
   '/app/keys': 'keys',
   '/app/keys/:key_id': 'keys',

@@ -1,7 +1,6 @@
-import { inScope, type ScopedClient, scopeOfPerson } from '#core/audit/scope'
+import { inScope, type ScopedClient } from '#core/audit/scope'
 import type { Person } from '../../api/access.ts'
-import { type Endpoint, endpoint, type Visit } from '../../api/endpoint.ts'
-import type { Problem } from '../../api/problem.ts'
+import { type Endpoint, endpoint } from '../../api/endpoint.ts'
 import { enqueueLetter } from '../../mail/outbox.ts'
 import * as contracts from '../me-contracts.ts'
 import { placeOfSession } from '../place.ts'
@@ -17,8 +16,8 @@ import {
   removeFactor,
   renewRecoveryCodes,
 } from './second-factor.ts'
-import { noteRefusedSignIn } from './sign-in-audit.ts'
 import { cancelTotpResetsOf } from './totp-reset.ts'
+import { scopeOf, withCode } from './with-code.ts'
 
 /** Endpoints for a user's second factor. */
 export function totpEndpoints(parts: PeopleParts): readonly Endpoint[] {
@@ -86,26 +85,6 @@ export function totpEndpoints(parts: PeopleParts): readonly Endpoint[] {
       })
     }),
   ]
-}
-
-/** Does `work` in one transaction if the code is valid, unless there were too many attempts. */
-async function withCode<const Answer extends object>(
-  { pool, codeAttempts }: PeopleParts,
-  caller: Person,
-  visit: Visit,
-  work: (client: ScopedClient) => Promise<Answer>,
-): Promise<Answer | { readonly problem: Problem }> {
-  const place = placeOfSession(caller)
-  const problem = await codeAttempts.begin(caller.userId, place)
-  if (problem !== undefined) return { problem }
-  const answer = await inScope(pool, scopeOf(caller, visit), work)
-  if ('problem' in answer) await noteRefusedSignIn(pool, caller.userId, 'code', visit)
-  else await codeAttempts.forget(caller.userId, place.known)
-  return answer
-}
-
-function scopeOf({ userId }: Person, visit: Visit) {
-  return scopeOfPerson(userId, null, visit)
 }
 
 async function tell(

@@ -1,4 +1,5 @@
 import type { PageGroup } from '../../app/page-group.ts'
+import { EmailChangePage } from './email-change-page.tsx'
 import { LoginPage } from './login-page.tsx'
 import { RegisterPage } from './register-page.tsx'
 import { ResetPage } from './reset-page.tsx'
@@ -7,7 +8,7 @@ import { TotpResetPage } from './totp-reset-page.tsx'
 import { VerifyEmailPage } from './verify-email-page.tsx'
 
 export const entryPages: PageGroup<
-  '/login' | '/login/totp' | '/register' | '/verify-email' | '/reset' | '/totp-reset'
+  '/login' | '/login/totp' | '/register' | '/verify-email' | '/reset' | '/totp-reset' | '/email-change'
 > = {
   '/login': LoginPage,
   '/login/totp': TotpPage,
@@ -15,4 +16,5 @@ export const entryPages: PageGroup<
   '/verify-email': VerifyEmailPage,
   '/reset': ResetPage,
   '/totp-reset': TotpResetPage,
+  '/email-change': EmailChangePage,
 }

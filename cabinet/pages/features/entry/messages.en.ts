@@ -30,6 +30,21 @@ export const en: typeof ru = {
   sendAgain: 'Send it again',
   sentAgain: 'Email sent again',
   sendAgainIn: (seconds: number) => `Again in ${plural('en', seconds, { one: 'second', other: 'seconds' })}`,
+  emailChangeTitle: 'Change of address',
+  emailChangeOldLead:
+    'The address of your account is about to change. The email contains the new one. If you did not ask for this, cancel it.',
+  emailChangeNewLead:
+    'Confirm that this address is yours. It replaces the present one once that is confirmed too.',
+  emailChangeConfirm: 'Confirm the change',
+  emailChangeCancel: 'Cancel the change',
+  emailChangeResults: {
+    changed: 'The address was changed, and all sessions have ended. Sign in with the new address.',
+    other_address_missing: 'Confirmed. Now open the link in the email to the other address.',
+    canceled:
+      'Canceled: your address stays the same. If you did not ask for the change, change your password: another person knows it.',
+    invalid:
+      'This link no longer works. It is incomplete or too old, or the change is already done or canceled.',
+  },
   totpResetTitle: 'Keep the second factor?',
   totpResetLead:
     'Support will turn off the one-time codes of your account. If you did not ask for this, cancel it.',

@@ -16,6 +16,26 @@ export const en: typeof ru = {
   saveOrganization: 'Save',
   organizationSaved: 'Organization settings saved',
   roles: { owner: 'owner', developer: 'developer', accountant: 'accountant' },
+  changeEmail: 'Change the address',
+  newEmail: 'New address',
+  newEmailHint:
+    'The present and the new address each get an email with a link. The address changes once you have opened both.',
+  lettersSent: 'Emails were sent to both addresses',
+  emailPending: (email: string) => `The address will change to ${email}`,
+  emailPendingLead: (old: boolean, fresh: boolean): string => {
+    if (old) return 'Now open the link in the email to the new address.'
+    if (fresh) return 'Now open the link in the email to the present address.'
+    return 'Open the links in the emails to the present and the new address.'
+  },
+  emailPendingUntil: 'The links work until',
+  cancelChange: 'Cancel the change',
+  changeCanceled: 'The change of address was canceled',
+  changeNotCanceled: 'Could not cancel the change',
+  data: 'Your data',
+  dataLead:
+    'Profile, consents, sessions, organizations, keys without secrets and payments in one JSON file, with links to all requests and postings.',
+  exportData: 'Download the data',
+  exportFailed: 'Could not download the data',
   changePassword: 'Change the password',
   currentPassword: 'Current password',
   newPasswordHint: 'At least 12 characters. Other devices must sign in again.',

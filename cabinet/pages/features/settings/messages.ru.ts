@@ -15,6 +15,26 @@ export const ru = {
   saveOrganization: 'Сохранить',
   organizationSaved: 'Настройки организации сохранены',
   roles: { owner: 'владелец', developer: 'разработчик', accountant: 'бухгалтер' },
+  changeEmail: 'Сменить адрес',
+  newEmail: 'Новый адрес',
+  newEmailHint:
+    'На нынешний и на новый адрес придёт по письму со ссылкой. Адрес сменится, когда вы откроете обе.',
+  lettersSent: 'Письма отправлены на оба адреса',
+  emailPending: (email: string) => `Адрес сменится на ${email}`,
+  emailPendingLead: (old: boolean, fresh: boolean): string => {
+    if (old) return 'Осталось открыть ссылку из письма на новый адрес.'
+    if (fresh) return 'Осталось открыть ссылку из письма на нынешний адрес.'
+    return 'Откройте ссылки из писем на нынешний и на новый адрес.'
+  },
+  emailPendingUntil: 'Ссылки действуют до',
+  cancelChange: 'Отменить смену',
+  changeCanceled: 'Смена адреса отменена',
+  changeNotCanceled: 'Не удалось отменить смену',
+  data: 'Ваши данные',
+  dataLead:
+    'Профиль, согласия, сеансы, организации, ключи без секретов и платежи — одним файлом JSON. В нём же ссылки на все запросы и проводки.',
+  exportData: 'Скачать данные',
+  exportFailed: 'Не удалось скачать данные',
   changePassword: 'Сменить пароль',
   currentPassword: 'Текущий пароль',
   newPasswordHint: 'От 12 символов. На других устройствах потребуется войти заново.',

@@ -7,6 +7,8 @@ import { PageHead, Section } from '../../kit/section.tsx'
 import { Skeleton } from '../../kit/skeleton.tsx'
 import { pageRoutes } from '../../page-routes.ts'
 import { ConsentsSection } from './consents-section.tsx'
+import { DataSection } from './data-section.tsx'
+import { EmailForm } from './email-form.tsx'
 import { settingsWords } from './messages.ts'
 import { OrganizationSection } from './organization-section.tsx'
 import { PasswordForm } from './password-form.tsx'
@@ -31,6 +33,7 @@ export function SettingsPage() {
               <TotpSection me={person} />
               <SessionsSection />
               <ConsentsSection />
+              <DataSection />
             </>
           )}
         </Loaded>
@@ -66,7 +69,10 @@ function ProfileSection({ me }: { readonly me: Me }) {
           </div>
         )}
       </dl>
-      <PasswordForm email={me.email} />
+      <div className="grid gap-3">
+        {me.is_confirmed && <EmailForm me={me} />}
+        <PasswordForm email={me.email} />
+      </div>
     </Section>
   )
 }
