@@ -59,11 +59,11 @@ test('hours cover the whole span, also where the clocks are set back', () => {
 
 test('the top of the axis is a round sum that no bar exceeds', () => {
   expect(['0', '0.03', '1', '1.000000001', '7', '19'].map(axisTop)).toEqual([
-    '0.000000001',
-    '0.05',
+    '0.00000001',
+    '0.03',
     '1',
-    '2',
-    '10',
+    '1.2',
+    '8',
     '20',
   ])
 })

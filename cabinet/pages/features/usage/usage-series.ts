@@ -80,9 +80,12 @@ function startsOf(usage: Usage): readonly string[] {
   return days
 }
 
-/** The smallest of 1, 2 and 5 times a power of ten that a sum does not exceed: the top of an axis. Pure. */
+/** Tenths of a power of ten: an axis is at most a third longer than its highest bar. */
+const axisSteps = [10n, 12n, 15n, 20n, 25n, 30n, 40n, 50n, 60n, 80n] as const
+
+/** The smallest round number that a sum does not exceed: the top of an axis. Pure. */
 export function axisTop(rubles: string): string {
   const nano = nanoOf(rubles)
-  for (let power = 1n; ; power *= 10n)
-    for (const digit of [1n, 2n, 5n]) if (digit * power >= nano) return rublesOf(digit * power)
+  for (let tenth = 1n; ; tenth *= 10n)
+    for (const step of axisSteps) if (step * tenth >= nano) return rublesOf(step * tenth)
 }

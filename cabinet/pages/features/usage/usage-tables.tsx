@@ -107,7 +107,7 @@ function addTokens(one: UsageRow['tokens'], other: UsageRow['tokens']): UsageRow
 
 const rowsAtOnce = 20
 
-/** The rows of the file: the values of the bars as numbers. */
+/** The rows of the file, the newest first: the values of the bars as numbers. */
 export function RowTable({ usage }: { readonly usage: Usage }) {
   const words = useWords(usageWords)
   const nameOf = useSeriesName()
@@ -134,13 +134,14 @@ export function RowTable({ usage }: { readonly usage: Usage }) {
       cell: ({ cost_rub }) => <Money rubles={cost_rub} digits={digits} />,
     },
   ]
-  const rest = usage.data.length - shown
+  const newestFirst = usage.data.toSorted((a, b) => Date.parse(b.start) - Date.parse(a.start))
+  const rest = newestFirst.length - shown
   return (
     <Section title={words.table} lead={words.tableLead} isFlush>
       <Table
         caption={words.table}
         columns={columns}
-        rows={usage.data.slice(0, shown)}
+        rows={newestFirst.slice(0, shown)}
         keyOf={(row) => `${row.start} ${seriesIdOf(row)}`}
       />
       {rest > 0 && (
