@@ -20,6 +20,7 @@ const money: Readonly<Record<string, readonly string[]>> = {
   bonuses: ['SELECT'],
   charges_rejected: [],
   checked_key_days: [],
+  checked_ledger_days: [],
   checked_ledger_hours: [],
   checked_usage_hours: [],
   key_daily_spend: ['SELECT'],

@@ -140,6 +140,8 @@ const forgeries: readonly [breaks: string, sql: string][] = [
   ['ledger_hour_is_sum_of_ledger', 'update ledger_hourly set charged = charged - 1'],
   ['ledger_hour_is_sum_of_ledger', 'update ledger_hourly set last_seq = last_seq - 1'],
   ['ledger_hour_is_sum_of_ledger', 'delete from ledger_hourly'],
+  ['ledger_day_is_sum_of_ledger', "update ledger_daily set amount = amount + 1 where kind = 'top_up'"],
+  ['ledger_day_is_sum_of_ledger', 'delete from ledger_daily'],
   ['usage_is_sum_of_requests', 'update usage_hourly set reasoning = reasoning + 1'],
   ['usage_is_sum_of_requests', 'delete from requests where cost = 0'],
   ['payment_is_credited_once', 'update payments set amount = amount + 1'],
@@ -185,6 +187,7 @@ const kept = [
   'key_daily_spend',
   'usage_hourly',
   'ledger_hourly',
+  'ledger_daily',
   'payments',
   'refunds',
   'bonuses',
@@ -259,6 +262,22 @@ function keyOf(breaks: string, { organizationId, keyId }: Customer): string {
     ? ` where key_id = '${keyId}'`
     : ` where organization_id = '${organizationId}'`
 }
+
+test('a sum of a day that posting itself gets wrong is named by its day, kind and shard', async () => {
+  await using database = await createDatabase()
+  const { pool } = database
+  const customer = await createCustomer(pool, { balanceNano: 1n })
+  expect(await brokenAtLook(pool)).toEqual([])
+  await postBatch(pool, [unpriced(customer, 10n)])
+  await pool.query(silently("update ledger_daily set amount = amount - 1 where kind = 'charge'"))
+  expect(await brokenAtLook(pool)).toEqual(['ledger_day_is_sum_of_ledger'])
+  const { rows } = await pool.query('select thing from invariant_breaches')
+  expect(rows).toEqual([
+    {
+      thing: { day: expect.stringMatching(/^\d{4}-\d{2}-\d{2}$/), kind: 'charge', shard: expect.any(Number) },
+    },
+  ])
+})
 
 test('postings are checked once and never counted again, except corrections', async () => {
   await using database = await soundDatabase()

@@ -1,4 +1,4 @@
--- Defined by migrations/0021-looks-at-the-books.sql; change it by a new migration.
+-- Defined by migrations/0055-checked-ledger-days.sql; change it by a new migration.
 --
 -- Ledger rows never change; this notes those that a superuser changes.
 CREATE OR REPLACE FUNCTION public.doubt_ledger_row()
@@ -18,6 +18,10 @@ begin
       ('row', jsonb_build_object('organization_id', l.organization_id, 'seq', l.seq + 1)),
       ('ref', jsonb_build_object('id', l.ref_id)),
       ('hour', jsonb_build_object('organization_id', l.organization_id, 'hour', date_trunc('hour', l.ts, 'UTC')));
+    insert into unchecked_things (subject, thing)
+    select 'day', jsonb_build_object('day', (l.ts at time zone 'UTC' + interval '3 hours')::date, 'kind', l.kind,
+                                     'shard', o.shard)
+      from organizations o where o.id = l.organization_id;
     if l.api_key_id is not null then
       insert into unchecked_things (subject, thing)
       values ('key_day', jsonb_build_object('key_id', l.api_key_id, 'day', l.day));

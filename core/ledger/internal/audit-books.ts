@@ -71,5 +71,6 @@ async function forgetCounted(client: Queryable): Promise<void> {
   const before = `now() - interval '${countedDays} days'`
   await client.query(`delete from checked_key_days where day < ${before} and not is_open`)
   await client.query(`delete from checked_ledger_hours where hour < ${before} and not is_open`)
+  await client.query(`delete from checked_ledger_days where day < ${before} and not is_open`)
   await client.query(`delete from checked_usage_hours where hour < ${before} and not is_open`)
 }

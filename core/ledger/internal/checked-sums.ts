@@ -46,6 +46,12 @@ const addRows = `
       from booked group by 1, 2
     on conflict (organization_id, hour) do update set charged = c.charged + excluded.charged, is_open = true,
       first_seq = least(c.first_seq, excluded.first_seq), last_seq = greatest(c.last_seq, excluded.last_seq)
+  ), moscow_days as (
+    insert into checked_ledger_days as c (day, kind, shard, amount, is_open)
+    select (b.ts at time zone 'UTC' + interval '3 hours')::date, b.kind, o.shard, sum(b.amount), true
+      from booked b cross join lateral (select shard from organizations where id = b.organization_id offset 0) o
+     group by 1, 2, 3
+    on conflict (day, kind, shard) do update set amount = c.amount + excluded.amount, is_open = true
   )
   select kind, ref_id as id, organization_id as "organizationId" from booked`
 
@@ -73,6 +79,11 @@ const doubtSums: Partial<Record<Subject, string>> = {
     select distinct organization_id, hour, 0, 0, 0, true, true
       from jsonb_to_recordset($1::jsonb) as d (organization_id uuid, hour timestamptz)
     on conflict (organization_id, hour) do update set is_open = true, is_doubted = true`,
+  day: `
+    insert into checked_ledger_days (day, kind, shard, amount, is_open, is_doubted)
+    select distinct day, kind, shard, 0, true, true
+      from jsonb_to_recordset($1::jsonb) as d (day date, kind ledger_kind, shard smallint)
+    on conflict (day, kind, shard) do update set is_open = true, is_doubted = true`,
   usage: `
     insert into checked_usage_hours (${usageKey}, ${usageSums.join(', ')}, is_open, is_doubted)
     select distinct ${usageKey}, ${each(() => '0')}, true, true
@@ -149,6 +160,37 @@ const compareHours = `
               then settled::text end as sample
     from settled`
 
+// A Moscow day. The rows of each organization of the shard are read by their index.
+const compareDays = `
+  with counted as materialized (
+    select o.day, o.kind, o.shard, o.amount, d.amount as booked,
+           o.is_doubted or o.amount <> coalesce(d.amount, 0) as is_doubted
+      from (select * from checked_ledger_days where is_open order by day, kind, shard limit ${sumCountMax}) o
+      left join lateral (select amount from ledger_daily
+                          where day = o.day and kind = o.kind and shard = o.shard offset 0) d on true
+  ), rows as materialized (
+    select c.day, l.kind, c.shard, sum(l.amount) as amount
+      from (select distinct day, shard from counted where is_doubted) c
+     cross join lateral (select id from organizations where shard = c.shard offset 0) o
+     cross join lateral (select kind, sum(amount) as amount from balance_ledger
+                          where organization_id = o.id and ts >= (c.day - interval '3 hours') at time zone 'UTC'
+                            and ts < (c.day + interval '21 hours') at time zone 'UTC'
+                          group by 1 offset 0) l
+     group by 1, 2, 3
+  ), settled as materialized (
+    select c.day, c.kind, c.shard, c.booked, coalesce(l.amount, 0) as amount
+      from counted c left join rows l using (day, kind, shard)
+     where c.is_doubted
+     union all
+    select day, kind, shard, booked, amount from counted where not is_doubted
+  ), kept as (
+    insert into checked_ledger_days (day, kind, shard, amount) select day, kind, shard, amount from settled
+    on conflict (day, kind, shard) do update set amount = excluded.amount, is_open = false, is_doubted = false
+  )
+  select jsonb_build_object('day', day, 'kind', kind, 'shard', shard)::text as thing,
+         case when coalesce(booked, 0) <> amount then settled::text end as sample
+    from settled`
+
 const compareUsage = `
   with counted as materialized (
     select o.organization_id, o.api_key_id, o.model, o.hour, ${each((sum) => `o.${sum}`)},
@@ -189,6 +231,7 @@ const compareUsage = `
 export const comparisons = {
   key_day_is_sum_of_ledger: compareKeyDays,
   ledger_hour_is_sum_of_ledger: compareHours,
+  ledger_day_is_sum_of_ledger: compareDays,
   usage_is_sum_of_requests: compareUsage,
 } satisfies Partial<Record<InvariantName, string>>
 

@@ -76,6 +76,7 @@ async function lookAtChunk(client: Queryable, earlier: Look | undefined) {
   const inRequests = await countRequests(client, touched)
   await doubtSum(client, 'key_day', suspectsOf('key_day_is_sum_of_ledger', 'key_day', touched))
   await doubtSum(client, 'hour', suspectsOf('ledger_hour_is_sum_of_ledger', 'hour', touched))
+  await doubtSum(client, 'day', suspectsOf('ledger_day_is_sum_of_ledger', 'day', touched))
   await doubtSum(client, 'usage', suspectsOf('usage_is_sum_of_requests', 'usage', touched))
   // Whatever was committed behind its place is seen only by a chunk that began at the beginning.
   const isAll = !notes.more && look.places === firstNotes
@@ -110,6 +111,7 @@ async function leaveToAudit(client: Queryable): Promise<void> {
   await removeNotes(client)
   await client.query('delete from checked_key_days')
   await client.query('delete from checked_ledger_hours')
+  await client.query('delete from checked_ledger_days')
   await client.query('delete from checked_usage_hours')
   await client.query('update invariant_audit set wanted_since = clock_timestamp()')
 }

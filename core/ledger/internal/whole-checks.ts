@@ -2,7 +2,7 @@ import { recomputedCost } from './recomputed-cost.ts'
 
 /** The subjects of an invariant, and the columns that identify the subject of a breach. */
 type Subject = {
-  readonly subject: 'account' | 'row' | 'ref' | 'key_day' | 'hour' | 'usage'
+  readonly subject: 'account' | 'row' | 'ref' | 'key_day' | 'hour' | 'usage' | 'day'
   readonly columns: readonly string[]
 }
 
@@ -18,6 +18,7 @@ const row: Subject = { subject: 'row', columns: ['organization_id', 'seq'] }
 const ref: Subject = { subject: 'ref', columns: ['id'] }
 const keyDay: Subject = { subject: 'key_day', columns: ['key_id', 'day'] }
 const hour: Subject = { subject: 'hour', columns: ['organization_id', 'hour'] }
+const day: Subject = { subject: 'day', columns: ['day', 'kind', 'shard'] }
 const usage: Subject = { subject: 'usage', columns: ['organization_id', 'api_key_id', 'model', 'hour'] }
 
 /** Every promise about money. */
@@ -96,6 +97,17 @@ export const wholeChecks = {
                           coalesce(-sum(amount) filter (where kind in ('charge', 'adjust')), 0) as charged
                      from balance_ledger group by 1, 2) l using (organization_id, hour)
        where (h.charged, h.first_seq, h.last_seq) is distinct from (l.charged::bigint, l.first_seq, l.last_seq)`,
+  },
+
+  ledger_day_is_sum_of_ledger: {
+    of: day,
+    breaches: `
+      select day, kind, shard, d.amount, l.amount as ledger
+        from ledger_daily d
+        full join (select (b.ts at time zone 'UTC' + interval '3 hours')::date as day, b.kind, o.shard, sum(b.amount) as amount
+                     from balance_ledger b join organizations o on o.id = b.organization_id group by 1, 2, 3) l
+          using (day, kind, shard)
+       where coalesce(d.amount, 0) <> coalesce(l.amount, 0)`,
   },
 
   usage_is_sum_of_requests: {
