@@ -105,8 +105,20 @@ describe('a change of address', () => {
     expect(await signIn(newAddress)).toBe(200)
   })
 
+  test('ends when the password is reset, even after one address was confirmed', async () => {
+    const { email, tokens } = await asking()
+    await follow('confirm', tokens.old)
+    await cabinet.visitor().post('/auth/password/forgot', { email })
+    const token = await tokenTo(email, 'reset_password')
+    const password = 'a passphrase of its owner'
+    expect((await cabinet.visitor().post('/auth/password/reset', { token, password })).status).toBe(204)
+    const late = await follow('confirm', tokens.new)
+    expect([late.status, late.body.code]).toEqual([422, 'invalid_token'])
+    expect((await cabinet.visitor().post('/auth/login', { email, password })).status).toBe(200)
+  })
+
   test('needs the password, a confirmed address, and a code where there is a second factor', async () => {
-    const { visitor, userId } = await signUp(cabinet)
+    const { visitor, userId, email } = await signUp(cabinet)
     const ask = (more: object) =>
       visitor.post('/me/email-change', { email: newEmail(), password: aPassword, ...more })
     expect((await ask({ password: 'wrong' })).body.code).toBe('invalid_credentials')
@@ -117,7 +129,16 @@ describe('a change of address', () => {
     expect((await ask({})).body.code).toBe('invalid_code')
     expect((await ask({ code: '000000' })).body.code).toBe('invalid_code')
     expect((await visitor.get('/me/email-change')).body).toEqual({ change: null })
+    expect((await ask({ code: code(), email })).body.code).not.toBe('invalid_code')
+    await pool.query('update users set totp_last_step = 0 where id = $1', [userId])
     expect((await ask({ code: code() })).status).toBe(202)
+    const { rows } = await pool.query(
+      "select after->>'why' as why from audit_log where subject_id = $1 and action = 'user.refuse_sign_in' order by id",
+      [userId],
+    )
+    expect(rows, 'a correct code is no failed attempt').toEqual(
+      ['password', 'code', 'code'].map((why) => ({ why })),
+    )
   })
 
   test('to an address that has an account looks the same, sends no link there, and cannot be completed', async () => {

@@ -42,7 +42,10 @@ export async function maySignIn(
   return rows.length === 1
 }
 
-/** Sets a password. The change is audited, but never the password. */
+/**
+ * Sets a password. The change is audited, but never the password. Ends an unfinished change of address: a
+ * thief of the last password may have begun it.
+ */
 export async function setPassword(
   client: ScopedClient,
   { userId, organizationId }: { readonly userId: string; readonly organizationId: string | null },
@@ -56,6 +59,11 @@ export async function setPassword(
     after: null,
     subject: { kind: 'User', id: userId },
   }))
+  await client.withoutAudit(
+    'part of the change of the password',
+    'delete from email_changes where user_id = $1',
+    [userId],
+  )
 }
 
 /** Stores a password hashed with current parameters, unless the password has changed in the meantime. */

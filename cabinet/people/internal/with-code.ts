@@ -3,6 +3,7 @@ import type { Person } from '../../api/access.ts'
 import type { Visit } from '../../api/endpoint.ts'
 import type { Problem } from '../../api/problem.ts'
 import { placeOfSession } from '../place.ts'
+import { refused } from '../problems.ts'
 import type { PeopleParts } from './people-parts.ts'
 import { noteRefusedSignIn } from './sign-in-audit.ts'
 
@@ -17,7 +18,7 @@ export async function withCode<const Answer extends object>(
   const problem = await codeAttempts.begin(caller.userId, place)
   if (problem !== undefined) return { problem }
   const answer = await inScope(pool, scopeOf(caller, visit), work)
-  if ('problem' in answer) await noteRefusedSignIn(pool, caller.userId, 'code', visit)
+  if (answer === refused.code) await noteRefusedSignIn(pool, caller.userId, 'code', visit)
   else await codeAttempts.forget(caller.userId, place.known)
   return answer
 }
