@@ -66,8 +66,8 @@ export type Occasion = {
   readonly call?: Call | undefined
 }
 
-/** The first characters of a session's id distinguish the sessions of one actor. */
-const sessionIdLength = 8
+/** Rows keep as many first characters of a session's id: they distinguish the sessions of one actor. */
+export const sessionIdLength = 8
 
 /** Appends changes, in their order, in one statement. */
 export async function appendChanges(

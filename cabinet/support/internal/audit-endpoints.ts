@@ -1,4 +1,5 @@
 import type { Pool } from 'pg'
+import { sessionIdLength } from '#core/audit/audit-log'
 import { inReadScope } from '#core/audit/scope'
 import { csvRows, exportBatch } from '../../api/csv-rows.ts'
 import { type Endpoint, endpoint, type Input } from '../../api/endpoint.ts'
@@ -34,7 +35,8 @@ export function auditEndpoints(pool: Pool): readonly Endpoint[] {
 }
 
 function filterOf({ organization_id, actor_id, session_id, ...query }: AskedFilter) {
-  return { ...query, organizationId: organization_id, actorId: actor_id, sessionId: session_id }
+  const sessionId = session_id?.slice(0, sessionIdLength)
+  return { ...query, organizationId: organization_id, actorId: actor_id, sessionId }
 }
 
 function entryOf(entry: AuditEntry) {
