@@ -14,13 +14,12 @@ type Result = 'changed' | 'other_address_missing' | 'canceled' | 'invalid'
 /** The page of both links of a change of address. It needs a click: mail scanners open links too. */
 export function EmailChangePage() {
   const token = useLetterToken()
-  const [result, setResult] = useState<Result>()
-  const [isOfOldAddress] = useState(() => new URLSearchParams(location.hash.slice(1)).has('old'))
-  if (result !== undefined || token === '') return <Ended result={result ?? 'invalid'} />
+  const [result, setResult] = useState<Result>('invalid')
+  if (token === '') return <Ended result={result} />
   return (
     <Question
+      key={token} // the second link may be opened in the tab of the first
       token={token}
-      isOfOldAddress={isOfOldAddress}
       onEnd={(ended) => {
         forgetLetterToken()
         if (ended === 'changed') queryClient.clear() // all sessions have ended
@@ -31,16 +30,9 @@ export function EmailChangePage() {
 }
 
 /** Only the present address may cancel. */
-function Question({
-  token,
-  isOfOldAddress,
-  onEnd,
-}: {
-  readonly token: string
-  readonly isOfOldAddress: boolean
-  readonly onEnd: (result: Result) => void
-}) {
+function Question({ token, onEnd }: { readonly token: string; readonly onEnd: (result: Result) => void }) {
   const words = useWords(entryWords)
+  const [isOfOldAddress] = useState(() => new URLSearchParams(location.hash.slice(1)).has('old'))
   const onProblem = ({ code }: { readonly code: string }) => {
     if (code === 'invalid_token') onEnd('invalid')
     return undefined

@@ -1,4 +1,4 @@
-import { type ReactNode, useEffect, useState } from 'react'
+import { type ReactNode, useEffect, useRef, useState } from 'react'
 import { type ApiProblem, asProblem } from '../../api/problem.ts'
 import { useRead } from '../../api/queries.ts'
 import { useMay } from '../../app/me.ts'
@@ -39,7 +39,9 @@ export function Missing({
       </Section>
     )
   }
-  if (problem === undefined) return <Skeleton heightRem={14} />
+  if (problem === undefined)
+    // Without Redis there is no answer; the receipt needs only Postgres.
+    return rejection.failureCount > 0 ? <Unsettled onAsk={onAsk} /> : <Skeleton heightRem={14} />
   const askAgain = () => {
     void onAsk()
     void rejection.refetch()
@@ -52,15 +54,19 @@ export function Missing({
 function Unsettled({ onAsk }: { readonly onAsk: () => unknown }) {
   const words = useWords(usageWords)
   const [isAsking, setAsking] = useState(true)
+  const ask = useRef(onAsk)
+  useEffect(() => {
+    ask.current = onAsk
+  }, [onAsk])
   useEffect(() => {
     if (!isAsking) return
-    const asking = setInterval(onAsk, askAgainMs)
+    const asking = setInterval(() => ask.current(), askAgainMs)
     const end = setTimeout(() => setAsking(false), askForMs)
     return () => {
       clearInterval(asking)
       clearTimeout(end)
     }
-  }, [isAsking, onAsk])
+  }, [isAsking])
   function askOn() {
     setAsking(true)
     void onAsk()
