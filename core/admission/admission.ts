@@ -129,6 +129,8 @@ export type AdmissionOptions = {
   readonly leaseMs?: number
   /** Admission stops when the oldest charge not in Postgres is this old. Default 10 min. */
   readonly unpostedAgeMsMax?: number
+  /** Whether a shard's server has memory for lists of rejections. Default always. */
+  readonly mayList?: (shard: Shard) => boolean
   /** Added to Redis's clock inside the scripts, so that tests can move the time; 0 in production. */
   readonly clockOffsetMs?: () => number
 }
@@ -151,6 +153,7 @@ export function createAdmission(redis: RedisServers, options: AdmissionOptions =
   const leaseMs = options.leaseMs ?? leaseMsDefault
   const unpostedAgeMsMax = options.unpostedAgeMsMax ?? unpostedAgeMsMaxDefault
   const offset = () => options.clockOffsetMs?.() ?? 0
+  const mayList = options.mayList ?? (() => true)
   const run = <Answer>(
     script: Script,
     shard: Shard,
@@ -171,7 +174,7 @@ export function createAdmission(redis: RedisServers, options: AdmissionOptions =
       const runId = redis.connectionOf(shard).runId()
       if (runId === undefined) return refusedUnseen
       const asked = [offset(), runId, secretHash, requestId, leaseMs, unpostedAgeMsMax]
-      const args = [...asked, recordText(record), timeoutMs, attempt]
+      const args = [...asked, recordText(record), timeoutMs, mayList(shard) ? attempt : `${attempt} unlisted`]
       for (const candidate of candidates) args.push(...candidateArguments(candidate))
       try {
         return await run(gatewayScripts.admit, shard, args, (reply) =>
@@ -184,6 +187,7 @@ export function createAdmission(redis: RedisServers, options: AdmissionOptions =
       }
     },
     async list(organizationId, refusals) {
+      if (!mayList(shardOf(organizationId))) return
       const entries = refusals.flatMap((refusal) => [Math.round(refusal.agoMs), refusalText(refusal)])
       const args = [offset(), organizationId, ...entries]
       await run(gatewayScripts.list, shardOf(organizationId), args, () => undefined)

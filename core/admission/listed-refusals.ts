@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { errorRows, type RefusalCode } from '../errors/refusal.ts'
 import { formatRub, nanoRub } from '../ledger/money.ts'
+import { timeOfRequest } from '../ledger/request-id.ts'
 import type { RedisServers } from '../redis/redis-connection.ts'
 import { allShards, recentlyRefusedName, refusedName, shardOf } from '../redis/shard.ts'
 import type { AdmitRefusal } from './admission-reply.ts'
@@ -106,8 +107,13 @@ export type GatewayRefusal = Pick<ListedRefusal, 'requestId' | 'keyId' | 'model'
   readonly agoMs: number
 } & Partial<Readonly<Record<'limit' | 'used' | 'held' | 'needed', number | string | undefined>>>
 
+/** Entries that a search reads at once, the newest first. */
+const readAtOnce = 100
+/** Clocks of gateways and Redis differ by less. */
+const clockDifferenceMs = 60_000
+
 /** Longest model name or field to list: both are the caller's text, and a thousand of them are kept. */
-const listedLengthMax = 100
+const listedLengthMax = 64
 
 /** The entry of a rejection in the list, without its time. Pure. */
 export function refusalText(refusal: GatewayRefusal): string {
@@ -116,13 +122,21 @@ export function refusalText(refusal: GatewayRefusal): string {
     request: requestId,
     key: keyId,
     code,
-    model: model?.slice(0, listedLengthMax),
-    param: param?.slice(0, listedLengthMax),
+    model: shorten(model),
+    param: shorten(param),
     limit,
     used,
     held,
     needed,
   } satisfies Record<Exclude<keyof z.input<typeof gatewayEntry>, 'at'>, unknown>)
+}
+
+/** Without characters that JSON writes as six. */
+function shorten(text: string | null): string | undefined {
+  return text
+    ?.slice(0, listedLengthMax)
+    .toWellFormed()
+    .replaceAll(/\p{Cc}/gu, ' ')
 }
 
 /**
@@ -148,14 +162,26 @@ export async function findRefusal(
   organizationId: string,
   requestId: string,
 ): Promise<ListedRefusal | undefined> {
-  const entries = await readEntries(redis, organizationId)
-  const found = readRecent(entries.filter((entry) => entry.includes(requestId)))
-  return found.find((refused) => refused.requestId === requestId)
+  const sinceMs = (timeOfRequest(requestId) ?? 0) - clockDifferenceMs
+  // New entries move the others back: none is missed, some are read twice.
+  for (let from = 0; ; from += readAtOnce) {
+    const entries = await readEntries(redis, organizationId, from, from + readAtOnce - 1)
+    const found = readRecent(entries.filter((entry) => entry.includes(requestId)))
+    const refused = found.find((one) => one.requestId === requestId)
+    const oldest = entries.slice(-1).flatMap(parseEntry)[0]
+    if (refused !== undefined || entries.length < readAtOnce) return refused
+    if (oldest !== undefined && oldest.atMs < sinceMs) return undefined
+  }
 }
 
-function readEntries(redis: RedisServers, organizationId: string): Promise<readonly string[]> {
+function readEntries(
+  redis: RedisServers,
+  organizationId: string,
+  from = 0,
+  to = -1,
+): Promise<readonly string[]> {
   const connection = redis.connectionOf(shardOf(organizationId))
-  return connection.ask((commands) => commands.lrange(refusedName(organizationId), 0, -1))
+  return connection.ask((commands) => commands.lrange(refusedName(organizationId), from, to))
 }
 
 function readRecent(entries: readonly string[]): readonly ListedRefusal[] {

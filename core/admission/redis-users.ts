@@ -49,6 +49,7 @@ export const gatewayRedisUser: RedisUser = {
     '+fcall',
     '+fcall_ro',
     '+function|load',
+    '+pexpire', // of the lists of rejections
     ...data,
     ...connection,
   ],

@@ -56,7 +56,10 @@ export function openShards(
   const memory = watchMemory(catalog, log, onUnavailable)
   const circuitIsOpen = () => redis.servers().some((connection) => connection.circuitIsOpen())
   watchRedis(metrics, { ...memory, circuitIsOpen, isNearlyFull: () => memory.isNearlyFull() })
-  const admission = admitUnless(memory.isNearlyFull, createAdmission(redis, { leaseMs: config.leaseMs }))
+  const admission = admitUnless(
+    memory.isNearlyFull,
+    createAdmission(redis, { leaseMs: config.leaseMs, mayList: memory.mayList }),
+  )
   const keeper = createChargeKeeper({
     admission,
     connectionNumber: (shard) => redis.connectionOf(shard).connectionNumber(),

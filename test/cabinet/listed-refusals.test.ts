@@ -5,6 +5,7 @@ import { findRefusal, listRefusedSince, readRefusals } from '#core/admission/lis
 import { connectRedis } from '#core/redis/redis-connection'
 import { refusedName } from '#core/redis/shard'
 import { refusalFor } from '#gateway/wire/errors'
+import { uuidV7 } from '../support/customer.ts'
 import { redisOfThisFile } from '../support/redis.ts'
 import { redisUrlOf } from '../support/redis-logins.ts'
 import { fixedCandidate, type KeySettings, openShard } from '../support/shards.ts'
@@ -91,6 +92,40 @@ test('organizations are listed once, by the time of their last rejection', async
   expect(await listRefusedSince(cabinet, sinceMs, 1)).toHaveLength(1)
 })
 
+test('no rejection is listed where Redis has no memory for lists, and an untouched list ends after 7 days', async () => {
+  let mayList = false
+  const shard = await openShard(redis, { key: { rpm: 0 }, mayList: () => mayList })
+  onTestFinished(shard.close)
+  const { keyId, organizationId } = shard
+  const refusal = { requestId: 'r1', keyId, model: '\u0000\u001f', param: null, agoMs: 0 } as const
+  for (const isListed of [false, true]) {
+    mayList = isListed
+    expect(await shard.admit()).toMatchObject({ outcome: 'refused', reason: 'rpm' })
+    await shard.admission.list(organizationId, [{ ...refusal, code: 'model_not_found' }])
+    const listed = await readRefusals(cabinet, organizationId)
+    expect(listed.map(({ reason }) => reason)).toEqual(isListed ? ['model_not_found', 'rpm'] : [])
+  }
+  const [text = ''] = await shard.connection.redis.lrange(refusedName(organizationId), 0, 0)
+  expect(text).not.toContain('\\u')
+  expect(await shard.connection.redis.pttl(refusedName(organizationId))).toBeGreaterThan(6.9 * 86_400_000)
+})
+
+test('a rejection is found among hundreds, by an id that names its time or none', async () => {
+  const { keyId, organizationId, admission } = await open()
+  const ids = Array.from({ length: 350 }, (_, at) => (at % 2 === 0 ? randomUUID() : uuidV7()))
+  for (let at = 0; at < ids.length; at += 50) {
+    const some = ids.slice(at, at + 50).map((requestId) => ({ requestId, keyId, model: null, param: null }))
+    await admission.list(
+      organizationId,
+      some.map((one) => ({ ...one, code: 'invalid_json', agoMs: 0 })),
+    )
+  }
+  for (const requestId of [ids[0], ids[1], ids[99], ids[349]])
+    expect(await findRefusal(cabinet, organizationId, requestId ?? '')).toMatchObject({ requestId })
+  for (const unknown of [randomUUID(), uuidV7(), uuidV7(Date.now() - 86_400_000)])
+    expect(await findRefusal(cabinet, organizationId, unknown)).toBe(undefined)
+})
+
 test('what is spent of a day is listed with what is not posted yet', async () => {
   const shard = await open({ balanceNano: 9_000_000_000n, key: { dailyBudgetNano: 3_000_000_000n } })
   await shard.settle(await shard.hold(1n), 3_500_000_001n)
@@ -151,7 +186,7 @@ test('rejections that a gateway decided are listed with the times, field and num
     },
   ])
   const none = { keyId, held: null, needed: null, resetsAtMs: null }
-  const cut = 'ж'.repeat(100)
+  const cut = 'ж'.repeat(64)
   expect(await readRefusals(cabinet, organizationId)).toEqual([
     {
       ...none,

@@ -53,6 +53,7 @@ export async function openShard(
     readonly leaseMs?: number
     readonly unpostedAgeMsMax?: number
     readonly sweepGapMsMax?: number
+    readonly mayList?: () => boolean
   } = {},
 ) {
   const clock = { offsetMs: 0 }

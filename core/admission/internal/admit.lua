@@ -3,7 +3,8 @@
   ARGV[2] run id as read on this connection   ARGV[3] hash of the key   ARGV[4] request id
   ARGV[5] lease, ms   ARGV[6] oldest unposted charge allowed, ms   ARGV[7] record that a sweep would book
   ARGV[8] longest that the request may run, ms
-  ARGV[9] 'bound': a request that is too large is measured and asked for again; then its refusal is listed ('final')
+  ARGV[9] 'bound': a request that is too large is measured and asked for again; then its refusal is listed ('final').
+    Followed by ' unlisted' where Redis has no memory for lists
   ARGV[10…] for each candidate: model, tokens for TPM, cost of the prompt, cost of an output token in every choice,
     output limit ('' where the request names none), usual output, longest output ('0': not known). The first is the
     model asked for.
@@ -37,7 +38,11 @@ local of_size = {
 }
 
 local function refuse(who, use, told, reason, ...)
-  if ARGV[admit_argv.attempt] == 'bound' and of_size[reason] then return refusal_of(who, use, reason, ...) end
+  local attempt = ARGV[admit_argv.attempt]
+  local is_bound = string.find(attempt, 'bound', 1, true) == 1
+  if is_bound and of_size[reason] or string.find(attempt, ' unlisted', 1, true) then
+    return refusal_of(who, use, reason, ...)
+  end
   list_refused(who.organization, cjson.encode({
     at = now_ms, request = ARGV[admit_argv.request_id], key = who.key, reason = reason, model = ARGV[first_candidate + candidate_argv.model],
     limit = told.limit, used = told.used, held = told.held, needed = told.needed, reset = told.reset,

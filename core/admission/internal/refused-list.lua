@@ -23,6 +23,7 @@ local function list_refused(organization, ...)
   local name = refused_name(organization)
   redis.call('LPUSH', name, ...)
   redis.call('LTRIM', name, 0, listed_max - 1)
+  redis.pcall('PEXPIRE', name, listed_ms) -- a manually created Redis user may lack it
   redis.call('ZADD', recently_refused_name, integer(now_ms), organization)
   forget_old(name)
 end

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { isNearlyFull, keepsNoFile, mayEvict } from './memory-watch.ts'
+import { isFullForLists, isNearlyFull, keepsNoFile, mayEvict } from './memory-watch.ts'
 
 function info(used: number, most: number, policy = 'noeviction'): string {
   return `# Memory\r\nused_memory:${used}\r\nused_memory_human:1M\r\nmaxmemory:${most}\r\nmaxmemory_human:1M\r\nmaxmemory_policy:${policy}\r\n`
@@ -12,6 +12,10 @@ describe('a Redis', () => {
     [2000, 1000, true],
   ])('that uses %i of %i bytes: nearly full is %s', (used, most, full) => {
     expect(isNearlyFull(info(used, most))).toBe(full)
+  })
+
+  test('has no memory for lists from half of its limit', () => {
+    expect([499, 500].map((used) => isFullForLists(info(used, 1000)))).toEqual([false, true])
   })
 
   test('without a limit, or without data, is never nearly full', () => {

@@ -3,10 +3,12 @@ import type { Admission } from '#core/admission/admission'
 import { refusedUnseen } from '#core/admission/admission-reply'
 import type { Log } from '#core/process/log'
 import type { RedisConnection, RedisServers } from '#core/redis/redis-connection'
-import { type Shard, shardOf } from '#core/redis/shard'
+import type { Shard } from '#core/redis/shard'
 
 /** Share of `maxmemory` from which on nothing is admitted, so that what runs can always be posted. */
 const fullShare = 0.85
+/** Share from which on no rejection is listed: lists must never keep requests out. */
+const listsShare = 0.5
 const lookEveryMs = 1_000
 
 const evictionWarning =
@@ -18,6 +20,8 @@ const fileWarning =
 export type MemoryWatch = {
   /** Whether a server, or that of this shard, has no room for more requests. */
   isNearlyFull(shard?: Shard): boolean
+  /** Whether the server of this shard has memory for lists of rejections. */
+  mayList(shard: Shard): boolean
   /** Whether it throws data away once it is full: money would be lost. */
   mayEvict(): boolean
   /** Whether it loses all it has when it restarts. */
@@ -27,8 +31,17 @@ export type MemoryWatch = {
 
 /** Whether `INFO memory` shows a server without room for more; one without `maxmemory` never is. */
 export function isNearlyFull(info: string): boolean {
+  return isUsed(fullShare, info)
+}
+
+/** The same for lists of rejections. */
+export function isFullForLists(info: string): boolean {
+  return isUsed(listsShare, info)
+}
+
+function isUsed(share: number, info: string): boolean {
   const used = Number(/^used_memory:(\d+)/m.exec(info)?.[1] ?? 0)
-  return used >= fullShare * limitOf(info)
+  return used >= share * limitOf(info)
 }
 
 /** Whether `INFO memory` shows a server with a limit that it keeps by evicting keys. */
@@ -66,6 +79,7 @@ export function watchMemory(
       const info = await connection.ask((commands) => commands.info('memory', 'persistence'))
       const found = {
         isNearlyFull: isNearlyFull(info),
+        isFullForLists: isFullForLists(info),
         mayEvict: mayEvict(info),
         keepsNoFile: keepsNoFile(info),
       }
@@ -90,6 +104,7 @@ export function watchMemory(
   return {
     isNearlyFull: (shard) =>
       shard === undefined ? some('isNearlyFull') : seen(redis.connectionOf(shard)).isNearlyFull,
+    mayList: (shard) => !seen(redis.connectionOf(shard)).isFullForLists,
     mayEvict: () => some('mayEvict'),
     keepsNoFile: () => some('keepsNoFile'),
     stop: () => stopping.abort(),
@@ -97,16 +112,14 @@ export function watchMemory(
 }
 
 /** The state of one server's memory. */
-type Seen = { readonly isNearlyFull: boolean; readonly mayEvict: boolean; readonly keepsNoFile: boolean }
+type Seen = Readonly<Record<'isNearlyFull' | 'isFullForLists' | 'mayEvict' | 'keepsNoFile', boolean>>
 
-const nothingSeen: Seen = { isNearlyFull: false, mayEvict: false, keepsNoFile: false }
+const nothingSeen: Seen = { isNearlyFull: false, isFullForLists: false, mayEvict: false, keepsNoFile: false }
 
-/** The same admission, which admits and lists nothing of a shard while it `isClosed`; releasing and posting continue. */
+/** The same admission, which admits nothing to a shard while it `isClosed`; releasing and posting continue. */
 export function admitUnless(isClosed: (shard: Shard) => boolean, admission: Admission): Admission {
   return {
     ...admission,
     admit: (request) => (isClosed(request.shard) ? Promise.resolve(refusedUnseen) : admission.admit(request)),
-    list: (organizationId, refusals) =>
-      isClosed(shardOf(organizationId)) ? Promise.resolve() : admission.list(organizationId, refusals),
   }
 }
