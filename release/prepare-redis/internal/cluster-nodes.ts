@@ -14,9 +14,14 @@ export class UnfitCluster extends Error {
   }
 }
 
-/** Whether this server belongs to a cluster. */
+/** Whether this server belongs to a cluster. An administrator who may only use `ACL` cannot know: then it does not. */
 export async function isOfCluster(redis: Redis): Promise<boolean> {
-  return /^cluster_enabled:1/m.test(await redis.info('cluster'))
+  try {
+    return /^cluster_enabled:1/m.test(await redis.info('cluster'))
+  } catch (error) {
+    if (error instanceof Error && error.message.startsWith('NOPERM')) return false
+    throw error
+  }
 }
 
 /**
