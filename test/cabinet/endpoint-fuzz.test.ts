@@ -13,6 +13,7 @@ import { type FuzzedCall, fuzzedCalls, type KnownIds } from '../support/fuzzed-c
 import { rowsOfOrganization } from '../support/organization-rows.ts'
 import { databaseOfThisFile } from '../support/postgres.ts'
 import { secrets } from '../support/processes.ts'
+import { redisOfThisFile } from '../support/redis.ts'
 import { signedIn, signedInAdministrator } from '../support/signed-in.ts'
 import { administrationUrl, appUrl } from '../support/web-settings.ts'
 import { wholeCabinetOfThisFile } from '../support/whole-cabinet.ts'
@@ -27,7 +28,8 @@ const runningMax = 16
 
 const database = await databaseOfThisFile()
 const { pool } = database
-const { app, administration, ...cabinet } = wholeCabinetOfThisFile(database)
+const redis = await redisOfThisFile()
+const { app, administration, ...cabinet } = wholeCabinetOfThisFile(database, redis.url)
 const contracts = [...cabinet.contracts, ...administration.contracts]
 /** Where an endpoint is served. */
 const siteOf = (contract: Contract) =>

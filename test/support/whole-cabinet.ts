@@ -48,6 +48,12 @@ const log = {
 /** As if a worker had asked, and nothing was new. */
 const checks = { ask: async () => 'answered' as const, onHint: () => undefined }
 
+function connect(redisUrl: string | undefined) {
+  const redis = connectRedis(redisUrl ?? 'redis://127.0.0.1:1', { name: 'test', timeoutMs: 10_000 })
+  if (redisUrl === undefined) redis.close()
+  return redis
+}
+
 export type WholeCabinet = {
   readonly app: FastifyInstance
   /** The route table. */
@@ -58,15 +64,14 @@ export type WholeCabinet = {
 
 /**
  * Every endpoint of the cabinet and of administration in this process, with the permissions of their roles: for tests that call each of them many times.
- * Nothing is throttled, Redis and the payment provider are unavailable, a changed key is taken for programmed at once,
+ * Nothing is throttled. The payment provider is unavailable, as is Redis unless it is named. A changed key is taken for programmed at once,
  * and streams of events end as they begin.
  */
-export function wholeCabinetOfThisFile({ url }: TestDatabase): WholeCabinet {
+export function wholeCabinetOfThisFile({ url }: TestDatabase, redisUrl?: string): WholeCabinet {
   const poolOf = (role: string) =>
     createPool({ databaseUrl: urlAs(role, url), applicationName: 'cabinet of the test' })
   const [pool, ofAdministration] = [poolOf('model_gateway_cabinet'), poolOf('model_gateway_administration')]
-  const redis = connectRedis('redis://127.0.0.1:1', { name: 'test' })
-  redis.close()
+  const redis = connect(redisUrl)
   const throttles = noThrottles
   const programmed = { wait: async () => true, onHint: () => undefined }
   const liveEvents: LiveEvents = {
@@ -122,6 +127,7 @@ export function wholeCabinetOfThisFile({ url }: TestDatabase): WholeCabinet {
   afterAll(async () => {
     await Promise.all([app.close(), administration.close()])
     await shop.close()
+    redis.close()
     await Promise.all([pool.end(), ofAdministration.end()])
   })
   const contractsOf = (served: readonly Endpoint[]) => served.map(({ contract }) => contract)
