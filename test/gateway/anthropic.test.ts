@@ -315,10 +315,9 @@ describe('a fallback', () => {
 
   test('to an OpenAI provider gets the same request in that form, and the client one answer', async () => {
     const openAi = await stack.createModel(prices)
-    const served = await serve('claude-haiku-4-5', [anthropicError(529, 'overloaded_error', 'Overloaded')], {
-      fallbacks: [openAi],
-    })
+    const served = await serve('claude-haiku-4-5', [], { fallbacks: [openAi] })
     await untilServed(gateway, served.customer.key, openAi)
+    anthropic.answer(served.id, anthropicError(529, 'overloaded_error', 'Overloaded'))
     const answer = await post(gateway, served.customer.key, {
       model: served.model,
       messages: history(served),
