@@ -6,9 +6,9 @@ const known = new Set(
    Markdown English Enter Shift NAMESPACE Chrome Chromium Firefox Safari Linux Windows`.split(/\s+/),
 )
 
-/** Fields of responses with names given by users: they are shown unchanged. */
+/** Fields of responses with names given by users, and codes of errors: they are shown unchanged. */
 const isName =
-  /(?:^|_)(?:name|id|email|model|provider|prefix|masked|agent|address|backend|description|organization)$/
+  /(?:^|_)(?:name|id|email|model|provider|prefix|masked|agent|address|backend|description|organization|code)$/
 
 /** Spelled the same in every language. */
 const quoted = ['base_url', 'x-gateway-request-id']
