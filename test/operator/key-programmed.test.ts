@@ -34,7 +34,7 @@ test('an ApiKey is not Ready before its shard is open; a call right after that i
   const isCopied = () => view.ask((redis) => redis.exists(`${shardPrefix(shard)}key:${keyId}`))
   await vi.waitFor(async () => expect(await isCopied()).toBe(1), waiting)
   const opensAt = await vi.waitFor(
-    async () => z.coerce.number().parse(await view.ask((redis) => redis.hget(epochName(shard), 'opens_at'))),
+    async () => Number(z.string().parse(await view.ask((redis) => redis.hget(epochName(shard), 'opens_at')))),
     waiting,
   )
   const clockOfRedis = async () => {
