@@ -3,9 +3,8 @@ import type { Locale } from '../../api/access.ts'
 import { type Endpoint, endpoint, type Visit } from '../../api/endpoint.ts'
 import { notFound } from '../../api/problem.ts'
 import * as contracts from '../email-change-contracts.ts'
-import { placeOfSession } from '../place.ts'
 import { refused } from '../problems.ts'
-import { checkPassword } from './check-password.ts'
+import { checkOwnPassword } from './check-password.ts'
 import { beginEmailChange, cancelEmailChange, confirmEmailChange, findEmailChange } from './email-change.ts'
 import type { PeopleParts } from './people-parts.ts'
 import { acceptFactor } from './second-factor.ts'
@@ -31,12 +30,7 @@ export function emailChangeEndpoints(parts: PeopleParts): readonly Endpoint[] {
     }),
     endpoint(contracts.beginEmailChange, async ({ caller, body, visit }) => {
       if (!caller.isConfirmed) return { problem: { code: 'email_not_verified' } }
-      const known = await checkPassword(parts, {
-        email: caller.email,
-        password: body.password,
-        visit,
-        placeOf: () => placeOfSession(caller),
-      })
+      const known = await checkOwnPassword(parts, caller, body.password, visit)
       if ('problem' in known) return known
       const begin = async (client: ScopedClient) => {
         if (!(await maySignIn(client, caller.userId, known.user.passwordHash))) return refused.credentials

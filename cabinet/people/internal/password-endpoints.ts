@@ -5,7 +5,7 @@ import { changePassword, forgotPassword, resetPassword } from '../auth-contracts
 import { laneOf, placeOfSession } from '../place.ts'
 import { busy, refused } from '../problems.ts'
 import { endSessions } from '../session-store.ts'
-import { checkPassword } from './check-password.ts'
+import { checkOwnPassword } from './check-password.ts'
 import { confirmAddress } from './confirm-address.ts'
 import {
   type FoundToken,
@@ -54,13 +54,8 @@ export function passwordEndpoints(parts: PeopleParts): readonly Endpoint[] {
       return { status: 204, knownTo: userId }
     }),
     endpoint(changePassword, async ({ caller, body, visit }) => {
-      const { userId, sessionId, email } = caller
-      const known = await checkPassword(parts, {
-        email,
-        password: body.current_password,
-        visit,
-        placeOf: () => placeOfSession(caller),
-      })
+      const { userId, sessionId } = caller
+      const known = await checkOwnPassword(parts, caller, body.current_password, visit)
       if ('problem' in known) return known
       const lane = laneOf(placeOfSession(caller))
       const passwordHash = await passwords.hash(body.new_password, lane)

@@ -3,10 +3,9 @@ import type { Person } from '../../api/access.ts'
 import { type Endpoint, endpoint } from '../../api/endpoint.ts'
 import { enqueueLetter } from '../../mail/outbox.ts'
 import * as contracts from '../me-contracts.ts'
-import { placeOfSession } from '../place.ts'
 import { refused } from '../problems.ts'
 import { beginSession, endSessions, noteCode } from '../session-store.ts'
-import { checkPassword } from './check-password.ts'
+import { checkOwnPassword } from './check-password.ts'
 import type { PeopleParts } from './people-parts.ts'
 import {
   acceptCode,
@@ -27,12 +26,7 @@ export function totpEndpoints(parts: PeopleParts): readonly Endpoint[] {
       // A person who registers someone else's address must not be able to lock it.
       if (!caller.isConfirmed) return { problem: { code: 'email_not_verified' } }
       if (caller.hasTotp) return { problem: { code: 'conflict' } }
-      const known = await checkPassword(parts, {
-        email: caller.email,
-        password: body.password,
-        visit,
-        placeOf: () => placeOfSession(caller),
-      })
+      const known = await checkOwnPassword(parts, caller, body.password, visit)
       if ('problem' in known) return known
       const enrolment = await inScope(pool, scopeOf(caller, visit), (client) =>
         beginEnrolment(client, caller, sealingKeys),
@@ -69,12 +63,7 @@ export function totpEndpoints(parts: PeopleParts): readonly Endpoint[] {
     }),
     endpoint(contracts.removeTotp, async ({ caller, body, visit }) => {
       if (!caller.hasTotp) return { problem: { code: 'mfa_required' } }
-      const known = await checkPassword(parts, {
-        email: caller.email,
-        password: body.password,
-        visit,
-        placeOf: () => placeOfSession(caller),
-      })
+      const known = await checkOwnPassword(parts, caller, body.password, visit)
       if ('problem' in known) return known
       return withCode(parts, caller, visit, async (client) => {
         if (!(await acceptFactor(client, caller.userId, body, sealingKeys))) return refused.code
