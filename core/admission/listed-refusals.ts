@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { errorRows, type RefusalCode } from '../errors/refusal.ts'
 import { formatRub, nanoRub } from '../ledger/money.ts'
-import { timeOfRequest } from '../ledger/request-id.ts'
+import { clockDifferenceMs, timeOfRequest } from '../ledger/request-id.ts'
 import type { RedisServers } from '../redis/redis-connection.ts'
 import { allShards, recentlyRefusedName, refusedName, shardOf } from '../redis/shard.ts'
 import type { AdmitRefusal } from './admission-reply.ts'
@@ -109,8 +109,6 @@ export type GatewayRefusal = Pick<ListedRefusal, 'requestId' | 'keyId' | 'model'
 
 /** Entries that a search reads at once, the newest first. */
 const readAtOnce = 100
-/** Clocks of gateways and Redis differ by less. */
-const clockDifferenceMs = 60_000
 
 /** Longest model name or field to list: both are the caller's text, and a thousand of them are kept. */
 const listedLengthMax = 64

@@ -7,6 +7,9 @@ export function requestIdOf(id: string): string {
   return id.slice(prefix.length)
 }
 
+/** Clocks of gateways, Redis and Postgres differ by less: the time of an id may be off by it. */
+export const clockDifferenceMs = 60_000
+
 /** When a request with this id arrived, Unix milliseconds: its UUID is of version 7. `undefined`: no gateway makes such ids. Pure. */
 export function timeOfRequest(id: string): number | undefined {
   const hex = id.replaceAll('-', '')

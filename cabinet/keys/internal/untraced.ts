@@ -1,11 +1,9 @@
 import { listedMs } from '#core/admission/listed-refusals'
-import { timeOfRequest } from '#core/ledger/request-id'
+import { clockDifferenceMs, timeOfRequest } from '#core/ledger/request-id'
 import type { Problem } from '../../api/problem.ts'
 
 /** A request runs an hour at most, and its charge then waits 10 minutes for Postgres at most. */
 const unsettledMs = 70 * 60_000
-/** Clocks of gateways and cabinets differ by less. */
-const clockDifferenceMs = 60_000
 
 /**
  * Why an id has neither a receipt nor a rejection. Only its time decides, so that the answer has no hint of requests of other

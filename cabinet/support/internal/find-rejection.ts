@@ -2,7 +2,7 @@ import type { Pool } from 'pg'
 import { findRefusal, listRefusedSince } from '#core/admission/listed-refusals'
 import { inReadScope } from '#core/audit/scope'
 import type { Queryable } from '#core/db/pool'
-import { timeOfRequest } from '#core/ledger/request-id'
+import { clockDifferenceMs, timeOfRequest } from '#core/ledger/request-id'
 import { type RedisServers, RedisUnavailable } from '#core/redis/redis-connection'
 
 /** Organizations whose lists are read at once. A list is at most 1,000 rejections of about 200 bytes. */
@@ -11,8 +11,6 @@ const batchCount = 20
 const newestMax = 200
 /** Organizations that were rejected since the request, nearest first, whose lists are read. */
 const recentMax = 2_000
-/** Clocks of gateways and Redis differ by less. */
-const clockDifferenceMs = 60_000
 
 type Organization = { readonly id: string; readonly name: string }
 type Stores = { readonly pool: Pool; readonly redis: RedisServers }
