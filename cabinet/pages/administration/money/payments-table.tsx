@@ -1,13 +1,8 @@
 import { useState } from 'react'
-import { billingWords } from '../../features/billing/messages.ts'
-import { paymentTones } from '../../features/billing/payment-words.ts'
 import { textOf } from '../../features/entry/checks.ts'
 import { useWords } from '../../i18n/language.ts'
-import { Badge } from '../../kit/badge.tsx'
 import { Button } from '../../kit/button.tsx'
-import { DateTime } from '../../kit/date-time.tsx'
 import { TextField } from '../../kit/fields.tsx'
-import { Money } from '../../kit/money.tsx'
 import type { Column } from '../../kit/table.tsx'
 import { TextLink } from '../../kit/text-link.tsx'
 import { announce } from '../../kit/toasts.tsx'
@@ -16,6 +11,7 @@ import { ListTable } from '../list-table.tsx'
 import { ReasonDialog } from '../reason-dialog.tsx'
 import { AskProvider } from './ask-provider.tsx'
 import { moneyWords } from './messages.ts'
+import { usePaymentColumns } from './payment-columns.tsx'
 
 type Payment = Answer<'GET /admin/payments'>['data'][number]
 
@@ -31,7 +27,7 @@ export function PaymentsTable({
   readonly organizationId?: string
 }) {
   const words = useWords(moneyWords)
-  const billing = useWords(billingWords)
+  const shown = usePaymentColumns()
   const [chosen, setChosen] = useState<Payment>()
   const list = useReadList(
     '/admin/payments',
@@ -44,24 +40,7 @@ export function PaymentsTable({
       cell: ({ id }) => <span className="font-mono text-xs break-all">{id}</span>,
     },
     ...(organizationId === undefined ? [customerColumn(words)] : []),
-    {
-      id: 'status',
-      head: words.status,
-      cell: ({ status }) => <Badge tone={paymentTones[status]}>{billing.statuses[status]}</Badge>,
-    },
-    {
-      id: 'amount',
-      head: words.amount,
-      isNumber: true,
-      cell: ({ amount_rub }) => <Money rubles={amount_rub} />,
-    },
-    {
-      id: 'back',
-      head: words.refunded,
-      isNumber: true,
-      cell: ({ refunded_rub }) => <Money rubles={refunded_rub} />,
-    },
-    { id: 'time', head: words.time, cell: ({ created_at }) => <DateTime at={created_at} /> },
+    ...shown,
     {
       id: 'action',
       head: words.actions,

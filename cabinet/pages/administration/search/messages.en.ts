@@ -26,7 +26,6 @@ export const en: typeof ru = {
   amount: 'Amount',
   status: 'Status',
   actions: 'Actions',
-  refunded: 'Refunded',
   entry: 'Entry',
   balanceAfter: 'Balance after',
   key: 'Key',

@@ -24,7 +24,6 @@ export const ru = {
   amount: 'Сумма',
   status: 'Состояние',
   actions: 'Действия',
-  refunded: 'Возвращено',
   entry: 'Операция',
   balanceAfter: 'Баланс после',
   key: 'Ключ',

@@ -1,6 +1,5 @@
 import type { ReactNode } from 'react'
 import { billingWords } from '../../features/billing/messages.ts'
-import { paymentTones } from '../../features/billing/payment-words.ts'
 import { RefusalList } from '../../features/keys/refusal-list.tsx'
 import { OutcomeBadge } from '../../features/usage/request-table.tsx'
 import { useWords } from '../../i18n/language.ts'
@@ -11,6 +10,7 @@ import { Section } from '../../kit/section.tsx'
 import { type Column, Table } from '../../kit/table.tsx'
 import { TextLink } from '../../kit/text-link.tsx'
 import { AskProvider } from '../money/ask-provider.tsx'
+import { usePaymentColumns } from '../money/payment-columns.tsx'
 import type { Found } from './found.ts'
 import { searchWords } from './messages.ts'
 
@@ -120,7 +120,7 @@ function Rejections({ found: { rejections } }: Props) {
 
 function Payments({ found: { payments }, onChange }: Props & { readonly onChange: () => void }) {
   const words = useWords(searchWords)
-  const billing = useWords(billingWords)
+  const shown = usePaymentColumns()
   const columns: readonly Column<Found['payments'][number]>[] = [
     {
       id: 'id',
@@ -132,24 +132,7 @@ function Payments({ found: { payments }, onChange }: Props & { readonly onChange
       head: words.organization,
       cell: ({ organization_id }) => <CustomerLink id={organization_id}>{words.openCustomer}</CustomerLink>,
     },
-    {
-      id: 'status',
-      head: words.status,
-      cell: ({ status }) => <Badge tone={paymentTones[status]}>{billing.statuses[status]}</Badge>,
-    },
-    {
-      id: 'amount',
-      head: words.amount,
-      isNumber: true,
-      cell: ({ amount_rub }) => <Money rubles={amount_rub} />,
-    },
-    {
-      id: 'back',
-      head: words.refunded,
-      isNumber: true,
-      cell: ({ refunded_rub }) => <Money rubles={refunded_rub} />,
-    },
-    { id: 'time', head: words.time, cell: ({ created_at }) => <DateTime at={created_at} /> },
+    ...shown,
     {
       id: 'action',
       head: words.actions,
