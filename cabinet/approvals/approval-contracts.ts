@@ -9,9 +9,10 @@ import { rubles } from '../billing/rubles.ts'
 export const approval = z
   .object({
     id,
-    kind: z.enum(['adjustment', 'refund']),
+    kind: z.enum(['adjustment', 'refund', 'write_off']),
     organization_id: id,
     payment_id: id.nullable().meta({ description: 'Of a refund.' }),
+    charge_id: id.nullable().meta({ description: 'Of a write-off: the rejected charge.' }),
     amount_rub: rubles,
     reason: z.string(),
     because: z
@@ -52,7 +53,7 @@ export const listApprovals = {
 
 export const approve = {
   operation: 'adminApprove',
-  summary: 'Approve an adjustment or refund of another administrator, which carries it out',
+  summary: 'Approve what another administrator requested, which carries it out',
   method: 'POST',
   url: '/api/v1/admin/approvals/:approval_id/approve',
   access: { to: 'administrator', again: true },
@@ -70,7 +71,7 @@ export const approve = {
 
 export const decline = {
   operation: 'adminDecline',
-  summary: 'Decline an adjustment or refund that waits for approval',
+  summary: 'Decline a request that waits for approval',
   method: 'POST',
   url: '/api/v1/admin/approvals/:approval_id/decline',
   access: { to: 'administrator' },

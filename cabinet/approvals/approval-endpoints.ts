@@ -29,9 +29,18 @@ export type ApprovedRefunds = {
   call(refundId: string): Promise<void>
 }
 
+/** How an approved write-off of a rejected charge is carried out, in the transaction of the approval. */
+export type ApprovedWriteOffs = {
+  make(
+    client: ScopedClient,
+    writeOff: { readonly chargeId: string; readonly by: string; readonly reason: string },
+  ): Promise<{ readonly problem: Problem } | undefined>
+}
+
 type ApprovalDeps = {
   readonly pool: Pool
   readonly refunds: ApprovedRefunds
+  readonly writeOffs: ApprovedWriteOffs
 }
 
 type Asked = {
@@ -61,7 +70,7 @@ export function approvalEndpoints(deps: ApprovalDeps): readonly Endpoint[] {
 
     endpoint(approve, async (input) => {
       const answer = await decideOnce(pool, input, (client, order, asked) =>
-        carryOut(deps, client, order, asked),
+        approveOrder(deps, client, order, asked),
       )
       if (!('problem' in answer) && answer.body.kind === 'refund') await refunds.call(answer.body.id)
       return answer
@@ -106,22 +115,29 @@ async function decideOnce(
 }
 
 /** Money moves in the transaction that approves it. */
-async function carryOut(
-  { refunds }: ApprovalDeps,
+async function approveOrder(
+  deps: ApprovalDeps,
   client: ScopedClient,
   order: StoredOrder,
   { caller, body }: Asked,
 ): Promise<{ readonly problem: Problem } | undefined> {
-  const { id, organizationId, paymentId, amount, orderedBy } = order
+  const { organizationId, orderedBy } = order
   if (orderedBy === caller.administratorId || (await belongsTo(client, caller, organizationId)))
     return { problem: { code: 'another_administrator_required' } }
-  if (paymentId === null) await credit(client, { organizationId, kind: 'adjustment', refId: id, amount })
-  else {
-    const refund = { id, paymentId, amount, madeBy: orderedBy, reason: order.reason }
-    const refused = await refunds.note(client, refund)
-    if (refused !== undefined) return refused
-  }
+  const refused = await carryOut(deps, client, order)
+  if (refused !== undefined) return refused
   await decideOrder(client, order, { state: 'approved', by: caller.administratorId, ...body })
+  return undefined
+}
+
+async function carryOut(
+  { refunds, writeOffs }: ApprovalDeps,
+  client: ScopedClient,
+  { id, organizationId, paymentId, chargeId, amount, orderedBy, reason }: StoredOrder,
+): Promise<{ readonly problem: Problem } | undefined> {
+  if (paymentId !== null) return refunds.note(client, { id, paymentId, amount, madeBy: orderedBy, reason })
+  if (chargeId !== null) return writeOffs.make(client, { chargeId, by: orderedBy, reason })
+  await credit(client, { organizationId, kind: 'adjustment', refId: id, amount })
   return undefined
 }
 

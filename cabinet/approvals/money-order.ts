@@ -15,7 +15,7 @@ import { showApproval } from './internal/shown-approval.ts'
 import { belongsTo } from './own-organization.ts'
 
 /**
- * Records an adjustment or refund of an administrator, and decides whether the caller carries it out now.
+ * Records an adjustment, refund or write-off of an administrator, and decides whether the caller carries it out now.
  *
  * An approval is returned if another administrator must approve first: nothing else may be done then. Of two orders of
  * one administrator at once, the second one sees the first.

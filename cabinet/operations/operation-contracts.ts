@@ -3,6 +3,7 @@ import { storable } from '#crds/storable'
 import type { Contract } from '../api/contract.ts'
 import { id, pathId, readableYear, time } from '../api/fields.ts'
 import { newestFirstCursor, pageLimit, pageOf } from '../api/page.ts'
+import { approval } from '../approvals/approval-contracts.ts'
 import { rubles } from '../billing/rubles.ts'
 
 const administrator = { to: 'administrator' } as const
@@ -162,7 +163,8 @@ export const postRejectedCharge = {
 export const writeOffRejectedCharge = {
   ...postRejectedCharge,
   operation: 'adminWriteOffRejectedCharge',
-  summary: 'Write a rejected charge off, so that it is never posted',
+  summary: 'Write a rejected charge off, so that it is never posted; 202 waits for another administrator',
   url: '/api/v1/admin/rejected-charges/:charge_id/write-off',
+  answers: { 200: rejectedCharge, 202: approval },
   problems: ['already_decided', 'another_administrator_required'],
 } as const satisfies Contract

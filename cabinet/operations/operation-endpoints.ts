@@ -1,29 +1,40 @@
+import { randomUUID } from 'node:crypto'
 import type { Pool } from 'pg'
 import { findMeasuredBacklog, type MeasuredBacklog } from '#core/admission/measured-backlog'
 import { type ChainCheck, findChainCheck } from '#core/audit/chain-check'
 import { inReadScope, inScope, type ScopedClient, scopeOfAdministrator } from '#core/audit/scope'
 import { isId } from '#core/db/id'
-import { formatRub } from '#core/ledger/money'
+import { formatRub, type NanoRub } from '#core/ledger/money'
 import type { Administrator } from '../api/access.ts'
 import { type Endpoint, endpoint, type Idempotency, type Output, type Visit } from '../api/endpoint.ts'
 import { once } from '../api/once.ts'
 import { toPage } from '../api/page.ts'
 import { notFound, type Problem } from '../api/problem.ts'
+import type { ShownApproval } from '../approvals/approval-contracts.ts'
+import { orderMoney } from '../approvals/money-order.ts'
 import { belongsTo } from '../approvals/own-organization.ts'
+import { problemOf } from './internal/decision-problem.ts'
 import { dayCountMax, readDaySpan, readLedgerDays, readTotals } from './internal/ledger-days.ts'
 import { countOpen, readGateways, readInvariants, readRevision } from './internal/platform-state.ts'
 import {
-  type Decision,
-  type DecisionOutcome,
   decideRejectedCharge,
   findRejectedCharge,
+  holdRejectedCharge,
+  type RejectedCharge,
   readRejectedCharges,
   showRejectedCharge,
+  writeOffOf,
 } from './internal/rejected-charges.ts'
 import * as contracts from './operation-contracts.ts'
 
+type OperationDeps = {
+  readonly pool: Pool
+  /** What one administrator may move for one organization in 24 hours. */
+  readonly aloneMax: NanoRub
+}
+
 /** Endpoints with which administrators see the platform as a whole, and decide rejected charges. */
-export function operationEndpoints({ pool }: { readonly pool: Pool }): readonly Endpoint[] {
+export function operationEndpoints({ pool, aloneMax }: OperationDeps): readonly Endpoint[] {
   return [
     endpoint(contracts.readDays, ({ query, visit }) => showDays(pool, query, visit)),
     endpoint(contracts.readState, () => showState(pool)),
@@ -34,8 +45,20 @@ export function operationEndpoints({ pool }: { readonly pool: Pool }): readonly 
       const body = toPage(charges, limit, showRejectedCharge, ({ position, id }) => [position, id])
       return { status: 200, body }
     }),
-    endpoint(contracts.postRejectedCharge, (input) => decide(pool, input, 'posted')),
-    endpoint(contracts.writeOffRejectedCharge, (input) => decide(pool, input, 'written_off')),
+    endpoint(contracts.postRejectedCharge, async (input) => {
+      const by = input.caller.administratorId
+      const answer = await decideOnce(pool, input, (client, charge) =>
+        carryOut(client, charge, { decision: 'posted', by, reason: input.body.reason }),
+      )
+      return 'problem' in answer ? answer : { status: 200, body: answer.body }
+    }),
+    endpoint(contracts.writeOffRejectedCharge, async (input) => {
+      const answer = await decideOnce(pool, input, (client, charge) =>
+        writeOff(client, charge, input, aloneMax),
+      )
+      if ('problem' in answer) return answer
+      return 'kind' in answer.body ? { status: 202, body: answer.body } : { status: 200, body: answer.body }
+    }),
   ]
 }
 
@@ -140,46 +163,62 @@ type Asked = {
 }
 
 /** Decides a charge once per idempotency key, in one transaction with what follows from it. */
-async function decide(pool: Pool, { caller, visit, params, body, idempotency }: Asked, decision: Decision) {
+async function decideOnce<Body extends object>(
+  pool: Pool,
+  { caller, visit, params, body, idempotency }: Asked,
+  decide: (
+    client: ScopedClient,
+    charge: RejectedCharge,
+  ) => Promise<{ readonly body: Body } | { readonly problem: Problem }>,
+): Promise<{ readonly body: Body } | { readonly problem: Problem }> {
   const id = params.charge_id
   if (!isId(id)) return notFound
   const scope = scopeOfAdministrator(caller.administratorId, visit, body.reason)
-  const answer = await inScope(pool, scope, (client) =>
-    once<contracts.ShownRejectedCharge, { status: number; body: contracts.ShownRejectedCharge }>(
+  return inScope(pool, scope, (client) =>
+    once<Body, { readonly status: number; readonly body: Body }>(
       client,
       { administratorId: caller.administratorId },
       idempotency,
       async () => {
+        await holdRejectedCharge(client, id)
         const charge = await findRejectedCharge(client, id)
         if (charge === undefined) return notFound
+        if (charge.decision !== null) return { problem: { code: 'already_decided' } }
         const { organizationId } = charge
         if (organizationId !== null && (await belongsTo(client, caller, organizationId)))
           return { problem: { code: 'another_administrator_required' } }
-        const made = { decision, by: caller.administratorId, reason: body.reason }
-        const problem = problemOf(await decideRejectedCharge(client, id, made))
-        if (problem !== undefined) return { problem }
-        const done = { status: 200, body: showRejectedCharge(await getDecided(client, id)) }
+        const decided = await decide(client, charge)
+        if ('problem' in decided) return decided
+        const done = { status: 200, body: decided.body }
         return { fresh: done, kept: done }
       },
     ),
   )
-  return 'problem' in answer ? answer : ({ status: 200, body: answer.body } as const)
 }
 
-function problemOf(outcome: DecisionOutcome | undefined): Problem | undefined {
-  switch (outcome) {
-    case 'posted':
-    case 'written_off':
-      return undefined
-    case 'rejected':
-      return { code: 'charge_rejected_again' }
-    case 'unreadable':
-      return { code: 'charge_unreadable' }
-    case 'decided':
-      return { code: 'already_decided' }
-    case undefined:
-      return notFound.problem
+/** A write-off moves money of the platform like an adjustment, so the two-person rule applies to it. */
+async function writeOff(
+  client: ScopedClient,
+  charge: RejectedCharge,
+  { caller, body: { reason } }: Asked,
+  aloneMax: NanoRub,
+): Promise<{ readonly body: ShownApproval | contracts.ShownRejectedCharge } | { readonly problem: Problem }> {
+  const moved = writeOffOf(charge)
+  if (moved !== undefined) {
+    const order = { ...moved, id: randomUUID(), kind: 'write_off', chargeId: charge.id, reason } as const
+    const ordered = await orderMoney(client, caller, order, aloneMax)
+    if (ordered !== 'carry_out') return { body: ordered }
   }
+  return carryOut(client, charge, { decision: 'written_off', by: caller.administratorId, reason })
+}
+
+async function carryOut(
+  client: ScopedClient,
+  { id }: RejectedCharge,
+  decision: Parameters<typeof decideRejectedCharge>[2],
+): Promise<{ readonly body: contracts.ShownRejectedCharge } | { readonly problem: Problem }> {
+  const problem = problemOf(await decideRejectedCharge(client, id, decision))
+  return problem === undefined ? { body: showRejectedCharge(await getDecided(client, id)) } : { problem }
 }
 
 async function getDecided(client: ScopedClient, id: string) {

@@ -217,7 +217,6 @@ async function changeBalance(
     id: randomUUID(),
     kind: 'adjustment',
     organizationId: organization_id,
-    paymentId: null,
     amount: nanoRub(body.amount_rub),
     reason: body.reason,
   } as const

@@ -159,6 +159,57 @@ describe('a rejected charge', () => {
     expect((await decide(id, 'write-off')).status).toBe(200)
   })
 
+  test('of more than 5,000 ₽ in a day is written off once, when another administrator approves', async () => {
+    const [{ cookie: as, ...asker }, other] = [
+      await signedInAdministrator(pool),
+      await signedInAdministrator(pool),
+    ]
+    const large = await rejectedCharge({ cost: '5000000000001' })
+    const asked = await decide(large.id, 'write-off', { as })
+    expect(asked).toMatchObject({
+      status: 202,
+      body: {
+        kind: 'write_off',
+        charge_id: large.id,
+        amount_rub: '5000.000000001',
+        because: 'amount',
+        state: 'pending',
+      },
+    })
+    expect((await auditOf(large.id)).length).toBe(0)
+    const approve = (by: string) => post(`/admin/approvals/${asked.body.id}/approve`, { as: by })
+    expect((await approve(as)).body.code).toBe('another_administrator_required')
+    const approvals = await Promise.all([approve(other.cookie), approve(other.cookie)])
+    expect(approvals.map(({ status }) => status).toSorted()).toEqual([200, 409])
+    const { body: all } = await get('/admin/rejected-charges?state=all&limit=200')
+    expect(all.data.find(({ id }: { readonly id: string }) => id === large.id)).toMatchObject({
+      state: 'written_off',
+      decided_by: asker.administratorId,
+    })
+    expect(await auditOf(large.id)).toEqual(['charge.write_off'])
+    expect(await chargesOf(large.organizationId)).toEqual([])
+  })
+
+  test('is posted by one administrator, whatever it costs, and then a write-off that waits cannot be approved', async () => {
+    const [asker, other] = [await signedInAdministrator(pool), await signedInAdministrator(pool)]
+    const { id, organizationId, restoreKey } = await rejectedCharge({ cost: '6000000000000' })
+    const asked = await decide(id, 'write-off', { as: asker.cookie })
+    expect(asked.status).toBe(202)
+    await restoreKey()
+    expect((await decide(id, 'post', { as: asker.cookie })).status).toBe(200)
+    const late = await post(`/admin/approvals/${asked.body.id}/approve`, { as: other.cookie })
+    expect([late.status, late.body.code]).toEqual([409, 'already_decided'])
+    expect(await chargesOf(organizationId)).toEqual([-6_000_000_000_000n])
+  })
+
+  test('counts towards what one administrator may write off for an organization in a day', async () => {
+    const { cookie: as } = await signedInAdministrator(pool)
+    const first = await rejectedCharge({ cost: '3000000000000' })
+    const second = await rejectedCharge({ cost: '3000000000000', organization: first.organizationId })
+    expect((await decide(first.id, 'write-off', { as })).status).toBe(200)
+    expect((await decide(second.id, 'write-off', { as })).status).toBe(202)
+  })
+
   test('that was posted in the meantime is not charged twice', async () => {
     const { id, requestId, organizationId, restoreKey } = await rejectedCharge()
     await restoreKey()

@@ -4,6 +4,7 @@ import { approvalEndpoints } from '../../approvals/approval-endpoints.ts'
 import { totpResetEndpoints } from '../../approvals/totp-reset-endpoints.ts'
 import { catalogAdministrationEndpoints } from '../../catalog/catalog-administration-endpoints.ts'
 import { legalAdministrationEndpoints } from '../../legal/legal-administration-endpoints.ts'
+import { approvedWriteOffs } from '../../operations/approved-write-offs.ts'
 import { operationEndpoints } from '../../operations/operation-endpoints.ts'
 import { approvedRefunds } from '../../payments/approved-refunds.ts'
 import { oversightEndpoints } from '../../payments/oversight-endpoints.ts'
@@ -24,7 +25,7 @@ export function allEndpoints(deps: Deps): readonly Endpoint[] {
     ...administrationEndpoints(deps),
     ...customerEndpoints(deps),
     ...oversightEndpoints(deps),
-    ...approvalEndpoints({ pool: deps.pool, refunds: approvedRefunds(deps) }),
+    ...approvalEndpoints({ pool: deps.pool, refunds: approvedRefunds(deps), writeOffs: approvedWriteOffs }),
     ...totpResetEndpoints(deps.pool),
     ...legalAdministrationEndpoints(deps),
     ...catalogAdministrationEndpoints(deps),

@@ -5,7 +5,7 @@ import type { Queryable } from '#core/db/pool'
 import { type NanoRub, nanoRub } from '#core/ledger/money'
 import type { Because } from './needs-approval.ts'
 
-type OrderKind = 'adjustment' | 'refund'
+type OrderKind = 'adjustment' | 'refund' | 'write_off'
 
 /** An order that needed approval. */
 export type StoredOrder = {
@@ -13,6 +13,7 @@ export type StoredOrder = {
   readonly kind: OrderKind
   readonly organizationId: string
   readonly paymentId: string | null
+  readonly chargeId: string | null
   readonly amount: NanoRub
   readonly reason: string
   readonly because: Because
@@ -28,7 +29,7 @@ export type StoredOrder = {
   readonly position: string
 }
 
-const columns = `o.id, o.kind, o.organization_id as "organizationId", o.payment_id as "paymentId", o.amount, o.reason, o.because,
+const columns = `o.id, o.kind, o.organization_id as "organizationId", o.payment_id as "paymentId", o.charge_id as "chargeId", o.amount, o.reason, o.because,
   o.ordered_by as "orderedBy", (select a.email from administrators a where a.id = o.ordered_by) as "orderedByEmail",
   o.ordered_at as "orderedAt", o.expires_at as "expiresAt",
   case when o.state = 'pending' and o.expires_at < clock_timestamp() then 'expired' else o.state end as state,
@@ -74,7 +75,10 @@ export type NewOrder = {
   readonly id: string
   readonly kind: OrderKind
   readonly organizationId: string
-  readonly paymentId: string | null
+  /** Of a refund. */
+  readonly paymentId?: string
+  /** Of a write-off: the rejected charge. */
+  readonly chargeId?: string
   readonly amount: NanoRub
   readonly reason: string
   readonly orderedBy: string
@@ -83,22 +87,22 @@ export type NewOrder = {
 /** How long a request waits for another administrator. */
 const waitingTime = '7 days'
 
-/** Records an administrator's order. If it needs no approval, the adjustment or refund itself is audited. */
+/** Records an administrator's order. If it needs no approval, what carries it out is audited. */
 export async function insertOrder(
   client: ScopedClient,
   order: NewOrder,
   because: Because | undefined,
 ): Promise<void> {
-  const { id, kind, organizationId, paymentId, amount, reason, orderedBy } = order
-  const sql = `insert into money_orders (id, kind, organization_id, payment_id, amount, reason, ordered_by, because, state, expires_at)
-               values ($1, $2, $3, $4, $5, $6, $7, $8, case when $8::text is null then 'done' else 'pending' end,
+  const { id, kind, organizationId, paymentId = null, chargeId = null, amount, reason, orderedBy } = order
+  const sql = `insert into money_orders (id, kind, organization_id, payment_id, amount, reason, ordered_by, because, charge_id, state, expires_at)
+               values ($1, $2, $3, $4, $5, $6, $7, $8, $9, case when $8::text is null then 'done' else 'pending' end,
                        case when $8::text is not null then clock_timestamp() + interval '${waitingTime}' end)`
-  const values = [id, kind, organizationId, paymentId, amount, reason, orderedBy, because ?? null]
+  const values = [id, kind, organizationId, paymentId, amount, reason, orderedBy, because ?? null, chargeId]
   if (because === undefined)
     await client.withoutAudit('what carries it out is audited in this transaction', sql, values)
   else
     await client.change(sql, values, () =>
-      changeOf('request', order, null, { kind, amountNano: String(amount), paymentId, because }),
+      changeOf('request', order, null, { kind, amountNano: String(amount), paymentId, chargeId, because }),
     )
 }
 

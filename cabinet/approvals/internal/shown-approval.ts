@@ -10,6 +10,7 @@ export function showApproval(order: StoredOrder): ShownApproval {
     kind,
     organization_id: order.organizationId,
     payment_id: order.paymentId,
+    charge_id: order.chargeId,
     amount_rub: formatRub(nanoRub(order.amount)),
     reason,
     because,

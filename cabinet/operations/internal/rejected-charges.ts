@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { ScopedClient } from '#core/audit/scope'
 import { exactTimeSql } from '#core/db/exact-time'
 import type { Queryable } from '#core/db/pool'
-import { formatRub, nanoRub } from '#core/ledger/money'
+import { formatRub, type NanoRub, nanoRub } from '#core/ledger/money'
 import { findJson } from '#core/process/json'
 import type { ShownRejectedCharge } from '../operation-contracts.ts'
 
@@ -51,6 +51,21 @@ export async function readRejectedCharges(
     [at, id, which.limit],
   )
   return withOrganizations(client, rows)
+}
+
+/** Lets one decision of a charge be made at a time, so that what is ordered for it is also carried out. */
+export async function holdRejectedCharge(client: ScopedClient, id: string): Promise<void> {
+  await client.query("select pg_advisory_xact_lock(hashtextextended('rejected charge ' || $1, 0))", [id])
+}
+
+/** What a write-off moves, of whose customer: the charge's size. `undefined`: it moves no money of a customer. Pure. */
+export function writeOffOf({
+  entry,
+  organizationId,
+}: RejectedCharge): { readonly organizationId: string; readonly amount: NanoRub } | undefined {
+  const cost = findCharge(entry)?.costNano ?? 0n
+  if (organizationId === null || cost === 0n) return undefined
+  return { organizationId, amount: nanoRub(cost < 0n ? -cost : cost) }
 }
 
 export async function findRejectedCharge(client: Queryable, id: string): Promise<RejectedCharge | undefined> {

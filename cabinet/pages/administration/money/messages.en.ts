@@ -4,7 +4,8 @@ export const en: typeof ru = {
   paymentsLead: 'All payments, newest first.',
   differencesLead: 'How the data of the provider differs from ours. Nothing is posted until it is resolved.',
   webhooksLead: 'Notifications of the provider and what came of them.',
-  approvalsLead: 'Adjustments and refunds that need a second administrator. You cannot approve your own.',
+  approvalsLead:
+    'Adjustments, refunds and write-offs that need a second administrator. You cannot approve your own.',
   approve: 'Approve',
   approveOf: (email: string) => `Approve: ${email}`,
   approveLead: 'The money moves at once.',
@@ -14,7 +15,7 @@ export const en: typeof ru = {
   decided: 'Decision saved',
   requestedBy: 'Requested by',
   reason: 'Reason',
-  approvalKinds: { adjustment: 'Adjustment', refund: 'Refund' },
+  approvalKinds: { adjustment: 'Adjustment', refund: 'Refund', write_off: 'Write-off' },
   approvalStates: { pending: 'Waits', approved: 'Approved', declined: 'Declined', expired: 'Expired' },
   totpResets: 'Lost second factors',
   user: 'User',

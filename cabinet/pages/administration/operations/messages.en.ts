@@ -38,6 +38,7 @@ export const en: typeof ru = {
   writeOffLead: 'The customer will not pay for this request. This cannot be undone.',
   writtenOff: 'Written off',
   decided: 'Decision saved',
+  waits: 'Waits for the approval of a second administrator',
   differences: 'Differences with the payment provider',
   differencesOpen: 'Open differences',
   differencesLink: 'Open {differences}.',

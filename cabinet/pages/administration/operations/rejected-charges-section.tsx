@@ -145,8 +145,8 @@ function DecisionDialog({ charge, decision, onClose }: Chosen & { readonly onClo
           ? call('POST /admin/rejected-charges/:charge_id/post', { ...decided, idempotencyKey })
           : call('POST /admin/rejected-charges/:charge_id/write-off', { ...decided, idempotencyKey })
       }}
-      onDone={() => {
-        announce(words.decided)
+      onDone={(sent) => {
+        announce('kind' in sent ? words.waits : words.decided)
         void readAgain('/admin/rejected-charges', '/admin/operations/days', '/admin/operations/state')
       }}
       onClose={onClose}
