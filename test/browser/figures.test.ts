@@ -106,3 +106,23 @@ function pointsIn(table: Locator, column: string) {
     })
   }, column)
 }
+
+test('on paper a page has its content, dark on white, within the sheet, without bars and controls', async () => {
+  const { page, book } = await openCustomer('2')
+  await book(['1.25'], Date.now())
+  await page.emulateMedia({ media: 'print', colorScheme: 'dark' })
+  await page.setViewportSize({ width: 718, height: 1047 }) // A4 without its margins of 10 mm, at 96 dpi
+  for (const path of ['/app/usage', '/app/billing', '/app/requests']) {
+    await page.goto(path)
+    const main = page.getByRole('main')
+    await main.getByRole('table').first().waitFor()
+    await main.locator('data:visible').first().waitFor()
+    expect(await page.locator(':is(nav, [role="banner"], body > div > header):visible').count()).toBe(0)
+    expect(await main.locator(':is(input, select, button:not([aria-expanded])):visible').count()).toBe(0)
+    const shown = await page.evaluate(() => ({
+      overflow: document.documentElement.scrollWidth - innerWidth,
+      ink: getComputedStyle(document.body).color,
+    }))
+    expect(shown).toEqual({ overflow: 0, ink: 'rgb(20, 26, 25)' })
+  }
+})

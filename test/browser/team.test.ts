@@ -54,6 +54,7 @@ test('an owner invites a colleague by email, who accepts in another browser, see
   expect(await statusFrom(guest.page, '/balance', owner.organizationId)).toBe(403)
   await guest.page.goto('/app/team')
   await heading(guest.page, 'Участники').waitFor()
+  await organizationIn(guest.page).getByText('Ромашка').waitFor()
   expect(await heading(guest.page, 'Приглашения').count()).toBe(0)
   expect(await guest.page.getByRole('button', { name: /^Исключить/ }).count()).toBe(0)
   await expectNoViolations(guest.page)

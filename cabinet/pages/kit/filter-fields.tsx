@@ -18,7 +18,7 @@ export function FilterBar({
 }) {
   const words = useWords(kitWords)
   return (
-    <div className="px-5 pb-4">
+    <div className="not-on-paper px-5 pb-4">
       <Fold label={words.filters(setCount)} isNeeded={isWrong}>
         <div className="grid items-start gap-x-4 gap-y-3 sm:grid-cols-2 lg:grid-cols-5">{children}</div>
       </Fold>

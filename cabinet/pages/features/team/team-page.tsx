@@ -1,4 +1,4 @@
-import { useMay } from '../../app/me.ts'
+import { useMay, useMe } from '../../app/me.ts'
 import { useLanguage, useWords } from '../../i18n/language.ts'
 import { PageHead } from '../../kit/section.tsx'
 import { pageRoutes } from '../../page-routes.ts'
@@ -14,13 +14,15 @@ export function TeamPage() {
   const title = pageRoutes['/app/team'].title[useLanguage()]
   const mayChange = useMay('team.write')
   const mayHaveTokens = useMay('tokens.write')
+  // Shown before the role is known, a section of owners would appear and vanish.
+  const isKnown = useMe().isSuccess
   return (
     <>
       <PageHead title={title} lead={words.lead} />
       <div className="grid max-w-5xl gap-6">
         <MembersSection />
-        {mayChange && <InvitationsSection />}
-        {mayHaveTokens && <TokensSection />}
+        {isKnown && mayChange && <InvitationsSection />}
+        {isKnown && mayHaveTokens && <TokensSection />}
         <LeaveSection />
       </div>
     </>
