@@ -35,6 +35,7 @@ const siblingsOf: Readonly<Record<string, Readonly<Record<string, readonly strin
     audit: ['process', 'db'],
     // Domain
     ledger: ['process', 'db', 'audit'],
+    archive: ['process', 'db'],
     keys: ['process', 'db', 'redis', 'audit', 'ledger'],
     errors: ['ledger', 'keys'],
     organizations: ['db', 'redis', 'audit', 'ledger'],
@@ -293,6 +294,7 @@ const unscopedWriters: Readonly<Record<string, string>> = {
   'core/ledger/internal/checked-sums.ts': 'what looks at the books have counted',
   'core/ledger/internal/look-at-books.ts': 'what looks at the books found',
   'core/ledger/internal/notes.ts': 'what looks at the books have counted',
+  'core/archive/internal/outbox.ts': 'what waits to be copied',
   'core/ledger/internal/audit-books.ts': 'what an audit of the books leaves to looks',
   'worker/settlement/internal/reject-charge.ts': 'settlement of an entry that cannot be booked',
   'worker/projection/internal/projected-versions.ts': 'what the worker notes about Redis',

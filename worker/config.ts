@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { type Sender, type SmtpServer, senderSetting, smtpUrlSetting } from '#cabinet/mail/mail-settings'
 import { refuseHalfAShop, type ShopSettings, shopOf, shopSettings } from '#cabinet/payments/payment-settings'
+import { clickHouseUrlSetting } from '#core/archive/archive-setting'
 import { type TrialRules, trialRulesOf, trialSettings } from '#core/ledger/trial-settings'
 import {
   countSetting,
@@ -38,6 +39,10 @@ const settingsSchema = z.object({
   RENEW_EVERY_MS: spanMsSetting.default(5_000),
   /** As the gateways'. */
   LEASE_MS: spanMsSetting.default(20_000),
+  /**
+   * ClickHouse's HTTP interface, with user, password and database: requests are copied there. Without it nothing is archived.
+   */
+  CLICKHOUSE_URL: clickHouseUrlSetting.optional(),
   /** Time between two incremental audits of the ledger. */
   INVARIANTS_EVERY_MS: spanMsSetting.default(60_000),
   /** `smtp://user:password@host:587` or `smtps://…`. Without it emails wait. Set `MAIL_FROM` as well. */
@@ -70,6 +75,8 @@ export type WorkerConfig = {
   readonly renewEveryMs: number
   /** How long a hold lives without a renewal. Same value as the gateway's. */
   readonly leaseMs: number
+  /** ClickHouse with the archive of requests; `undefined`: there is none. */
+  readonly clickHouseUrl: string | undefined
   /** Time between two checks of the money invariants. */
   readonly invariantsEveryMs: number
   /** The mail server and the sender. Without both, emails wait. */
@@ -97,6 +104,7 @@ export function readConfig(env: NodeJS.ProcessEnv, warn?: Warn): WorkerConfig {
     defaults: { rpm: data.DEFAULT_RPM, tpm: data.DEFAULT_TPM },
     renewEveryMs: data.RENEW_EVERY_MS,
     leaseMs: data.LEASE_MS,
+    clickHouseUrl: data.CLICKHOUSE_URL,
     invariantsEveryMs: data.INVARIANTS_EVERY_MS,
     mail: server === undefined || from === undefined ? undefined : { server, from },
     shop: shopOf(data),

@@ -2,6 +2,8 @@ import type { Pool } from 'pg'
 import { mailJobs } from '#cabinet/mail/mail-jobs'
 import { paymentJobs } from '#cabinet/payments/payment-jobs'
 import { openShop, type Shop } from '#cabinet/payments/shop'
+import { archiveJobs } from '#core/archive/archive-job'
+import { type ArchiveStore, openArchive } from '#core/archive/archive-store'
 import { auditChainCheckJob } from '#core/audit/chain-check-job'
 import { auditChainJob } from '#core/audit/chain-job'
 import { catalogJob } from '#core/catalog/catalog-job'
@@ -62,7 +64,9 @@ export async function startWorker(config: WorkerConfig, log: Log): Promise<Worke
   await redis.connected(redisTimeoutMs).catch(() => undefined)
   const locks = createShardLocks(databaseUrl, now)
   const shop = config.shop === undefined ? undefined : openShop(config.shop)
-  const jobs = runJobs(workerJobs(config, { pool, invariantsPool, redis, locks, shop, registry, log, now }), {
+  const archive = config.clickHouseUrl === undefined ? undefined : openArchive(config.clickHouseUrl)
+  const jobDeps = { pool, invariantsPool, redis, locks, shop, archive, registry, log, now }
+  const jobs = runJobs(workerJobs(config, jobDeps), {
     registry,
     log,
     after: database.isFit,
@@ -87,6 +91,7 @@ export async function startWorker(config: WorkerConfig, log: Log): Promise<Worke
     await locks.release()
     redis.close()
     await shop?.close()
+    await archive?.close()
     await Promise.all([pool.end(), invariantsPool.end()])
     await admin.stop()
   }
@@ -97,6 +102,7 @@ export async function startWorker(config: WorkerConfig, log: Log): Promise<Worke
 type JobDeps = Pick<AdmissionJobsDeps, 'pool' | 'redis' | 'locks' | 'registry' | 'log'> & {
   readonly invariantsPool: Pool
   readonly shop: Shop | undefined
+  readonly archive: ArchiveStore | undefined
   readonly now: () => number
 }
 
@@ -116,6 +122,7 @@ export function workerJobs(config: WorkerConfig, deps: JobDeps): readonly Job[] 
     expiryJob(pool),
     trialJob(pool, registry, config.trials),
     totpResetJob(pool),
+    ...archiveJobs({ pool, registry, log }, deps.archive),
     ...mailJobs({ pool, registry, log }, config.mail),
     ...paymentJobs({ pool, registry, log }, deps.shop),
     ...invariantsJobs({ pool: deps.invariantsPool, everyMs: config.invariantsEveryMs, registry, log }),

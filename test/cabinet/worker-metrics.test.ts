@@ -118,6 +118,7 @@ test('each job shows how often it runs, which its age is compared with', async (
   const text = await (await fetch(`${worker.adminUrl}/metrics`)).text()
   const periods = text.matchAll(/^model_gateway_job_period_seconds\{job="(\w+)"\} (\S+)$/gm)
   expect(Object.fromEntries([...periods].map(([, job, seconds]) => [job, Number(seconds)]))).toEqual({
+    archive_backlog: 15,
     audit_chain: 1,
     audit_chain_check: 60,
     settlement: 0.05,

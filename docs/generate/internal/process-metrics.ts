@@ -41,7 +41,14 @@ export const metricsByProcess: Readonly<Record<string, () => readonly MetricDesc
     const registry = createProcessRegistry()
     measurePools(registry, {})
     measureScripts(registry)
-    workerJobs(readConfig(anyWorker), { ...unused, shop: undefined, registry, log, now: Date.now })
+    workerJobs(readConfig(anyWorker), {
+      ...unused,
+      shop: undefined,
+      archive: undefined,
+      registry,
+      log,
+      now: Date.now,
+    })
     void runJobs([], { registry, log }).stop()
     return metricsOf(registry)
   },

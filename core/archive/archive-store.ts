@@ -1,0 +1,115 @@
+import { type ClickHouseClient, createClient } from '@clickhouse/client'
+import { z } from 'zod'
+import { archiveProblemOf, archiveTable, createTableSql, type FoundTable } from './internal/archive-table.ts'
+import type { ArchivedRow } from './internal/archived-row.ts'
+
+/** Longest wait for ClickHouse. A copy or a comparison that takes longer has failed, and is repeated. */
+const timeoutMs = 30_000
+
+/** ClickHouse did not do what it was asked: it is unavailable, too slow or full. Holds no secret. */
+export class ArchiveUnavailable extends Error {
+  constructor(cause: unknown) {
+    super(`ClickHouse failed: ${reasonOf(cause)}`)
+    this.name = 'ArchiveUnavailable'
+  }
+}
+
+/** The archive cannot be used until an operator changes something. The message explains how. */
+export class ArchiveProblem extends Error {
+  constructor(message: string) {
+    super(message)
+    this.name = 'ArchiveProblem'
+  }
+}
+
+export type ArchiveStore = {
+  /**
+   * Reads whether the table is there and is ours.
+   * @throws ArchiveProblem, ArchiveUnavailable
+   */
+  check(): Promise<void>
+  /** Creates the table if there is none of its name. @throws ArchiveUnavailable */
+  create(): Promise<void>
+  /** Writes rows. When it returns, queries see them. May be repeated. @throws ArchiveUnavailable: some may be written. */
+  insert(rows: readonly ArchivedRow[], ending?: AbortSignal): Promise<void>
+  /** Rows of a query that returns texts only: versions differ in how they write large integers. @throws ArchiveUnavailable */
+  read<Row>(sql: string, row: z.ZodType<Row>): Promise<readonly Row[]>
+  close(): Promise<void>
+}
+
+/** Opens the archive. Nothing is sent yet. @param url with user, password and database. */
+export function openArchive(url: string): ArchiveStore {
+  const client = createClient({
+    url,
+    request_timeout: timeoutMs,
+    max_open_connections: 4,
+    keep_alive: { enabled: false }, // old servers close connections at any time; there are few requests
+    log: { level: 127 }, // off: the caller reports failures
+  })
+  const read: ArchiveStore['read'] = async (sql, row) => {
+    const found = await orUnavailable(async () => {
+      const result = await client.query({ query: sql, format: 'JSON' })
+      return (await result.json()).data
+    })
+    return z.array(row).parse(found)
+  }
+  return {
+    read,
+    async check() {
+      const problem = archiveProblemOf(await findTable(read))
+      if (problem !== undefined) throw new ArchiveProblem(problem)
+    },
+    create: () => orUnavailable(async () => void (await client.command({ query: createTableSql }))),
+    insert: (rows, ending) => insertRows(client, rows, ending),
+    close: () => client.close(),
+  }
+}
+
+function insertRows(
+  client: ClickHouseClient,
+  values: readonly ArchivedRow[],
+  ending: AbortSignal | undefined,
+): Promise<void> {
+  const abort = ending === undefined ? {} : { abort_signal: ending }
+  return orUnavailable(
+    async () => void (await client.insert({ table: archiveTable, values, format: 'JSONEachRow', ...abort })),
+  )
+}
+
+const tableSchema = z.object({ engine: z.string(), sorting_key: z.string() })
+const columnSchema = z.object({ name: z.string(), type: z.string() })
+
+async function findTable(read: ArchiveStore['read']): Promise<FoundTable> {
+  const ofTable = `where database = currentDatabase() and`
+  const [server] = await read('select version() as version', z.object({ version: z.string() }))
+  const [table] = await read(
+    `select engine_full as engine, sorting_key from system.tables ${ofTable} name = '${archiveTable}'`,
+    tableSchema,
+  )
+  const columns = await read(
+    `select name, type from system.columns ${ofTable} table = '${archiveTable}'`,
+    columnSchema,
+  )
+  return {
+    version: server?.version ?? '',
+    engine: table?.engine ?? null,
+    sortingKey: table?.sorting_key ?? '',
+    columns: Object.fromEntries(columns.map(({ name, type }) => [name, type])),
+  }
+}
+
+async function orUnavailable<Answer>(work: () => Promise<Answer>): Promise<Answer> {
+  try {
+    return await work()
+  } catch (error) {
+    throw new ArchiveUnavailable(error)
+  }
+}
+
+/** The kind of failure. Messages of ClickHouse may quote rows, and those of the client a URL. */
+function reasonOf(cause: unknown): string {
+  if (!(cause instanceof Error)) return 'unknown error'
+  const code = 'code' in cause ? ` ${String(cause.code)}` : ''
+  const type = 'type' in cause && typeof cause.type === 'string' ? ` ${cause.type}` : ''
+  return `${cause.name}${code}${type}`
+}

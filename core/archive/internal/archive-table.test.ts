@@ -1,0 +1,41 @@
+import { expect, test } from 'vitest'
+import { archiveColumns, archiveProblemOf } from './archive-table.ts'
+
+const sound = {
+  version: '24.8.4.13',
+  engine:
+    "ReplacingMergeTree(version) PARTITION BY toYYYYMM(toDateTime(intDiv(ts, 1000), 'UTC')) ORDER BY (organization_id, ts, id)",
+  sortingKey: 'organization_id, ts, id',
+  columns: archiveColumns,
+}
+
+test('the table of this release is accepted, replicated too', () => {
+  expect(archiveProblemOf(sound)).toBeUndefined()
+  const replicated = "ReplicatedReplacingMergeTree('/clickhouse/{shard}', '{replica}', version) ORDER BY id"
+  expect(archiveProblemOf({ ...sound, engine: replicated })).toBeUndefined()
+  expect(archiveProblemOf({ ...sound, version: '18.16.1' })).toBeUndefined()
+})
+
+test.each([
+  [
+    'an old version',
+    { version: '18.14.9' },
+    'ClickHouse 18.14.9 is not supported: use version 18.16 or newer.',
+  ],
+  ['no version', { version: '' }, 'is not supported'],
+  ['no table', { engine: null }, 'has no table requests'],
+  ['another engine', { engine: 'MergeTree ORDER BY id' }, 'is not a ReplacingMergeTree(version)'],
+  ['no version column', { engine: 'ReplacingMergeTree ORDER BY id' }, 'is not a ReplacingMergeTree(version)'],
+  ['a TTL', { engine: `${sound.engine} TTL toDate(ts) + toIntervalDay(30)` }, 'has a TTL'],
+  ['another order', { sortingKey: 'ts, id' }, 'is not sorted by (organization_id, ts, id)'],
+  [
+    'another type',
+    { columns: { ...archiveColumns, cost: 'Int32' } },
+    'has other columns than this release (cost)',
+  ],
+  ['a further column', { columns: { ...archiveColumns, note: 'String' } }, 'than this release (note)'],
+])('%s is rejected in one sentence', (_, difference, sentence) => {
+  const problem = archiveProblemOf({ ...sound, ...difference })
+  expect(problem).toContain(sentence)
+  expect(problem).toMatch(/^[A-Z].*\.$/)
+})
