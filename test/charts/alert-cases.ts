@@ -324,6 +324,18 @@ export const alertCases: readonly AlertCase[] = [
     sound: { 'model_gateway_emails_waiting_age_seconds{namespace="mg"}': '5x40' },
   },
   {
+    alert: 'ModelGatewayArchiveLate',
+    at: '20m',
+    breaks: { 'model_gateway_archive_waiting_age_seconds{namespace="mg"}': '3700x40' },
+    sound: { 'model_gateway_archive_waiting_age_seconds{namespace="mg"}': '3500x40' },
+  },
+  {
+    alert: 'ModelGatewayArchiveFailing',
+    at: '70m',
+    breaks: { 'model_gateway_archive_failing{namespace="mg"}': '1x80' },
+    sound: { 'model_gateway_archive_failing{namespace="mg"}': '1x30 0 1x50' },
+  },
+  {
     alert: 'ModelGatewayTrialCreditAlmostSpent',
     at: '20m',
     breaks: {
