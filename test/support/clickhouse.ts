@@ -9,6 +9,7 @@ import { promisify } from 'node:util'
 import { afterAll, vi } from 'vitest'
 import { findFreePort } from '#standalone/port'
 import { watchOver } from '#standalone/watchdog'
+import { installDebianPackages } from './debian-package.ts'
 import { cacheFolder } from './environment.ts'
 import { withFileLock } from './file-lock.ts'
 
@@ -64,7 +65,7 @@ export async function clickHouseOfThisFile(form: ClickHouseForm): Promise<TestCl
 }
 
 async function startServer(folder: string, port: number): Promise<ChildProcess> {
-  if (!existsSync(serverPath)) await installServer()
+  if (!existsSync(serverPath)) await installDebianPackages('clickhouse-server')
   const config = join(folder, 'config.xml')
   await writeFile(config, configOf(folder, port))
   await writeFile(join(folder, 'users.xml'), usersXml)
@@ -72,21 +73,6 @@ async function startServer(folder: string, port: number): Promise<ChildProcess> 
 }
 
 const serverPath = '/usr/sbin/clickhouse-server'
-
-/** Debian's, 30 MB with its libraries. */
-async function installServer(): Promise<void> {
-  const options = {
-    timeout: installTimeoutMs,
-    // The package would also start a server for the whole machine; RUNLEVEL=1 prevents that.
-    env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive', RUNLEVEL: '1' },
-  }
-  const install = () =>
-    run('apt-get', ['-q', '-y', 'install', '--no-install-recommends', 'clickhouse-server'], options)
-  await install().catch(async () => {
-    await run('apt-get', ['-q', 'update'], options) // a fresh image has no lists
-    await install()
-  })
-}
 
 const configOf = (folder: string, port: number) => `<yandex>
   <logger><level>warning</level><log>${folder}/log</log><errorlog>${folder}/errors</errorlog></logger>

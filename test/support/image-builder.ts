@@ -3,6 +3,7 @@ import { cp, mkdir, mkdtemp, readFile, realpath, rm, symlink, writeFile } from '
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { promisify } from 'node:util'
+import { installDebianPackages } from './debian-package.ts'
 
 /** Builds images without a daemon, with Debian's buildah. It must run as root. */
 export type ImageBuilder = {
@@ -73,8 +74,7 @@ async function run(program: string, parameters: readonly string[]): Promise<stri
 async function installPrograms(): Promise<void> {
   try {
     await run('buildah', ['--version']).catch(async () => {
-      await run('apt-get', ['update', '-q'])
-      await run('apt-get', ['install', '-y', '-q', '--no-install-recommends', 'buildah', 'debootstrap'])
+      await installDebianPackages('buildah', 'debootstrap')
     })
   } catch (cause) {
     throw new Error('Building the image needs root, and buildah and debootstrap of Debian.', { cause })

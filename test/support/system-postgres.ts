@@ -1,13 +1,12 @@
 import { execFile } from 'node:child_process'
 import { globSync } from 'node:fs'
-import { readdir } from 'node:fs/promises'
 import { delimiter, join } from 'node:path'
 import { promisify } from 'node:util'
 import { type PostgresServer, startPostgres } from '#standalone/postgres'
+import { installDebianPackages } from './debian-package.ts'
 
 const run = promisify(execFile)
 const majorVersionMin = 15
-const installTimeoutMs = 300_000
 
 /**
  * Starts a throwaway cluster of the system's own Postgres, the oldest of version ≥ 15 that is there; installs
@@ -35,18 +34,9 @@ async function findBinaries(): Promise<string | undefined> {
 }
 
 async function install(): Promise<string> {
-  const options = {
-    timeout: installTimeoutMs,
-    // The package would also make and start a cluster for the whole machine; RUNLEVEL=1 keeps it from starting.
-    env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive', RUNLEVEL: '1' },
-  }
-  const apt = (...args: string[]) => run('apt-get', ['-q', '-y', ...args], options)
   let cause: unknown
   try {
-    const lists = await readdir('/var/lib/apt/lists')
-    if (!lists.some((list) => list.includes('Packages'))) await apt('update')
-    const package15 = apt('install', '--no-install-recommends', 'postgresql-15')
-    await package15.catch(() => apt('install', '--no-install-recommends', 'postgresql'))
+    await installDebianPackages('postgresql-15').catch(() => installDebianPackages('postgresql'))
     const binaries = await findBinaries()
     if (binaries !== undefined) return binaries
   } catch (error) {
