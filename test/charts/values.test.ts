@@ -186,6 +186,26 @@ test('gateways, and no other process, use an egress proxy, and their network pol
   expect(secret.ports).toEqual([...without.ports, 3129])
 })
 
+test('the worker, and no other process, gets the archive, and its network policy lets it', async () => {
+  const put = async (...values: readonly string[]) => {
+    const objects = await render('mg', ...demo, ...values.flatMap((value) => ['--set', value]))
+    const open = kindOf(objects, 'NetworkPolicy').filter((policy) =>
+      JSON.stringify(policy).includes('"port":8124'),
+    )
+    const containers = objects.flatMap(podOf).flatMap(({ spec }) => spec.containers)
+    const variables = containers.flatMap(({ name, env = [] }) =>
+      env.filter((variable) => variable.name === 'CLICKHOUSE_URL').map((variable) => [name, variable]),
+    )
+    return { policies: open.map(({ metadata }) => metadata.name), variables }
+  }
+  expect(await put('archive.port=8124')).toEqual({ policies: [], variables: [] })
+  const secretKeyRef = { name: 'clickhouse', key: 'url' }
+  expect(await put('archive.existingSecret=clickhouse', 'archive.port=8124')).toEqual({
+    policies: ['mg-model-gateway-worker'],
+    variables: [['worker', { name: 'CLICKHOUSE_URL', valueFrom: { secretKeyRef } }]],
+  })
+})
+
 test('only what writes a file of a demo is stopped before its successor starts', async () => {
   const objects = kindOf(await render('mg', ...demo), 'Deployment')
   const recreated = objects.filter(({ spec }) => JSON.stringify(spec).includes('"Recreate"'))

@@ -231,7 +231,7 @@ export function valuesSchema(): Schema {
       }),
       trialCredit: object({ grant: oneOf('email', 'first_top_up', 'none'), dailyRub: from(0, 999_999_999) }),
       mail: object({ existingSecret: text, existingSecretKey: text, from: text }),
-      archive: object({ existingSecret: text, existingSecretKey: text }),
+      archive: object({ existingSecret: text, existingSecretKey: text, port }),
       migrations: object({ enabled: flag, activeDeadlineSeconds: from(1), ...pod }),
       ingress,
       httpRoute,
