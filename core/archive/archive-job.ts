@@ -17,6 +17,8 @@ const copyEveryMs = 1_000
 /** Requests of one copy: about 3 MB of JSON, and one part of ClickHouse's table. */
 const copyCountMax = 5_000
 const measureEveryMs = 15_000
+/** A copy waits 30 s for ClickHouse; a session that is silent for longer belongs to a worker that is frozen or cut off. */
+const lockIdleMsDefault = 60_000
 /** Advisory lock of the worker that copies. Any fixed number. */
 const copyLock = 0x6d67_0064
 
@@ -24,6 +26,8 @@ type Deps = {
   readonly pool: Pool
   readonly registry: Registry
   readonly log: Log
+  /** Postgres ends a session that holds the lock and is silent for so long; then another worker copies. Default 60 s. */
+  readonly lockIdleMs?: number
 }
 
 /**
@@ -32,7 +36,8 @@ type Deps = {
  * A run that is killed is repeated, which writes the same rows again; the archive keeps one of each. Notes are removed
  * only after ClickHouse has confirmed their rows. While it cannot, they wait, and nothing else does.
  */
-export function archiveJobs({ pool, registry, log }: Deps, store: ArchiveStore | undefined): readonly Job[] {
+export function archiveJobs(deps: Deps, store: ArchiveStore | undefined): readonly Job[] {
+  const { pool, registry } = deps
   const metrics = createMetrics(registry)
   const measure: Job = {
     name: 'archive_backlog',
@@ -45,10 +50,14 @@ export function archiveJobs({ pool, registry, log }: Deps, store: ArchiveStore |
       return 'idle'
     },
   }
-  return store === undefined ? [measure] : [measure, copyJob(pool, store, metrics, log)]
+  return store === undefined ? [measure] : [measure, copyJob(deps, store, metrics)]
 }
 
-function copyJob(pool: Pool, store: ArchiveStore, metrics: Metrics, log: Log): Job {
+function copyJob(
+  { pool, log, lockIdleMs = lockIdleMsDefault }: Deps,
+  store: ArchiveStore,
+  metrics: Metrics,
+): Job {
   let isReady = false
   async function makeReady() {
     await store.check()
@@ -68,7 +77,9 @@ function copyJob(pool: Pool, store: ArchiveStore, metrics: Metrics, log: Log): J
     async run(_stopping, ending) {
       try {
         if (!isReady) await makeReady()
-        const result = await asOnlyCopier(pool, (client) => copyNext(client, store, onCopied, ending))
+        const result = await asOnlyCopier(pool, lockIdleMs, (client) =>
+          copyNext(client, store, onCopied, ending),
+        )
         metrics.failing.set(0)
         return result ?? 'idle'
       } catch (error) {
@@ -101,6 +112,7 @@ async function copyNext(
 /** Does `work` on one connection that holds the lock, in no transaction; `undefined`: another worker copies. */
 async function asOnlyCopier<Answer>(
   pool: Pool,
+  lockIdleMs: number,
   work: (client: PoolClient) => Promise<Answer>,
 ): Promise<Answer | undefined> {
   const client = await pool.connect()
@@ -114,8 +126,10 @@ async function asOnlyCopier<Answer>(
       return undefined
     }
     try {
+      await client.query(`set idle_session_timeout = ${lockIdleMs}`)
       return await work(client)
     } finally {
+      await client.query('reset idle_session_timeout')
       await client.query('select pg_advisory_unlock($1)', [copyLock])
       isBroken = false
     }

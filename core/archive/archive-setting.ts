@@ -9,6 +9,6 @@ export const clickHouseUrlSetting = z
     error:
       'must be an http:// or https:// URL with a database, such as https://user:password@host:8443/database',
   })
-  .refine((url) => /^\/[^/]+\/?$/.test(new URL(url).pathname), {
+  .refine((url) => !URL.canParse(url) || /^\/[^/]+\/?$/.test(new URL(url).pathname), {
     error: 'must name a database, such as https://user:password@host:8443/database',
   })

@@ -11,13 +11,10 @@ import { verifyArchive } from './internal/verify.ts'
  * `npm run archive -- create`: creates the archive's table in ClickHouse. `verify`: compares it with Postgres, and exits
  * with 1 if a request differs. `stop`: ends archiving, as the owner of the database.
  */
-const commands: Readonly<Record<string, (pool: Pool, store: ArchiveStore) => Promise<void>>> = {
-  create,
-  verify,
-  async stop(pool) {
-    await stopArchive(pool)
-    print('Archiving is stopped. The table in ClickHouse stays as it is.')
-  },
+const commands: Readonly<Record<string, () => Promise<void>>> = {
+  create: () => onArchive(create),
+  verify: () => onArchive(verify),
+  stop: () => runOnDatabase('archive', process.env, stop),
 }
 const [name = '', ...rest] = process.argv.slice(2)
 const command = Object.hasOwn(commands, name) && rest.length === 0 ? commands[name] : undefined
@@ -25,16 +22,27 @@ if (command === undefined) {
   process.stderr.write('Usage: npm run archive -- create | verify | stop\n')
   process.exit(2)
 }
-const store = openSetStore()
-if (store !== undefined)
-  await runOnDatabase('archive', process.env, (pool) => command(pool, store).catch(reportFailure)).finally(
-    () => store.close(),
-  )
+await command()
+
+async function onArchive(work: (pool: Pool, store: ArchiveStore) => Promise<void>): Promise<void> {
+  const store = openSetStore()
+  if (store === undefined) return
+  try {
+    await runOnDatabase('archive', process.env, (pool) => work(pool, store).catch(reportFailure))
+  } finally {
+    await store.close()
+  }
+}
 
 async function create(_pool: Pool, archive: ArchiveStore): Promise<void> {
   await archive.create()
   await archive.check()
   print('The table is ready. Set CLICKHOUSE_URL of the workers to start archiving.')
+}
+
+async function stop(pool: Pool): Promise<void> {
+  await stopArchive(pool)
+  print('Archiving is stopped. The table in ClickHouse stays as it is.')
 }
 
 async function verify(pool: Pool, archive: ArchiveStore): Promise<void> {

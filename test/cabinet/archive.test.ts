@@ -25,7 +25,9 @@ const newEngine = await clickHouseOfThisFile('engine 26.9')
 
 describe.each([oldServer, newEngine])('with ClickHouse $form', (clickHouse) => {
   /** A database with a customer, an archive with its table, and the worker's job. */
-  async function archiveOfThisTest(options: { readonly port?: number; readonly isCreated?: boolean } = {}) {
+  async function archiveOfThisTest(
+    options: { readonly port?: number; readonly isCreated?: boolean; readonly lockIdleMs?: number } = {},
+  ) {
     const database = await createDatabase()
     onTestFinished(() => database[Symbol.asyncDispose]())
     const customer = await createCustomer(database.pool, { balanceNano: 10n ** 12n })
@@ -40,10 +42,10 @@ describe.each([oldServer, newEngine])('with ClickHouse $form', (clickHouse) => {
       connectionCountMax: 3,
     })
     onTestFinished(() => pool.end())
-    const open = (store: ArchiveStore) => {
+    const open = (store: ArchiveStore, lock: { readonly lockIdleMs?: number } = {}) => {
       onTestFinished(() => store.close())
       const registry = new Registry()
-      const [measure, copy] = archiveJobs({ pool, registry, log }, store)
+      const [measure, copy] = archiveJobs({ pool, registry, log, ...lock }, store)
       if (measure === undefined || copy === undefined) throw new Error('jobs are missing')
       const once = (ending = AbortSignal.any([])) => copy.run(AbortSignal.any([]), ending)
       return {
@@ -58,7 +60,8 @@ describe.each([oldServer, newEngine])('with ClickHouse $form', (clickHouse) => {
       }
     }
     onTestFinished(() => direct.close())
-    const job = open(openArchive(through.href))
+    const job = open(openArchive(through.href), options)
+    const otherJob = () => open(openArchive(url))
     const post = (entries: readonly BatchEntry[]) => postBatch(pool, entries)
     const rows = async () =>
       (
@@ -76,7 +79,7 @@ describe.each([oldServer, newEngine])('with ClickHouse $form', (clickHouse) => {
     }
     const waiting = async () =>
       (await database.pool.query('select count(*)::int from archive_outbox')).rows[0]?.count
-    return { database, customer, url, direct, job, post, rows, verify, waiting }
+    return { database, customer, url, direct, job, otherJob, post, rows, verify, waiting }
   }
 
   const rowOf = (entry: BatchEntry) => `${entry.requestId}\t${entry.costNano}\t${entry.record.outcome}`
@@ -150,6 +153,57 @@ describe.each([oldServer, newEngine])('with ClickHouse $form', (clickHouse) => {
     expect(await waiting()).toBe(0)
   })
 
+  test('a worker that is frozen while it copies does not keep others from copying', async () => {
+    const gate = await gateOfThisTest(clickHouse.port)
+    const { customer, job, otherJob, post, rows, waiting } = await archiveOfThisTest({
+      port: gate.port,
+      lockIdleMs: 200,
+    })
+    await job.all()
+    const entry = entryOf(customer, 7n)
+    await post([entry])
+    gate.holdAnswers()
+    const frozen = job.once()
+    await vi.waitFor(async () => expect(await rows()).toEqual([rowOf(entry)]), { timeout: 10_000 })
+    const other = otherJob()
+    await vi.waitFor(
+      async () => {
+        await other.all()
+        expect(await waiting()).toBe(0)
+      },
+      { timeout: 10_000 },
+    )
+    gate.letAnswersPass()
+    await expect(frozen).rejects.toThrow()
+    await post([takenBack(entry)])
+    await job.all()
+    expect(await rows()).toEqual([rowOf(takenBack(entry))])
+  })
+
+  test('requests that are posted and copied between the reads of both sides are no difference', async () => {
+    const { customer, job, post, direct, database, rows } = await archiveOfThisTest()
+    const at = Date.now()
+    const entries = Array.from({ length: 5 }, (_, n) =>
+      entryOf(customer, BigInt(n), { requestId: uuidV7(at) }),
+    )
+    await post(entries.slice(0, 1))
+    await job.all()
+    let posted = 1
+    const overtaken: ArchiveStore = {
+      ...direct,
+      async read(sql, row) {
+        if (sql.includes(' final ') && posted < entries.length) {
+          await post(entries.slice(posted, ++posted))
+          await job.all()
+        }
+        return direct.read(sql, row)
+      },
+    }
+    for await (const { differences } of verifyArchive(database.pool, overtaken))
+      expect(differences).toEqual([])
+    expect(await rows()).toHaveLength(entries.length)
+  })
+
   test('while ClickHouse is unavailable, requests are posted and wait, and metrics show it', async () => {
     const gate = await gateOfThisTest(clickHouse.port)
     const { customer, job, post, verify, waiting } = await archiveOfThisTest({ port: gate.port })
@@ -190,7 +244,11 @@ describe.each([oldServer, newEngine])('with ClickHouse $form', (clickHouse) => {
     const { customer, database, url, job, post } = await archiveOfThisTest({ isCreated: false })
     const archive = (word: string) =>
       run(process.execPath, [command, word], {
-        env: { ...inheritedEnvironment, DATABASE_URL: database.url, CLICKHOUSE_URL: url },
+        env: {
+          ...inheritedEnvironment,
+          DATABASE_URL: database.url,
+          ...(word === 'stop' ? {} : { CLICKHOUSE_URL: url }),
+        },
       })
     await expect(archive('verify')).rejects.toMatchObject({
       code: 1,

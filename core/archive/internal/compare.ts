@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import { z } from 'zod'
 import type { Queryable } from '../../db/pool.ts'
 import type { ArchiveStore } from '../archive-store.ts'
@@ -30,6 +31,8 @@ type Sums = z.infer<typeof sumsSchema>
 /** Differing spans are split, until one has few enough rows to be listed. */
 const hourMs = 3_600_000
 const stepsMs = [hourMs, 60_000, 1_000]
+/** Both sides are read one after the other. A request that is posted and copied in between is equal this much later. */
+const recheckAfterMs = 2_000
 /** Differences that one comparison names; the first show the cause. */
 const namedMax = 20
 
@@ -54,31 +57,31 @@ export async function compareSpan(
   store: ArchiveStore,
   span: TimeSpan,
 ): Promise<readonly Difference[]> {
-  const seconds = await findDifferingSpans(client, store, span, 0)
   const differences: Difference[] = []
-  for (const second of seconds) {
-    differences.push(...(await compareRows(client, store, second)))
+  for await (const second of findDifferingSpans(client, store, span, 0)) {
+    const seen = new Set((await compareRows(client, store, second)).map(({ id }) => id))
+    if (seen.size === 0) continue
+    await pause(recheckAfterMs)
+    const again = await compareRows(client, store, second)
+    differences.push(...again.filter(({ id }) => seen.has(id)))
     if (differences.length >= namedMax) break
   }
   return differences.slice(0, namedMax)
 }
 
-async function findDifferingSpans(
+/** One after the other: those whose requests only wait are many, and must not hide others. */
+async function* findDifferingSpans(
   client: Queryable,
   store: ArchiveStore,
   span: TimeSpan,
   depth: number,
-): Promise<readonly TimeSpan[]> {
+): AsyncGenerator<TimeSpan> {
   const stepMs = stepsMs[depth]
-  if (stepMs === undefined) return [span]
+  if (stepMs === undefined) return yield span
   const here = await readPostgresSums(client, span, stepMs)
   const there = await readClickHouseSums(store, span, stepMs)
-  const found: TimeSpan[] = []
-  for (const fromMs of findDifferingPlaces(here, there).map((place) => Number(place) * stepMs)) {
-    found.push(...(await findDifferingSpans(client, store, { fromMs, toMs: fromMs + stepMs }, depth + 1)))
-    if (found.length >= namedMax) break
-  }
-  return found
+  for (const fromMs of findDifferingPlaces(here, there).map((place) => Number(place) * stepMs))
+    yield* findDifferingSpans(client, store, { fromMs, toMs: fromMs + stepMs }, depth + 1)
 }
 
 /** Places whose sums are not the same on both sides, in order. Pure. */
@@ -127,7 +130,7 @@ async function compareRows(
 ): Promise<readonly Difference[]> {
   const { rows } = await client.query<ArchivedRow & { isWaiting: boolean }>(
     `select ${archivedRowSql},
-            exists (select from archive_outbox o where r.id = any(o.ids))
+            r.id in (select unnest(ids) from archive_outbox)
               or exists (select from archive where noted_at is null and r.id > noted_to) as "isWaiting"
        from requests r
       where r.ts >= to_timestamp($1::float8 / 1000) and r.ts < to_timestamp($2::float8 / 1000)`,
