@@ -11,6 +11,10 @@ export type ClusterNode = {
   readonly slots: readonly (readonly [number, number])[]
   /** Slots that are leaving it by the old migration, under which scripts may end halfway. Each node shows only its own. */
   readonly migratingSlots: readonly number[]
+  /** Slots that are coming to it by the old migration. Each node shows only its own. */
+  readonly importingSlots: readonly number[]
+  /** Other nodes do not reach it. */
+  readonly isFailing: boolean
 }
 
 /** The reply of one server to `CLUSTER NODES`; `single`: it belongs to no cluster. */
@@ -21,7 +25,17 @@ export type ClusterView = {
 
 /** Where the slots are, or the reason for which none is used, as one sentence. */
 export type ClusterPlan =
-  | { readonly outcome: 'found'; readonly ownerOf: (slot: number) => ClusterNode | undefined }
+  | {
+      readonly outcome: 'found'
+      readonly ownerOf: (slot: number) => ClusterNode | undefined
+      /** Also those without slots, unless they are failing. */
+      readonly primaries: readonly ClusterNode[]
+      /**
+       * Where primaries are that leave this slot to its owner, by their own view. If one of them had it before, it has
+       * handed it over with all data; after a failover, the former primary is none, or still claims the slot.
+       */
+      readonly yieldedBy: (slot: number) => readonly string[]
+    }
   | { readonly outcome: 'rejected'; readonly why: string }
 
 /** @param server where the text comes from: a node that does not know its own address is there. */
@@ -47,6 +61,8 @@ function parseLine(words: readonly string[], server: string): ClusterNode | unde
     epoch: Number(epoch),
     slots: slotTexts.flatMap((slots) => rangeIn(slots) ?? []),
     migratingSlots: slotTexts.flatMap((slots) => /^\[(\d+)->-/.exec(slots)?.slice(1).map(Number) ?? []),
+    importingSlots: slotTexts.flatMap((slots) => /^\[(\d+)-<-/.exec(slots)?.slice(1).map(Number) ?? []),
+    isFailing: flags.has('fail') || flags.has('fail?'),
   }
 }
 
@@ -90,11 +106,28 @@ export function planCluster(views: readonly ClusterView[]): ClusterPlan {
     .flat()
     .filter(({ isPrimary, slots }) => isPrimary && slots.length > 0)
     .toSorted((one, other) => other.epoch - one.epoch)
-  const moving = new Set(claims.flatMap(({ migratingSlots }) => migratingSlots))
+  const primaries = known.flat().filter(({ isPrimary, isFailing }) => isPrimary && !isFailing)
+  const importing = primaries.flatMap((node) => node.importingSlots.filter((slot) => !has(node, slot)))
+  const moving = new Set([...claims.flatMap(({ migratingSlots }) => migratingSlots), ...importing])
+  const ownerOf = (slot: number) => (moving.has(slot) ? undefined : claims.find((node) => has(node, slot)))
   return {
     outcome: 'found',
-    ownerOf: (slot) => (moving.has(slot) ? undefined : claims.find((node) => has(node, slot))),
+    ownerOf,
+    primaries: [...new Map(primaries.map((node) => [node.id, node])).values()],
+    yieldedBy(slot) {
+      const owner = ownerOf(slot)
+      return owner === undefined
+        ? []
+        : views.flatMap((view) => (yields(view, slot, owner) ? view.server : []))
+    },
   }
+}
+
+function yields({ nodes }: ClusterView, slot: number, owner: ClusterNode): boolean {
+  if (nodes === 'single') return false
+  const self = nodes.find(({ isSelf }) => isSelf)
+  const seenOwner = nodes.find((node) => node.isPrimary && has(node, slot))
+  return self?.isPrimary === true && self.id !== owner.id && seenOwner?.id === owner.id
 }
 
 /** A server that has not joined yet knows only itself. */

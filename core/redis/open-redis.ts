@@ -23,7 +23,10 @@ export function openRedis(urls: RedisUrls, options: RedisOptions): RedisServers 
   const isAlone = otherUrls.length === 0
   let cluster: FollowedCluster | undefined
   const connect = (url: string, onKind?: (kind: 'single' | 'cluster') => void) =>
-    connectRedis(url, options, { onMoved: () => cluster?.look(), ...(onKind && { onKind }) })
+    connectRedis(url, options, {
+      onMoved: (reply) => (reply === 'MOVED' ? cluster?.noteMoved(serverOf(url)) : cluster?.look()),
+      ...(onKind && { onKind }),
+    })
   const first = connect(firstUrl, isAlone ? noteKind : undefined)
   const seeds = new Map([[serverOf(firstUrl), first]])
   for (const url of otherUrls) if (!seeds.has(serverOf(url))) seeds.set(serverOf(url), connect(url))
@@ -51,6 +54,9 @@ export function openRedis(urls: RedisUrls, options: RedisOptions): RedisServers 
     connectionOf: (shard) => current().connectionOf(shard),
     common: () => current().common(),
     servers: () => current().servers(),
+    primaries: () => current().primaries(),
+    yieldedBy: (shard) => current().yieldedBy(shard),
+    isMoving: (shard) => current().isMoving(shard),
     kind: () => current().kind(),
     async connected(timeoutMs) {
       const untilMs = performance.now() + timeoutMs

@@ -17,7 +17,7 @@ const probeMs = 250
 /** First words of errors that mean "not now", whatever the command was. */
 const outageWords =
   /^(LOADING|OOM|READONLY|MASTERDOWN|MISCONF|BUSY|CLUSTERDOWN|TRYAGAIN|NOREPLICAS|UNKILLABLE|MOVED|ASK)\b/
-/** Those of a cluster whose slots are elsewhere now. */
+/** Those of a cluster whose slots are elsewhere now; `MOVED` is the reply of a server that has handed one over. */
 const movedWords = /^(CLUSTERDOWN|MOVED|ASK)\b/
 
 /** Redis did not respond in time, is not connected, or cannot serve now. */
@@ -45,6 +45,15 @@ export type RedisServers = {
   common(): RedisConnection
   /** A connection to each server that has any of these. */
   servers(): readonly RedisConnection[]
+  /** A connection to each primary, also to those that have none of these yet. */
+  primaries(): readonly RedisConnection[]
+  /**
+   * Run ids of servers that still run and leave the shard to the server that has it now. An epoch of one of them is whole:
+   * its server has handed it over, and lost nothing.
+   */
+  yieldedBy(shard: Shard): readonly string[]
+  /** Whether its server handed it over within the last second, so that another one serves it soon. */
+  isMoving(shard: Shard): boolean
   /** `cluster`: the names of one command must have one hash tag, even on one server. */
   kind(): 'single' | 'cluster'
   /** Resolves once connected and the run id is known of each server, or throws `RedisUnavailable` after `timeoutMs`. */
@@ -103,14 +112,15 @@ export type RedisOptions = {
  * twice.
  *
  * @param heard.onKind called with each new connection, before its run id is known: whether the server is one of a cluster.
- * @param heard.onMoved called when a server replies that it does not have what it was asked for.
+ * @param heard.onMoved called when a server replies that it does not have what it was asked for, with the first word of the
+ * reply.
  */
 export function connectRedis(
   url: string,
   options: RedisOptions,
   heard: {
     readonly onKind?: (kind: 'single' | 'cluster') => void
-    readonly onMoved?: () => void
+    readonly onMoved?: (reply: string) => void
   } = {},
 ): RedisConnection {
   const { onScript } = options
@@ -149,6 +159,9 @@ export function connectRedis(
     connectionOf: () => connection,
     common: () => connection,
     servers: () => [connection],
+    primaries: () => [connection],
+    yieldedBy: () => [],
+    isMoving: () => false,
     kind: () => kind,
     circuitIsOpen: breaker.isOpen,
     ask: <Answer>(send: (redis: Redis) => Promise<Answer>) => {
@@ -293,7 +306,7 @@ type Connected = {
   readonly waits: AnswerWaits
   readonly timeoutMs: number
   readonly onScript: OnScript | undefined
-  readonly onMoved: (() => void) | undefined
+  readonly onMoved: ((reply: string) => void) | undefined
 }
 
 /** One question to Redis: receives the reply and passes it to the caller, within the time-out. */
@@ -324,7 +337,8 @@ class Asking<Reply, Answer> {
     if (this.#wait.end() === 'late') return
     if (isAnswer(error)) {
       this.#connected.breaker.answered()
-      if (movedWords.test(error.message)) this.#connected.onMoved?.()
+      const [reply] = movedWords.exec(error.message) ?? []
+      if (reply !== undefined) this.#connected.onMoved?.(reply)
     }
     this.#note('failed')
     this.#question.reject(meaningOf(error))

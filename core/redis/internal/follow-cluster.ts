@@ -1,18 +1,19 @@
 import { type ClusterPlan, type ClusterView, parseClusterNodes, planCluster } from '../cluster-view.ts'
-import { commonTag } from '../common-name.ts'
 import { type RedisConnection, type RedisServers, RedisUnavailable } from '../redis-connection.ts'
-import { allShards, shardTag } from '../shard.ts'
-import { hashSlotOf } from './hash-slot.ts'
+import { allShards, type Shard } from '../shard.ts'
+import { commonSlot, slotOfShard } from '../shard-slots.ts'
 
 /** How soon a failover is noticed without a call that is redirected. */
 const lookEveryMs = 250
 /** Between two looks, however many calls are redirected. */
 const lookAgainMs = 20
+/** How long a shard may be closed while its server hands it over. */
+const moveMsMax = 1_000
+/** How long its former server may not know it yet. */
+const yieldMsMax = 100
 /** A frozen server must not delay what the others say. */
 const viewTimeoutMs = 200
-
-const slotOfShard = allShards.map((shard) => hashSlotOf(shardTag(shard)))
-const commonSlot = hashSlotOf(commonTag)
+const viewKeptMs = 1_000
 
 type Deps = {
   /** Connections that stay, whatever their servers are, by host and port. */
@@ -27,6 +28,8 @@ type Deps = {
 export type FollowedCluster = RedisServers & {
   /** Looks soon at which server has what. */
   look(): void
+  /** This server replied that it has handed a slot over. Looks soon. */
+  noteMoved(server: string): void
 }
 
 /**
@@ -42,8 +45,12 @@ export function followCluster(deps: Deps): FollowedCluster {
   const links = createLinks(deps)
   let owners: readonly RedisConnection[] = allShards.map(() => nowhere)
   let common = nowhere
+  let primaries: readonly RedisConnection[] = []
+  let yieldedBy: (slot: number) => readonly string[] = () => []
   let problem: string | undefined
   const found = Promise.withResolvers<void>()
+  const moves = createMoves()
+  const memory = createMemory()
 
   function adopt(plan: ClusterPlan): void {
     const news = plan.outcome === 'rejected' ? plan.why : undefined
@@ -53,25 +60,41 @@ export function followCluster(deps: Deps): FollowedCluster {
       const owner = plan.outcome === 'found' ? plan.ownerOf(slot) : undefined
       return owner === undefined ? nowhere : links.to(owner.server)
     }
-    owners = slotOfShard.map(linkOf)
+    const before = owners
+    owners = allShards.map((shard) => linkOf(slotOfShard(shard)))
     common = linkOf(commonSlot)
-    links.keepOnly(new Set([common, ...owners]))
+    yieldedBy = plan.outcome === 'found' ? plan.yieldedBy : () => []
+    const changed = allShards.filter((shard) => owners[shard] !== before[shard])
+    for (const shard of changed) moves.noteShard(shard, before[shard] ?? nowhere)
+    if (changed.length > 0) setImmediate(looks.soon) // the former server may not know it yet
+    primaries = plan.outcome === 'found' ? plan.primaries.map(({ server }) => links.to(server)) : []
+    links.keepOnly(new Set([common, ...owners, ...primaries]))
     found.resolve()
   }
 
   const looks = lookOften(async (isStopped) => {
     const views = await Promise.all(links.all().map(([server, link]) => readView(server, link)))
-    const seen = views.filter((view) => view !== undefined)
     // Of a cluster that shows nothing, the last state counts.
-    if (!isStopped() && seen.length > 0) adopt(planCluster(seen))
+    if (!isStopped() && views.some((view) => view !== undefined)) adopt(planCluster(memory.with(views)))
   })
   const servers = () => [...new Set([common, ...owners])].filter((link) => link !== nowhere)
   return {
     connectionOf: (shard) => owners[shard] ?? nowhere,
     common: () => common,
     servers,
+    primaries: () => primaries,
+    yieldedBy: (shard) => yieldedBy(slotOfShard(shard)).flatMap((server) => links.at(server)?.runId() ?? []),
+    isMoving: (shard) =>
+      moves.isMoving(shard, owners[shard] ?? nowhere, (from) =>
+        yieldedBy(slotOfShard(shard)).some((server) => links.at(server) === from),
+      ),
     kind: () => 'cluster',
     look: looks.soon,
+    noteMoved(server) {
+      const link = links.at(server)
+      if (link !== undefined) moves.noteLink(link)
+      looks.soon()
+    },
     async connected(timeoutMs) {
       const untilMs = performance.now() + timeoutMs
       await within(found.promise, timeoutMs)
@@ -81,6 +104,37 @@ export function followCluster(deps: Deps): FollowedCluster {
     close() {
       looks.stop()
       links.close()
+    },
+  }
+}
+
+/** Remembers each server's view for a second: one that is slow must not seem to have ended a migration. */
+function createMemory() {
+  const seen = new Map<string, { readonly view: ClusterView; readonly atMs: number }>()
+  return {
+    with(views: readonly (ClusterView | undefined)[]): readonly ClusterView[] {
+      const nowMs = performance.now()
+      for (const view of views) if (view !== undefined) seen.set(view.server, { view, atMs: nowMs })
+      for (const [server, { atMs }] of seen) if (nowMs - atMs > viewKeptMs) seen.delete(server)
+      return [...seen.values()].map(({ view }) => view)
+    },
+  }
+}
+
+/** Remembers for a second what moved: shards, and servers that no longer have what they were asked for. */
+function createMoves() {
+  const shards = new Map<Shard, { readonly from: RedisConnection; readonly atMs: number }>()
+  const linkAtMs = new WeakMap<RedisConnection, number>()
+  const ageOf = (atMs = Number.NEGATIVE_INFINITY) => performance.now() - atMs
+  return {
+    noteShard: (shard: Shard, from: RedisConnection) =>
+      void shards.set(shard, { from, atMs: performance.now() }),
+    noteLink: (link: RedisConnection) => void linkAtMs.set(link, performance.now()),
+    isMoving(shard: Shard, owner: RedisConnection, hasYielded: (from: RedisConnection) => boolean): boolean {
+      if (ageOf(linkAtMs.get(owner)) < moveMsMax) return true
+      const move = shards.get(shard)
+      if (move === undefined || ageOf(move.atMs) >= moveMsMax) return false
+      return hasYielded(move.from) || (ageOf(move.atMs) < yieldMsMax && !move.from.circuitIsOpen())
     },
   }
 }
@@ -95,6 +149,7 @@ function createLinks({ seeds, connectTo }: Deps) {
   }
   return {
     all: () => [...links],
+    at: (server: string) => links.get(server),
     to(server: string): RedisConnection {
       const known = links.get(server)
       if (known !== undefined) return known
@@ -188,6 +243,7 @@ function unavailable(of: RedisConnection): RedisConnection {
     connectionOf: () => connection,
     common: () => connection,
     servers: () => [],
+    primaries: () => [],
     kind: () => 'cluster',
     runId: () => undefined,
     circuitIsOpen: () => true,

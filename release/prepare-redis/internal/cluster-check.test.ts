@@ -10,6 +10,8 @@ const node: ClusterNode = {
   epoch: 1,
   slots: [[0, 16_383]],
   migratingSlots: [],
+  importingSlots: [],
+  isFailing: false,
 }
 const good = {
   'cluster-require-full-coverage': 'no',

@@ -1,4 +1,5 @@
 import type { ClusterNode } from '#core/redis/cluster-view'
+import { serverVersionOf } from '#core/redis/server-version'
 
 /** What one node reports about itself: `INFO`, and the settings that `CONFIG GET` returns. */
 export type NodeReport = {
@@ -17,8 +18,6 @@ export const checkedSettings = [
 ] as const
 
 const slotCount = 16_384
-/** The first releases with atomic slot migration: the older one stops scripts halfway. */
-const supported = { valkey: [9, 0], redis: [8, 4] } as const
 
 /**
  * The reason for which a cluster must not be used, as one sentence; `undefined`: none.
@@ -64,13 +63,9 @@ function problemOfNode({ server, info, settings }: NodeReport, openingDelayMs: n
 }
 
 function versionProblem(server: string, info: string): string | undefined {
-  const valkey = /^valkey_version:(\S+)/m.exec(info)?.[1]
-  const found = valkey ?? /^redis_version:(\S+)/m.exec(info)?.[1] ?? 'unknown'
-  const [majorMin, minorMin] = supported[valkey === undefined ? 'redis' : 'valkey']
-  const [major = 0, minor = 0] = found.split('.').map(Number)
-  if (major > majorMin || (major === majorMin && minor >= minorMin)) return undefined
-  const name = valkey === undefined ? 'Redis' : 'Valkey'
-  return `${server} runs ${name} ${found}: a cluster needs Valkey 9.0 or Redis 8.4, or newer.`
+  const { name, movesAtomically } = serverVersionOf(info)
+  if (movesAtomically) return undefined
+  return `${server} runs ${name}: a cluster needs Valkey 9.0 or Redis 8.4, or newer.`
 }
 
 function firstOf(problems: readonly (string | undefined)[]): string | undefined {
