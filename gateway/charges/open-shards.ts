@@ -1,3 +1,4 @@
+import { acrossMoves } from '#core/admission/across-moves'
 import { type Admission, createAdmission } from '#core/admission/admission'
 import type { Log } from '#core/process/log'
 import { createNoteOutage, type NoteOutage } from '#core/process/outage-note'
@@ -58,7 +59,7 @@ export function openShards(
   watchRedis(metrics, { ...memory, circuitIsOpen, isNearlyFull: () => memory.isNearlyFull() })
   const admission = admitUnless(
     memory.isNearlyFull,
-    createAdmission(redis, { leaseMs: config.leaseMs, mayList: memory.mayList }),
+    acrossMoves(redis, createAdmission(redis, { leaseMs: config.leaseMs, mayList: memory.mayList })),
   )
   const keeper = createChargeKeeper({
     admission,
