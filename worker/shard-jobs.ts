@@ -5,7 +5,7 @@ import { storeBacklog } from '#core/admission/measured-backlog'
 import { createPosting, type Posting } from '#core/admission/posting'
 import type { Job } from '#core/process/job'
 import type { Log } from '#core/process/log'
-import type { RedisServers } from '#core/redis/redis-connection'
+import type { RedisConnection, RedisServers } from '#core/redis/redis-connection'
 import { allShards } from '#core/redis/shard'
 import { type AdmissionMetrics, createAdmissionMetrics, showBacklog } from './backlog-metrics.ts'
 import type { LimitDefaults } from './projection/changes.ts'
@@ -34,6 +34,8 @@ const settleEveryMs = 50
 const projectEveryMs = 500
 /** A burst of changes is copied in a few runs. A single change does not wait. */
 const projectRestMs = 20
+/** Looks at what this process knows; it asks Redis only about shards that have moved, which are closed until then. */
+const handOverEveryMs = 100
 const compareEveryMs = 60_000
 /** Time from loading a shard to opening it, in addition to one renewal by every gateway. */
 const epochMarginMs = 1_000
@@ -53,6 +55,7 @@ export function admissionJobs(deps: AdmissionJobsDeps): readonly Job[] {
   return [
     settlementJob(deps, lostRows, metrics),
     projectionJob(deps, lostRows, metrics),
+    handOverJob(redis, posting),
     sweepJob(leaseMs, posting, metrics),
     backlogJob(deps, metrics),
   ]
@@ -123,6 +126,28 @@ function projectionJob(
     restMs: projectRestMs,
     wokenBy: ['keys', 'credits'],
     run: projection.run,
+  }
+}
+
+/** Apart from the projection, which may be busy: a shard that moved to another server is closed until its epoch is handed over. */
+function handOverJob(redis: RedisServers, posting: Posting): Job {
+  const current = allShards.map((): RedisConnection | undefined => undefined)
+  return {
+    name: 'hand_over',
+    everyMs: handOverEveryMs,
+    mayFail: true, // the projection fails, too, where that matters
+    async run() {
+      if (!posting.isSpread()) return 'idle'
+      const moved = allShards.filter((shard) => current[shard] !== redis.connectionOf(shard))
+      await Promise.all(
+        moved.map(async (shard) => {
+          const connection = redis.connectionOf(shard)
+          if (connection.circuitIsOpen() || connection.runId() === undefined) return
+          if ((await posting.handOver(shard)) !== 'other') current[shard] = connection
+        }),
+      )
+      return 'idle'
+    },
   }
 }
 

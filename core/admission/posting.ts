@@ -2,13 +2,14 @@ import type { PostedBalance, PostedKeyDay } from '../ledger/post-batch.ts'
 import { askServers } from '../redis/ask-servers.ts'
 import { type RedisConnection, type RedisServers, RedisUnavailable } from '../redis/redis-connection.ts'
 import type { Script } from '../redis/script-call.ts'
-import { oneOf, readReply } from '../redis/script-reply.ts'
+import { oneOf, readReply, type ScriptReply } from '../redis/script-reply.ts'
 import { allShards, chargesName, epochName, type Shard, shardName } from '../redis/shard.ts'
 import { leaseMsDefault } from './admission.ts'
 import { parseMark, type ShardMark } from './admission-reply.ts'
 import type { CountedNames, WrongSum } from './counted-names.ts'
 import { findNames } from './internal/find-names.ts'
 import { workerScripts } from './internal/scripts.ts'
+import { whileMoving } from './internal/while-moving.ts'
 import {
   type Copied,
   copyRows,
@@ -98,6 +99,13 @@ export type Posting = {
    */
   openEpoch(shard: Shard, nonce: string, opensInMs: number): Promise<'opened' | 'kept' | 'lost'>
   /**
+   * Lets a shard go on serving that was moved to its present server by one that still runs: only the run id in its epoch
+   * changes.
+   *
+   * `other`: its epoch is missing or of a server that has not handed it over, so it must be loaded.
+   */
+  handOver(shard: Shard): Promise<'handed_over' | 'current' | 'other'>
+  /**
    * Handles the requests whose gateway has not renewed them for a lease, at most `countMax` of them. It posts
    * what they delivered, once, and releases the rest of their holds at their deadlines.
    *
@@ -133,22 +141,22 @@ export function createPosting(redis: RedisServers, options: PostingOptions = {})
     args: readonly (string | number)[],
     read: (reply: unknown) => Answer,
   ) =>
-    redis.connectionOf(shard).run(script, [epochName(shard)], [options.clockOffsetMs?.() ?? 0, ...args], read)
+    whileMoving(redis, shard, () =>
+      redis
+        .connectionOf(shard)
+        .run(script, [epochName(shard)], [options.clockOffsetMs?.() ?? 0, ...args], read),
+    )
 
   const copyTo = (shard: Shard) => (args: readonly (string | number)[]) =>
     run(workerScripts.project, shard, args, readReply)
 
   return {
     shardsWithCharges: (shards) => findShardsWithCharges(redis, shards),
-    readCharges: (shard, count) => readCharges(redis.connectionOf(shard), shard, count),
+    readCharges: (shard, count) =>
+      whileMoving(redis, shard, () => readCharges(redis.connectionOf(shard), shard, count)),
     async apply(shard, booked) {
-      const { balances, keyDays } = booked
       const reply = await run(workerScripts.apply, shard, bookedArguments(booked), readReply)
-      const rows = [
-        ...balances.map((row) => ({ kind: 'organization' as const, ...row })),
-        ...keyDays.map((row) => ({ kind: 'key_day' as const, ...row })),
-      ]
-      return { ...parseMark(reply), refused: readRefused(reply, rows) }
+      return { ...parseMark(reply), refused: readRefused(reply, rowsOf(booked)) }
     },
     async project(shard, rows, cursor) {
       const plain = rows.map((row) => ({ row }))
@@ -185,17 +193,24 @@ export function createPosting(redis: RedisServers, options: PostingOptions = {})
         oneOf(answer, ['opened', 'kept', 'lost']),
       )
     },
+    handOver: async (shard) =>
+      run(workerScripts.handOver, shard, handOverArguments(redis, shard), (answer) =>
+        oneOf(answer, ['handed_over', 'current', 'other']),
+      ),
     async sweep(shard, countMax) {
       const gapMs = options.sweepGapMsMax ?? sweepGapMsMaxDefault
       const args = [countMax, options.leaseMs ?? leaseMsDefault, gapMs]
-      const reply = await run(workerScripts.sweep, shard, args, readReply)
-      return {
-        state: oneOf(reply.text(), ['swept', 'waiting']),
-        swept: reply.whole(),
-        booked: reply.whole(),
-        mark: parseMark(reply),
-      }
+      return await run(workerScripts.sweep, shard, args, (reply) => parseSwept(readReply(reply)))
     },
+  }
+}
+
+function parseSwept(reply: ScriptReply): Awaited<ReturnType<Posting['sweep']>> {
+  return {
+    state: oneOf(reply.text(), ['swept', 'waiting']),
+    swept: reply.whole(),
+    booked: reply.whole(),
+    mark: parseMark(reply),
   }
 }
 
@@ -259,6 +274,13 @@ async function findTogether(
   return (streams ?? []).flatMap(([name]) => names.get(name) ?? [])
 }
 
+function rowsOf({ balances, keyDays }: Booked) {
+  return [
+    ...balances.map((row) => ({ kind: 'organization' as const, ...row })),
+    ...keyDays.map((row) => ({ kind: 'key_day' as const, ...row })),
+  ]
+}
+
 function bookedArguments({ entries, balances, keyDays }: Booked): readonly (string | number)[] {
   return [
     entries.length,
@@ -294,6 +316,10 @@ function runIdOf(connection: RedisConnection): string {
   const runId = connection.runId()
   if (runId === undefined) throw new RedisUnavailable('the run id of Redis is not known yet')
   return runId
+}
+
+function handOverArguments(redis: RedisServers, shard: Shard): readonly string[] {
+  return [runIdOf(redis.connectionOf(shard)), ...redis.yieldedBy(shard)]
 }
 
 function wrongSumsOf(items: readonly string[]): readonly WrongSum[] {

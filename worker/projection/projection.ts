@@ -53,12 +53,19 @@ export function createProjection(deps: ProjectionDeps): Projection {
   }
 }
 
-/** Loads and opens all closed shards, unless another worker is loading: two loads would undo each other. */
+/** Loads and opens all closed shards that were not only moved, unless another worker is loading: two loads would undo each other. */
 async function openNewEpochs(deps: ProjectionDeps): Promise<void> {
   await deps.loadAlone(async () => {
     const { unopened } = await readShardStates(deps) // another worker may have opened them
-    if (unopened.length > 0) await load(deps, unopened)
+    const lost = await keepMoved(deps, unopened)
+    if (lost.length > 0) await load(deps, lost)
   })
+}
+
+/** Lets shards go on that were only moved to another server, and returns the others. */
+async function keepMoved({ posting }: ProjectionDeps, shards: readonly Shard[]): Promise<readonly Shard[]> {
+  const ends = await Promise.all(shards.map((shard) => posting.handOver(shard)))
+  return shards.filter((_, at) => ends[at] !== 'handed_over')
 }
 
 type ShardStates = {

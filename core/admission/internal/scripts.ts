@@ -42,6 +42,7 @@ export const workerScripts = {
   apply: workerScript('apply'),
   project: workerScript('project'),
   openEpoch: workerScript('open-epoch'),
+  handOver: workerScript('hand-over'),
   recount: workerScript('recount'),
 } as const
 
