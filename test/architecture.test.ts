@@ -174,6 +174,7 @@ const siblingsOf: Readonly<Record<string, Readonly<Record<string, readonly strin
     'pin-image': [],
     'prepare-database': [],
     'prepare-redis': [],
+    shards: [],
     demo: [],
     mailbox: [],
     'first-request': [],

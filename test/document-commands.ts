@@ -50,6 +50,7 @@ const itself = 'it runs this test'
 /** Why the calls of an administrator's account are not run. */
 const setUp = 'its values are placeholders; test/cabinet/admin-command.test.ts sends the same'
 const long = 'it takes minutes'
+const placeholders = 'its servers are placeholders'
 const python = 'it needs the openai package of Python, which npm ci does not install'
 
 /** First line of other commands → why no test runs them from the text. Of a `npx vitest` command the files are checked. */
@@ -99,6 +100,9 @@ export const notRun: Readonly<Record<string, string>> = {
     'the address is a placeholder; test/cabinet/admin-command.test.ts runs the program',
   'DATABASE_URL=postgres://… npm run admin -- --two-person-rule off':
     'the address is a placeholder; test/cabinet/approvals.test.ts runs the program',
+  'npm run shards': `${placeholders}; test/cabinet/shard-moves.test.ts runs the program`,
+  'npm run shards -- move 7 redis-4.example.com:6379': placeholders,
+  'npm run shards -- empty redis-4.example.com:6379 redis-1.example.com:6379': placeholders,
   'kubectl -n model-gateway port-forward service/model-gateway-administration 3003:80':
     'it runs until a signal; test/charts renders the Service',
   'curl $URL/api/v1/auth/login -H \'Content-Type: application/json\' -d \'{"email": "EMAIL", "password": "PASSWORD", "code": "CODE"}\' -c cookies':
