@@ -1,31 +1,15 @@
 import { z } from 'zod'
-import { shownOutcome, soughtOutcome } from '#core/ledger/request-record'
-import { oldNamesEndIn, renamed } from '#core/process/renamed'
+import { shownOutcome } from '#core/ledger/request-record'
 import type { Contract } from '../api/contract.ts'
 import { exportThrottle } from '../api/csv-rows.ts'
 import { id, pathId, time } from '../api/fields.ts'
 import { cursorOf, pageLimit, pageOf } from '../api/page.ts'
 import { receipt } from './internal/receipt.ts'
-import { spanEnd } from './internal/span.ts'
+import { requestFilter } from './internal/request-filter.ts'
 import { tokens } from './internal/token-fields.ts'
 import { rubles } from './rubles.ts'
 
 const access = { to: 'member', right: 'usage.read', tokens: true } as const
-
-const requestFilter = {
-  key_id: id.optional(),
-  model: z
-    .string()
-    .max(253)
-    .refine((text) => !text.includes('\0'))
-    .optional()
-    .meta({ description: 'The model that ran, or the requested model if none ran.' }),
-  outcome: soughtOutcome.optional().meta({
-    description: `Deprecated until ${oldNamesEndIn}: ${Object.values(renamed.outcomes).join(', ')}.`,
-  }),
-  from: spanEnd.optional(),
-  to: spanEnd.optional(),
-}
 
 const requestRow = z.object({
   id,

@@ -2,18 +2,18 @@ import type { Pool } from 'pg'
 import type { z } from 'zod'
 import { inReadScope } from '#core/audit/scope'
 import { isId } from '#core/db/id'
-import type { Queryable } from '#core/db/pool'
 import { formatRub } from '#core/ledger/money'
 import { requestIdOf } from '#core/ledger/request-id'
-import { outcomeOfSought, outcomeToShow } from '#core/ledger/request-record'
+import { outcomeToShow } from '#core/ledger/request-record'
 import { csvRows, exportBatch } from '../api/csv-rows.ts'
 import { type Endpoint, endpoint } from '../api/endpoint.ts'
 import { writeCursor } from '../api/page.ts'
 import { notFound } from '../api/problem.ts'
 import { receiptOf } from './internal/receipt.ts'
 import { findSettledRequest } from './internal/receipt-store.ts'
-import { type RequestFilter, type RequestRow, readRequests } from './internal/request-rows.ts'
-import { isBackwards, readSpan, spanProblem } from './internal/span.ts'
+import { readRequestFilter } from './internal/request-filter.ts'
+import { type RequestRow, readRequests } from './internal/request-rows.ts'
+import { isBackwards, spanProblem } from './internal/span.ts'
 import { shownTokens, tokenCells, tokenHeads } from './internal/token-fields.ts'
 import { exportRequests, getRequest, listRequests } from './request-contracts.ts'
 
@@ -22,7 +22,7 @@ export function requestEndpoints({ pool }: { readonly pool: Pool }): readonly En
   return [
     endpoint(listRequests, async ({ caller: { organizationId }, query, visit }) =>
       inReadScope(pool, organizationId, async (client) => {
-        const filter = await readFilter(client, organizationId, query)
+        const filter = await readRequestFilter(client, organizationId, query)
         if (isBackwards(filter)) return { problem: spanProblem('backwards', 'from', visit.locale) }
         const place = { before: query.cursor?.request_id, limit: query.limit }
         const { rows, next } = await readRequests(client, organizationId, filter, place)
@@ -36,7 +36,7 @@ export function requestEndpoints({ pool }: { readonly pool: Pool }): readonly En
 
     endpoint(exportRequests, async ({ caller: { organizationId }, query, visit }) => {
       const filter = await inReadScope(pool, organizationId, (client) =>
-        readFilter(client, organizationId, query),
+        readRequestFilter(client, organizationId, query),
       )
       if (isBackwards(filter)) return { problem: spanProblem('backwards', 'from', visit.locale) }
       const csv = await csvRows(csvHead, csvCells, (before: string | undefined) =>
@@ -58,16 +58,6 @@ export function requestEndpoints({ pool }: { readonly pool: Pool }): readonly En
       return { status: 200, body: { ...receiptOf(settled), api_key_name: settled.keyName } } as const
     }),
   ]
-}
-
-async function readFilter(
-  client: Queryable,
-  organizationId: string,
-  query: z.output<(typeof exportRequests)['query']>,
-): Promise<RequestFilter> {
-  const { key_id: keyId, model, outcome } = query
-  const recorded = outcome === undefined ? {} : { outcome: outcomeOfSought(outcome) }
-  return { ...(await readSpan(client, organizationId, query)), keyId, model, ...recorded }
 }
 
 function shownRow({ id, createdAt, keyId, keyName, cost, record }: RequestRow) {

@@ -19,7 +19,20 @@ export type RequestFilter = Span & {
   readonly keyId?: string | undefined
   /** The model that ran, or the requested model if none ran. */
   readonly model?: string | undefined
+  /** A part of its name, in lower case. */
+  readonly modelContains?: string | undefined
+  /** Of the last attempt. */
+  readonly provider?: string | undefined
   readonly outcome?: RequestOutcome | undefined
+  /** `429`, or a class: `4xx`. */
+  readonly status?: string | undefined
+  readonly errorCode?: string | undefined
+  /** Both inclusive. */
+  readonly costFrom?: NanoRub | undefined
+  readonly costTo?: NanoRub | undefined
+  readonly id?: string | undefined
+  /** A part of the id, in lower case. */
+  readonly idContains?: string | undefined
 }
 
 type Row = Omit<RequestRow, 'cost' | 'record'> & { readonly cost: bigint; readonly record: unknown }
@@ -58,26 +71,38 @@ export async function readRequests(
   return { rows: page, next: isFiltered ? await findLastScanned(client, place) : undefined }
 }
 
-/** The range of rows in the index. The time of a request is the time in its ID. */
+/** The range of rows in an index: of the organization, or of one of its keys. The time of a request is the time in its ID. */
 function placeOf(
   organizationId: string,
-  { from, to }: Span,
+  { from, to, keyId, id }: RequestFilter,
   before: string | undefined,
 ): readonly (Condition | false)[] {
   return [
     ['organization_id = ?', organizationId],
+    keyId !== undefined && ['api_key_id = ?', keyId],
     from !== null && ['ts >= ?', from],
     to !== null && ['ts < ?', to],
+    id !== undefined && ['ts = uuid_time(?) and id = ?', id, id],
     before !== undefined && ['(ts, id) < (uuid_time(?), ?)', before, before],
   ]
 }
 
-function wantedBy({ keyId, model, outcome }: RequestFilter): readonly Condition[] {
-  return [
-    keyId !== undefined && (['api_key_id = ?', keyId] as const),
-    model !== undefined && (["coalesce(record ->> 'modelRan', record ->> 'modelAsked') = ?", model] as const),
-    outcome !== undefined && (["record ->> 'outcome' = ?", outcome] as const),
-  ].filter((condition) => condition !== false)
+const model = "coalesce(record ->> 'modelRan', record ->> 'modelAsked')"
+
+function wantedBy(filter: RequestFilter): readonly Condition[] {
+  const { status } = filter
+  const found: readonly (readonly [sql: string, value: unknown])[] = [
+    [`${model} = ?`, filter.model],
+    [`position(? in lower(${model})) > 0`, filter.modelContains],
+    ["record -> 'attempts' -> -1 ->> 'provider' = ?", filter.provider],
+    ["record ->> 'outcome' = ?", filter.outcome],
+    ["record ->> 'status' like ?", status?.replace('xx', '__')],
+    ["record ->> 'errorCode' = ?", filter.errorCode],
+    ['cost >= ?', filter.costFrom],
+    ['cost <= ?', filter.costTo],
+    ['position(? in id::text) > 0', filter.idContains],
+  ]
+  return found.filter(([, value]) => value !== undefined)
 }
 
 /** The last row that a page scanned, if there may be more after it. */
