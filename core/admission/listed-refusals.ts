@@ -29,8 +29,8 @@ export type ListedRefusal = {
   readonly resetsAtMs: number | null
 }
 
-/** How long an organization's rejections are listed: its last thousand (`refused-list.lua`). */
-export const listedMs = 7 * 86_400_000
+/** How long an organization's rejections are listed, and how many of them (`refused-list.lua`). */
+export const [listedMs, listedMax] = [7 * 86_400_000, 1_000] as const
 
 export type AdmitReason = Exclude<AdmitRefusal['reason'], 'unknown_key' | 'unavailable' | 'already_ended'>
 

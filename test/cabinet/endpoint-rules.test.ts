@@ -85,7 +85,15 @@ const operationsOf: Readonly<Record<TokenScope, readonly string[]>> = {
     'listRevokedKeys',
     'readRevokedKey',
   ],
-  usage: ['getUsage', 'exportUsage', 'listRequests', 'exportRequests', 'getRequest', 'getRefusal'],
+  usage: [
+    'getUsage',
+    'exportUsage',
+    'listActivity',
+    'listRequests',
+    'exportRequests',
+    'getRequest',
+    'getRefusal',
+  ],
   billing: ['getBalance', 'listLedger', 'exportLedger', 'listBonuses', 'listPayments', 'readPayment'],
 }
 
@@ -319,6 +327,7 @@ const examples: Readonly<Record<string, Example>> = {
   readEffectiveLimits: { answer: '200', params: aKey },
   listKeyRefusals: { answer: '200', params: aKey },
   listRefusals: { answer: '200' },
+  listActivity: { answer: '200' },
   // There is no Redis here: `keys-api.test.ts` asks for rejections of others.
   getRefusal: {
     answer: '404 not_found',

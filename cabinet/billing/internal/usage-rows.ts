@@ -1,7 +1,8 @@
 import type { Queryable } from '#core/db/pool'
 import { type NanoRub, nanoRub } from '#core/ledger/money'
 import { noTokens, type TokenClasses } from '#core/ledger/price'
-import type { BoundedSpan } from './span.ts'
+import { allOf } from './conditions.ts'
+import type { BoundedSpan, Span } from './span.ts'
 
 export type UsageSums = { readonly requests: number; readonly tokens: TokenClasses; readonly cost: NanoRub }
 
@@ -68,6 +69,32 @@ export async function readUsage(
       reasoning: Number(counted.reasoning),
     },
   }))
+}
+
+/** Requests and cost of an organization in whole hours, of one key or model if named. */
+export async function readUsageSums(
+  client: Queryable,
+  organizationId: string,
+  {
+    from,
+    to,
+    keyId,
+    model,
+  }: Span & { readonly keyId?: string | undefined; readonly model?: string | undefined },
+): Promise<Pick<UsageSums, 'requests' | 'cost'>> {
+  const { sql, values } = allOf([
+    ['organization_id = ?', organizationId],
+    keyId !== undefined && ['api_key_id = ?', keyId],
+    model !== undefined && ['model = ?', model],
+    from !== null && ['hour >= ?', from],
+    to !== null && ['hour < ?', to],
+  ])
+  const { rows } = await client.query<{ requests: bigint; cost: bigint }>(
+    `select coalesce(sum(requests), 0)::bigint as requests, coalesce(sum(cost), 0)::bigint as cost
+       from usage_hourly where ${sql}`,
+    values,
+  )
+  return { requests: Number(rows[0]?.requests ?? 0), cost: nanoRub(rows[0]?.cost ?? 0n) }
 }
 
 /** The total of all rows. Pure. */

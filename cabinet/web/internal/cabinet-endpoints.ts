@@ -5,6 +5,7 @@ import type { Log } from '#core/process/log'
 import type { RedisServers } from '#core/redis/redis-connection'
 import type { Endpoint } from '../../api/endpoint.ts'
 import type { Throttles } from '../../api/throttles.ts'
+import { activityEndpoints } from '../../billing/activity-endpoints.ts'
 import { ledgerEndpoints } from '../../billing/ledger-endpoints.ts'
 import { overviewEndpoints } from '../../billing/overview-endpoints.ts'
 import { requestEndpoints } from '../../billing/request-endpoints.ts'
@@ -58,6 +59,7 @@ export function cabinetEndpoints(deps: CabinetDeps): readonly Endpoint[] {
     ...usageEndpoints({ pool }),
     ...overviewEndpoints({ pool }),
     ...requestEndpoints({ pool }),
+    ...activityEndpoints({ pool, redis }),
     ...paymentEndpoints({ pool, throttles, checks, shop, topUpMax, keyPepper, appUrl }),
   ]
 }

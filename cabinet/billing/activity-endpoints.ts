@@ -1,0 +1,144 @@
+import type { Pool } from 'pg'
+import type { z } from 'zod'
+import { type ListedRefusal, listedMax, listedMs, readRefusals } from '#core/admission/listed-refusals'
+import { inReadScope } from '#core/audit/scope'
+import type { Queryable } from '#core/db/pool'
+import { errorRows } from '#core/errors/refusal'
+import { readKeyNames } from '#core/keys/key-state'
+import { formatRub } from '#core/ledger/money'
+import { outcomeToShow } from '#core/ledger/request-record'
+import { type RedisServers, RedisUnavailable } from '#core/redis/redis-connection'
+import { type Endpoint, endpoint, type Input } from '../api/endpoint.ts'
+import { writeCursor } from '../api/page.ts'
+import { listActivity } from './activity-contracts.ts'
+import { type Activity, isWanted, mergeActivity } from './internal/merged-activity.ts'
+import { readRequestFilter } from './internal/request-filter.ts'
+import { type RequestFilter, readRequests } from './internal/request-rows.ts'
+import { isBackwards, spanProblem } from './internal/span.ts'
+import { shownTokens } from './internal/token-fields.ts'
+import { readUsageSums } from './internal/usage-rows.ts'
+
+type Deps = { readonly pool: Pool; readonly redis: RedisServers }
+type Query = Input<typeof listActivity>['query']
+type Body = z.input<(typeof listActivity.answers)[200]>
+
+/** One log of settled and rejected requests. */
+export function activityEndpoints({ pool, redis }: Deps): readonly Endpoint[] {
+  return [
+    endpoint(listActivity, async ({ caller: { organizationId }, query, visit }) => {
+      const refusals = query.type === 'request' ? [] : await findRefusals(redis, organizationId)
+      return inReadScope(pool, organizationId, async (client) => {
+        const filter = await readRequestFilter(client, organizationId, query)
+        if (isBackwards(filter)) return { problem: spanProblem('backwards', 'from', visit.locale) }
+        const place = { before: query.cursor?.request_id, limit: query.limit }
+        const settled =
+          query.type === 'rejection'
+            ? { rows: [], next: undefined }
+            : await readRequests(client, organizationId, filter, place)
+        const wanted = (refusals ?? []).filter((refused) => isWanted(refused, filter))
+        const { rows, next } = mergeActivity(settled, wanted, place)
+        const body: Body = {
+          data: await show(client, organizationId, rows),
+          next_cursor: next === undefined ? null : writeCursor({ request_id: next }),
+          rejections: query.type === 'request' ? null : keptOf(refusals),
+          totals: await findTotals(client, organizationId, filter, query),
+        }
+        return { status: 200, body } as const
+      })
+    }),
+  ]
+}
+
+/** `undefined`: Redis is unavailable. */
+async function findRefusals(
+  redis: RedisServers,
+  organizationId: string,
+): Promise<readonly ListedRefusal[] | undefined> {
+  try {
+    return await readRefusals(redis, organizationId)
+  } catch (error) {
+    if (error instanceof RedisUnavailable) return undefined
+    throw error
+  }
+}
+
+/** How far back the rejections go. Pure but for the clock. */
+function keptOf(refusals: readonly ListedRefusal[] | undefined): Body['rejections'] {
+  const keptMs = Date.now() - listedMs
+  const oldestMs = refusals !== undefined && refusals.length >= listedMax ? refusals.at(-1)?.atMs : undefined
+  return { live: refusals !== undefined, since: new Date(Math.max(keptMs, oldestMs ?? 0)).toISOString() }
+}
+
+const hourMs = 3_600_000
+
+/** Sums are kept by hour, key and model: other filters have no totals, and neither has an open span. */
+async function findTotals(
+  client: Queryable,
+  organizationId: string,
+  { from, to, keyId, model }: RequestFilter,
+  query: Query,
+): Promise<Body['totals']> {
+  const { key_id, model: _, from: __, to: ___, limit, type, ...others } = query
+  const isSummed = Object.values(others).every((value) => value === undefined) && type !== 'rejection'
+  const isWhole = (end: Date | null) => end === null || end.getTime() % hourMs === 0
+  if (!isSummed || from === null || !isWhole(from) || !isWhole(to)) return null
+  const { requests, cost } = await readUsageSums(client, organizationId, { from, to, keyId, model })
+  return { requests, cost_rub: formatRub(cost) }
+}
+
+async function show(
+  client: Queryable,
+  organizationId: string,
+  rows: readonly Activity[],
+): Promise<Body['data']> {
+  const keyIds = rows.flatMap((row) => (row.type === 'rejection' ? row.refused.keyId : []))
+  const names = await readKeyNames(client, organizationId, [...new Set(keyIds)])
+  return rows.map((row) => (row.type === 'request' ? showRequest(row) : showRejection(row, names)))
+}
+
+function showRequest({ request }: Activity & { readonly type: 'request' }): Body['data'][number] {
+  const { id, createdAt, keyId, keyName, cost, record } = request
+  return {
+    type: 'request',
+    id,
+    created_at: createdAt.toISOString(),
+    api_key_id: keyId,
+    api_key_name: keyName,
+    model: record.modelRan ?? record.modelAsked,
+    provider: record.attempts.at(-1)?.provider ?? null,
+    status: record.status,
+    error_code: record.errorCode,
+    outcome: outcomeToShow(record.outcome),
+    stream: record.stream,
+    attempts: record.attempts.length,
+    tokens: shownTokens(record.tokens),
+    cost_rub: formatRub(cost),
+    first_content_ms: record.firstContentMs,
+    total_ms: record.totalMs,
+  }
+}
+
+function showRejection(
+  { refused, atMs }: Activity & { readonly type: 'rejection' },
+  names: ReadonlyMap<string, string>,
+): Body['data'][number] {
+  const { requestId, keyId, model, code } = refused
+  return {
+    type: 'rejection',
+    id: requestId,
+    created_at: new Date(atMs).toISOString(),
+    api_key_id: keyId,
+    api_key_name: names.get(keyId) ?? null,
+    model,
+    provider: null,
+    status: errorRows[code][0],
+    error_code: code,
+    outcome: null,
+    stream: null,
+    attempts: null,
+    tokens: null,
+    cost_rub: null,
+    first_content_ms: null,
+    total_ms: null,
+  }
+}
