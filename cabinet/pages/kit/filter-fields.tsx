@@ -56,9 +56,10 @@ export function TextFilter({
   name,
   label,
   value,
+  hint,
   onChange,
   suggestions,
-}: FilterProps & { readonly suggestions?: string }) {
+}: FilterProps & { readonly suggestions?: string; readonly hint?: string }) {
   const input = useFollowing(value)
   const commit = (text: string) => {
     const plain = text.trim()
@@ -68,6 +69,7 @@ export function TextFilter({
     <TextField
       name={name}
       label={label}
+      {...(hint !== undefined && { hint })}
       ref={input}
       defaultValue={value}
       autoComplete="off"

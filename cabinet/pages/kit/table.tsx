@@ -1,4 +1,4 @@
-import type { ReactNode } from 'react'
+import { Fragment, type ReactNode } from 'react'
 import { classNames } from './class-names.ts'
 
 export type Column<Row> = {
@@ -9,24 +9,33 @@ export type Column<Row> = {
   readonly cell: (row: Row) => ReactNode
   /** Numbers and sums: right-aligned with tabular digits, so that decimal points align. */
   readonly isNumber?: boolean
+  /** The line of the row on narrow screens, where each row has two; `null`: omitted there. If no column names one, rows become cards. */
+  readonly line?: 1 | 2 | null
 }
 
+/** The group of a row, such as its day; its heading is shown once, above the first row. */
+export type RowGroup = { readonly id: string; readonly heading: ReactNode }
+
 /**
- * A table whose rows become cards on narrow screens; each cell of a card has its column's label. The first column names
- * the row.
+ * A table whose rows become cards on narrow screens; each cell of a card has its column's label. Or they become two lines
+ * without labels, for long lists. The first column names the row.
  */
 export function Table<Row>({
   caption,
   columns,
   rows,
   keyOf,
+  groupOf,
 }: {
   /** What the table shows, for screen readers. */
   readonly caption: string
   readonly columns: readonly Column<Row>[]
   readonly rows: readonly Row[]
   readonly keyOf: (row: Row) => string
+  /** Rows of one group follow each other. */
+  readonly groupOf?: (row: Row) => RowGroup
 }) {
+  const isBrief = columns.some(({ line }) => line !== undefined)
   return (
     <div className="@container overflow-x-auto">
       <table className="w-full border-collapse text-sm @max-3xl:block">
@@ -48,19 +57,57 @@ export function Table<Row>({
           </tr>
         </thead>
         <tbody className="@max-3xl:block">
-          {rows.map((row) => (
-            <tr
-              key={keyOf(row)}
-              className="border-b border-line last:border-b-0 hover:bg-hover @max-3xl:block @max-3xl:px-5 @max-3xl:py-3"
-            >
-              {columns.map((column, index) => (
-                <Cell key={column.id} column={column} row={row} isName={index === 0} />
-              ))}
-            </tr>
-          ))}
+          {rows.map((row, at) => {
+            const group = groupOf?.(row)
+            const previous = rows[at - 1]
+            const isFirst = previous === undefined || groupOf?.(previous).id !== group?.id
+            return (
+              <Fragment key={keyOf(row)}>
+                {group !== undefined && isFirst && (
+                  <GroupHeading heading={group.heading} columnCount={columns.length} />
+                )}
+                <tr
+                  className={classNames(
+                    'border-b border-line last:border-b-0 hover:bg-hover @max-3xl:px-5',
+                    isBrief ? briefRow : '@max-3xl:block @max-3xl:py-3',
+                  )}
+                >
+                  {columns.map((column, index) => (
+                    <Cell
+                      key={column.id}
+                      column={column}
+                      row={row}
+                      isName={index === 0}
+                      brief={briefOf(column, columns)}
+                    />
+                  ))}
+                </tr>
+              </Fragment>
+            )
+          })}
         </tbody>
       </table>
     </div>
+  )
+}
+
+/** Two lines: the empty box between them takes the rest of the first. */
+const briefRow =
+  "@max-3xl:flex @max-3xl:flex-wrap @max-3xl:items-baseline @max-3xl:gap-x-3 @max-3xl:py-2 @max-3xl:before:order-1 @max-3xl:before:basis-full @max-3xl:before:content-['']"
+
+function GroupHeading({
+  heading,
+  columnCount,
+}: {
+  readonly heading: ReactNode
+  readonly columnCount: number
+}) {
+  return (
+    <tr className="border-b border-line bg-sunken @max-3xl:block">
+      <td colSpan={columnCount} className="px-5 py-2 font-medium @max-3xl:block">
+        {heading}
+      </td>
+    </tr>
   )
 }
 
@@ -68,17 +115,21 @@ function Cell<Row>({
   column: { head, cell, isNumber },
   row,
   isName,
+  brief,
 }: {
   readonly column: Column<Row>
   readonly row: Row
   readonly isName: boolean
+  /** How it looks in a row of two lines; `undefined`: in a card. */
+  readonly brief: string | undefined
 }) {
   const given = cell(row)
   const isGiven = given !== null && given !== ''
   const looks = classNames(
     !isGiven && '@max-3xl:hidden',
-    'px-3 py-3 align-top first:ps-5 last:pe-5 @max-3xl:justify-between @max-3xl:gap-4 @max-3xl:p-0 @max-3xl:py-0.5 @max-3xl:first:ps-0 @max-3xl:last:pe-0',
-    isGiven && '@max-3xl:flex',
+    'px-3 py-3 align-top first:ps-5 last:pe-5 @max-3xl:p-0 @max-3xl:first:ps-0 @max-3xl:last:pe-0',
+    brief ?? '@max-3xl:justify-between @max-3xl:gap-4 @max-3xl:py-0.5',
+    brief === undefined && isGiven && '@max-3xl:flex',
     isNumber && 'text-end whitespace-nowrap',
   )
   const content = (
@@ -87,13 +138,16 @@ function Cell<Row>({
         aria-hidden="true"
         className={classNames(
           'min-w-0 whitespace-normal text-muted @3xl:hidden',
-          isName && '@max-3xl:hidden',
+          (isName || brief !== undefined) && '@max-3xl:hidden',
         )}
       >
         {head}
       </span>
       <span
-        className={classNames(isNumber ? 'shrink-0' : 'min-w-0 break-words', !isName && '@max-3xl:text-end')}
+        className={classNames(
+          isNumber ? 'shrink-0' : 'min-w-0 break-words',
+          !isName && brief === undefined && '@max-3xl:text-end',
+        )}
       >
         {given ?? <span className="text-muted">—</span>}
       </span>
@@ -105,5 +159,17 @@ function Cell<Row>({
     </th>
   ) : (
     <td className={looks}>{content}</td>
+  )
+}
+
+/** The first text of a line and its sum are whole; the text between them is cut off. */
+function briefOf<Row>(column: Column<Row>, columns: readonly Column<Row>[]): string | undefined {
+  if (columns.every(({ line }) => line === undefined)) return undefined
+  if (column.line === null || column.line === undefined) return '@max-3xl:hidden'
+  const isFirst = columns.find(({ line }) => line === column.line) === column
+  return classNames(
+    column.line === 2 && '@max-3xl:order-2 @max-3xl:text-xs @max-3xl:text-muted',
+    column.isNumber && '@max-3xl:ms-auto',
+    !column.isNumber && !isFirst && '@max-3xl:min-w-0 @max-3xl:flex-1 @max-3xl:basis-0 @max-3xl:truncate',
   )
 }
