@@ -1,5 +1,6 @@
 import type { z } from 'zod'
 import type { Contract } from '../../api/contract.ts'
+import type * as activity from '../../billing/activity-contracts.ts'
 import type * as ledger from '../../billing/ledger-contracts.ts'
 import type * as overview from '../../billing/overview-contracts.ts'
 import type * as requests from '../../billing/request-contracts.ts'
@@ -19,6 +20,7 @@ import type * as tokens from '../../tokens/token-contracts.ts'
 
 /** Types only: no contract code is bundled into the pages. Add each contract module with new endpoints here. */
 type Modules =
+  | (typeof activity)[keyof typeof activity]
   | (typeof catalog)[keyof typeof catalog]
   | (typeof keys)[keyof typeof keys]
   | (typeof ledger)[keyof typeof ledger]

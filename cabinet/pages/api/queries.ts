@@ -70,7 +70,7 @@ export function useReadVersionedAny<Body>(
   })
 }
 
-/** Reads a list page by page; `fetchNextPage` reads the next. Rows: `rowsOf(list)`. */
+/** Reads a list page by page; `fetchNextPage` reads the next. Rows: `rowsOf(list)`. Only a single page is polled. */
 export function useReadList<Path extends ListPath>(
   path: Path,
   input: Reading<Path> = {} as Reading<Path>,
@@ -91,6 +91,7 @@ export function useReadListAny<Page>(path: string, input: Given = {}, options: O
     getNextPageParam: (page) => (page as { readonly next_cursor: string | null }).next_cursor ?? undefined,
     placeholderData: keepPreviousData as never,
     ...options,
+    refetchInterval: ({ state }) => (state.data?.pages.length ?? 0) < 2 && (options.refetchInterval ?? false),
   })
 }
 

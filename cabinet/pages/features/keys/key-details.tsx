@@ -1,8 +1,10 @@
 import type { ReactNode } from 'react'
+import { useMay } from '../../app/me.ts'
 import { useWords } from '../../i18n/language.ts'
 import { DateTime } from '../../kit/date-time.tsx'
 import { Money } from '../../kit/money.tsx'
 import { Section } from '../../kit/section.tsx'
+import { TextLink } from '../../kit/text-link.tsx'
 import { nanoOf, rublesOf } from '../../money/rubles.ts'
 import type { Key } from './key.ts'
 import { AllowedModels, LastUsed, Rates, TodayBar } from './key-signs.tsx'
@@ -12,11 +14,17 @@ import { keyWords } from './messages.ts'
 export function KeyDetails({ shown, hasForm }: { readonly shown: Key; readonly hasForm: boolean }) {
   const words = useWords(keyWords)
   const isOurs = shown.managed_by === 'cabinet'
+  const mayReadUsage = useMay('usage.read')
   return (
     <Section title={words.details}>
       <dl className="grid gap-x-8 gap-y-5 sm:grid-cols-2 lg:grid-cols-3">
         <Detail name={words.today}>
           <TodayBar shown={shown} />
+          {mayReadUsage && (
+            <span className="block text-sm">
+              <TextLink href={`/app/requests?key_id=${shown.id}`}>{words.itsRequests}</TextLink>
+            </span>
+          )}
         </Detail>
         {shown.daily_budget_rub !== null && (
           <Detail name={words.budgetLeft} note={words.resetsAtMidnight}>

@@ -8,7 +8,9 @@ import { Loaded } from '../../kit/loaded.tsx'
 import { Money } from '../../kit/money.tsx'
 import { Figure } from '../../kit/section.tsx'
 import { Skeleton } from '../../kit/skeleton.tsx'
+import { TextLink } from '../../kit/text-link.tsx'
 import { compareRubles } from '../../money/rubles.ts'
+import { dayOf } from '../../time/days.ts'
 import { overviewWords } from './messages.ts'
 
 /** The balance, and today compared with yesterday. */
@@ -50,6 +52,12 @@ function BalanceNote({ balance }: { readonly balance: Answer<'GET /balance'> }) 
   )
 }
 
+/** The address of a day's requests. */
+function requestsOf({ from }: { readonly from: string }, timeZone: string): string {
+  const day = dayOf(from, timeZone)
+  return `/app/requests?${new URLSearchParams({ from: day, to: day, type: 'request' })}`
+}
+
 function DayFigures() {
   const words = useWords(overviewWords)
   const language = useLanguage()
@@ -72,10 +80,13 @@ function DayFigures() {
             />
             <Figure
               label={words.requestsToday}
-              value={count.format(today.requests)}
+              value={<TextLink href={requestsOf(today, time_zone)}>{count.format(today.requests)}</TextLink>}
               note={
                 <span title={zone}>
-                  {words.yesterday} {count.format(yesterday.requests)}
+                  {words.yesterday}{' '}
+                  <TextLink href={requestsOf(yesterday, time_zone)}>
+                    {count.format(yesterday.requests)}
+                  </TextLink>
                 </span>
               }
             />

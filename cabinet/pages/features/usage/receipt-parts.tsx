@@ -7,7 +7,7 @@ import { type Column, Table } from '../../kit/table.tsx'
 import { TextLink } from '../../kit/text-link.tsx'
 import { compareRubles, digitsOf } from '../../money/rubles.ts'
 import { usageWords } from './messages.ts'
-import { pricedClasses, type Receipt, sumOf, useDuration } from './receipt-words.ts'
+import { attemptResult, pricedClasses, type Receipt, sumOf, useDuration } from './receipt-words.ts'
 
 type Line = {
   readonly id: string
@@ -147,7 +147,14 @@ export function Attempts({ attempts }: Receipt) {
       id: 'result',
       head: words.result,
       cell: ({ result }) =>
-        result === 'answered' ? words.answered : <code className="text-xs">{result}</code>,
+        result === 'answered' ? (
+          words.answered
+        ) : (
+          <>
+            <span>{attemptResult(result, words)}</span>
+            <code className="block text-xs text-muted">{result}</code>
+          </>
+        ),
     },
     { id: 'ms', head: words.duration, isNumber: true, cell: ({ ms }) => durationOf(ms) },
   ]

@@ -8,28 +8,38 @@ import { formatTime } from '../../kit/date-time.tsx'
 import { FieldError, SelectField } from '../../kit/fields.tsx'
 import { DayFilter, FilterBar, TextFilter } from '../../kit/filter-fields.tsx'
 import { WithErrors } from '../../kit/form.tsx'
+import { refusalWords } from '../keys/refusal-messages.ts'
 import { KeyFilter } from './key-filter.tsx'
 import { usageWords } from './messages.ts'
-import { countSet, isExactSpan, type RequestFilters, type useRequestAddress } from './request-filters.ts'
+import {
+  type ActivityRow,
+  countSet,
+  type FilterErrors,
+  isExactSpan,
+  type RequestFilters,
+  type useRequestAddress,
+} from './request-filters.ts'
 
 type Change = ReturnType<typeof useRequestAddress>[1]
 
-/** By time, key, model and outcome. */
+/** By time, key, model, outcome, provider, status, code, cost and a part of the id. `rows`: those shown, for suggestions. */
 export function RequestFilterBar({
   filters,
   errors,
+  rows,
   change,
 }: {
   readonly filters: RequestFilters
-  readonly errors: { readonly from?: string }
+  readonly errors: FilterErrors
+  readonly rows: readonly ActivityRow[]
   readonly change: Change
 }) {
   const words = useWords(usageWords)
   const maySeeKeys = useMay('keys.read')
-  const { from, to, key_id, model, outcome } = filters
+  const { from, to, key_id, type, outcome } = filters
   return (
     <WithErrors errors={errors}>
-      <FilterBar setCount={countSet(filters)} isWrong={errors.from !== undefined}>
+      <FilterBar setCount={countSet(filters)} isWrong={Object.keys(errors).length > 0}>
         {isExactSpan(filters) ? (
           <ExactSpan
             {...filters}
@@ -48,20 +58,29 @@ export function RequestFilterBar({
           </div>
         )}
         {maySeeKeys && <KeyFilter keyId={key_id} onChange={(id) => change({ key_id: id })} />}
-        <ModelFilter model={model} onChange={(name) => change({ model: name })} />
+        <ModelFilter filters={filters} error={errors.model_contains ?? errors.model} change={change} />
         <SelectField
           name="outcome"
           label={words.outcome}
-          value={outcome ?? ''}
-          onChange={({ target }) => change({ outcome: target.value })}
+          value={outcome ?? type ?? ''}
+          onChange={({ target: { value } }) =>
+            change(
+              value === 'request' || value === 'rejection'
+                ? { type: value, outcome: undefined }
+                : { type: undefined, outcome: value },
+            )
+          }
         >
           <option value="">{words.allOutcomes}</option>
+          <option value="request">{words.settledOnly}</option>
+          <option value="rejection">{words.rejectedOnly}</option>
           {Object.entries(words.outcomes).map(([id, name]) => (
             <option key={id} value={id}>
               {name}
             </option>
           ))}
         </SelectField>
+        <TypedFilters filters={filters} rows={rows} change={change} />
       </FilterBar>
     </WithErrors>
   )
@@ -92,25 +111,87 @@ function ExactSpan({
   )
 }
 
-/** Any text: models that are no longer sold have requests too. */
-function ModelFilter({
-  model,
-  onChange,
+function TypedFilters({
+  filters,
+  rows,
+  change,
 }: {
-  readonly model: string | undefined
-  readonly onChange: (name: string | undefined) => void
+  readonly filters: RequestFilters
+  readonly rows: readonly ActivityRow[]
+  readonly change: Change
+}) {
+  const words = useWords(usageWords)
+  const { reasons } = useWords(refusalWords)
+  const id = useId()
+  const providers = [...new Set(rows.flatMap(({ provider }) => provider ?? []))].toSorted()
+  const suggested = { provider: providers, error_code: Object.keys(reasons) }
+  const fields = [
+    ['provider', words.provider],
+    ['status', words.status],
+    ['error_code', words.errorCode],
+    ['cost_from', words.costFrom],
+    ['cost_to', words.costTo],
+    ['id_contains', words.idContains],
+  ] as const
+  return (
+    <>
+      {fields.map(([name, label]) => (
+        <TextFilter
+          key={name}
+          name={name}
+          label={label}
+          value={filters[name]}
+          onChange={(text) => change({ [name]: text })}
+          {...(name in suggested && { suggestions: `${id}-${name}` })}
+          {...(name === 'status' && { hint: words.statusHint })}
+        />
+      ))}
+      {Object.entries(suggested).map(([name, values]) => (
+        <datalist key={name} id={`${id}-${name}`}>
+          {values.map((value) => (
+            <option key={value} value={value} />
+          ))}
+        </datalist>
+      ))}
+    </>
+  )
+}
+
+/** A model of the catalog by its whole name; any other text is a part of one, because removed models have requests too. */
+function ModelFilter({
+  filters: { model, model_contains },
+  error,
+  change,
+}: {
+  readonly filters: RequestFilters
+  readonly error: string | undefined
+  readonly change: Change
 }) {
   const words = useWords(usageWords)
   const { data } = useRead('/models/models-with-pricing')
   const id = useId()
+  const isWhole = (text: string | undefined) => data?.data.some((one) => one.id === text) === true
   return (
-    <>
-      <TextFilter name="model" label={words.model} value={model} onChange={onChange} suggestions={id} />
+    <WithErrors errors={{ model: error }}>
+      <TextFilter
+        name="model"
+        label={words.model}
+        hint={words.modelHint}
+        value={model ?? model_contains}
+        onChange={(text) =>
+          change(
+            isWhole(text)
+              ? { model: text, model_contains: undefined }
+              : { model: undefined, model_contains: text },
+          )
+        }
+        suggestions={id}
+      />
       <datalist id={id}>
         {data?.data.map((one) => (
           <option key={one.id} value={one.id} />
         ))}
       </datalist>
-    </>
+    </WithErrors>
   )
 }

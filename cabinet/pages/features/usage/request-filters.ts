@@ -1,11 +1,24 @@
 import type { Answer } from '../../api/calls.ts'
 import { useAddressFilters } from '../../kit/address-filters.ts'
+import { findTypedRubles } from '../../money/rubles.ts'
 import { addDays, isDay } from '../../time/days.ts'
 import { usageWords } from './messages.ts'
 
-export type RequestRow = Answer<'GET /requests'>['data'][number]
+export type ActivityRow = Answer<'GET /activity'>['data'][number]
+type Outcome = NonNullable<ActivityRow['outcome']>
 
-const names = ['from', 'to', 'key_id', 'model', 'outcome', 'request_id'] as const
+/** Filters by a text or an amount that the user types. */
+const typedNames = [
+  'model',
+  'model_contains',
+  'provider',
+  'status',
+  'error_code',
+  'cost_from',
+  'cost_to',
+  'id_contains',
+] as const
+const names = ['from', 'to', 'key_id', 'type', 'outcome', ...typedNames, 'request_id'] as const
 
 export type RequestFilters = { readonly [Name in (typeof names)[number]]?: string }
 
@@ -33,34 +46,79 @@ export function isExactSpan({ from, to }: RequestFilters): boolean {
   return [from, to].some((end) => end !== undefined && !isDay(end) && isInstant(end))
 }
 
-/** How many of the list's filters are set; both ends of a period count as one. Pure. */
-export function countSet({ from, to, key_id, model, outcome }: RequestFilters): number {
-  return [from ?? to, key_id, model, outcome].filter((value) => value !== undefined).length
+/** How many of the list's filters are set; both ends of a period or a cost count as one. Pure. */
+export function countSet({ from, to, cost_from, cost_to, ...filters }: RequestFilters): number {
+  const { request_id: _, ...others } = filters
+  return [from ?? to, cost_from ?? cost_to, ...Object.values(others)].filter((value) => value !== undefined)
+    .length
+}
+
+/** Removes every filter of the list. */
+export const noFilters = Object.fromEntries(names.map((name) => [name, undefined])) as {
+  readonly [Name in (typeof names)[number]]: undefined
 }
 
 const isInstant = (text: string) =>
   /^\d{4}-\d\d-\d\dT/.test(text) && !Number.isNaN(Date.parse(text)) && /Z$|[+-]\d\d:\d\d$/.test(text)
 
-/** The filters of the address as query parameters; invalid ones are left out. `timeZone`: of its days. Pure. */
+type TypedName = (typeof typedNames)[number]
+export type FilterErrors = { readonly [Name in 'from' | TypedName]?: string }
+
+/** The filters of the address as query parameters; invalid ones are left out or have an error. `timeZone`: of its days. Pure. */
 export function readRequestFilters(
-  { from, to, key_id, model, outcome }: RequestFilters,
+  { from, to, key_id, type, outcome, ...filters }: RequestFilters,
   words: (typeof usageWords)['ru'],
   timeZone: string,
 ) {
   const [first, last] = [from, to].map((end) =>
     end !== undefined && (isDay(end) || isInstant(end)) ? end : undefined,
   )
+  const typed = Object.fromEntries(
+    typedNames.flatMap((name) =>
+      filters[name] === undefined ? [] : [[name, typedValue(name, filters[name])]],
+    ),
+  ) as { readonly [Name in TypedName]?: string }
   const query = {
     ...(first !== undefined && { from: first }),
     ...(last !== undefined && { to: isDay(last) ? addDays(last, 1) : last }), // through the end of that day
     ...(key_id !== undefined && isKeyId(key_id) && { key_id }),
-    ...(model !== undefined && model.length <= 253 && { model }),
+    ...(isType(type) && { type }),
     ...(isOutcome(outcome) && { outcome }),
+    ...typed,
   }
   const isBackwards = first !== undefined && last !== undefined && endsBefore(first, last, timeZone)
-  return { query, errors: isBackwards ? { from: words.periodWrong } : {} } as {
-    readonly query: typeof query
-    readonly errors: { readonly from?: string }
+  const errors: FilterErrors = {
+    ...Object.fromEntries(
+      Object.entries(typed).flatMap(([name, value]) => {
+        const error = errorOf(name as TypedName, value, words)
+        return error === undefined ? [] : [[name, error]]
+      }),
+    ),
+    ...(isBackwards && { from: words.periodWrong }),
+  }
+  return { query, errors }
+}
+
+/** Amounts are typed as users write them, and classes of statuses in any case. */
+function typedValue(name: TypedName, text: string): string {
+  if (name === 'status') return text.toLowerCase()
+  return name === 'cost_from' || name === 'cost_to' ? (findTypedRubles(text) ?? text) : text
+}
+
+const textLengthMax = 253
+const idLengthMax = 64
+
+function errorOf(name: TypedName, text: string, words: (typeof usageWords)['ru']): string | undefined {
+  switch (name) {
+    case 'status':
+      return /^[1-5](?:\d\d|xx)$/.test(text) ? undefined : words.statusWrong
+    case 'cost_from':
+    case 'cost_to':
+      return /^\d{1,8}(?:\.\d{1,9})?$/.test(text) ? undefined : words.costWrong
+    case 'id_contains':
+      return text.length > idLengthMax ? words.tooLong(idLengthMax) : undefined
+    default:
+      return text.length > textLengthMax ? words.tooLong(textLengthMax) : undefined
   }
 }
 
@@ -79,6 +137,10 @@ function startOn(end: string, timeZone: string): string {
   )
 }
 
-function isOutcome(text: string | undefined): text is RequestRow['outcome'] {
+function isOutcome(text: string | undefined): text is Outcome {
   return text !== undefined && Object.hasOwn(usageWords.ru.outcomes, text)
+}
+
+function isType(text: string | undefined): text is ActivityRow['type'] {
+  return text === 'request' || text === 'rejection'
 }

@@ -1,25 +1,31 @@
 import { useEffect } from 'react'
 import { navigate } from 'wouter/use-browser-location'
 import { addressOf } from '../../api/call.ts'
+import type { Answer } from '../../api/calls.ts'
 import { rowsOf, useReadList } from '../../api/queries.ts'
 import { useTimeZone } from '../../api/time-zone.ts'
 import { useMay } from '../../app/me.ts'
 import { useLanguage, useWords } from '../../i18n/language.ts'
 import { Button, ButtonLink } from '../../kit/button.tsx'
+import { formatTime } from '../../kit/date-time.tsx'
 import { DownloadLink } from '../../kit/download-link.tsx'
 import { EmptyState, Loaded, LoadMore } from '../../kit/loaded.tsx'
+import { Money } from '../../kit/money.tsx'
 import { PageHead, Section } from '../../kit/section.tsx'
 import { SkeletonRows } from '../../kit/skeleton.tsx'
 import { pageRoutes } from '../../page-routes.ts'
+import { refusalWords } from '../keys/refusal-messages.ts'
 import { FindRequest } from './find-request.tsx'
 import { usageWords } from './messages.ts'
 import { RequestFilterBar } from './request-filter-bar.tsx'
-import { readRequestFilters, useRequestAddress } from './request-filters.ts'
+import { noFilters, readRequestFilters, useRequestAddress } from './request-filters.ts'
 import { RequestTable } from './request-table.tsx'
 
 const pageSize = 50
+/** Rejections change no data, so there are no hints for them. */
+const refetchInterval = 5_000
 
-/** Every settled request, filtered by the address; `?request_id=` redirects to that receipt. */
+/** Every settled and rejected request, filtered by the address; `?request_id=` redirects to that one. */
 export function RequestsPage() {
   const words = useWords(usageWords)
   const language = useLanguage()
@@ -30,29 +36,37 @@ export function RequestsPage() {
       navigate(`/app/requests/${encodeURIComponent(request_id)}`, { replace: true })
   }, [request_id])
   const { query, errors } = readRequestFilters(filters, words, useTimeZone())
-  const isWrong = errors.from !== undefined
-  const clear = () =>
-    change({ from: undefined, to: undefined, key_id: undefined, model: undefined, outcome: undefined })
+  const isWrong = Object.keys(errors).length > 0
+  const list = useReadList(
+    '/activity',
+    { query: { ...query, limit: pageSize } },
+    { refetchInterval, enabled: !isWrong },
+  )
+  const clear = () => change(noFilters)
+  const { type, ...ofRequests } = query
   return (
     <>
       <PageHead
         title={pageRoutes['/app/requests'].title[language]}
         lead={words.requestsLead}
         actions={
-          !isWrong && <DownloadLink href={addressOf('/requests.csv', { query })}>{words.csv}</DownloadLink>
+          !isWrong &&
+          type !== 'rejection' && (
+            <DownloadLink href={addressOf('/requests.csv', { query: ofRequests })}>{words.csv}</DownloadLink>
+          )
         }
       />
       <div className="grid gap-6">
         <FindRequest />
         <Section title={pageRoutes['/app/requests'].title[language]} isFlush>
-          <RequestFilterBar filters={filters} errors={errors} change={change} />
+          <RequestFilterBar filters={filters} errors={errors} rows={rowsOf(list)} change={change} />
           {isWrong ? (
             <EmptyState
-              text={words.periodWrongHint}
+              text={errors.from === undefined ? words.filtersWrong : words.periodWrongHint}
               action={<Button onClick={clear}>{words.clearFilters}</Button>}
             />
           ) : (
-            <RequestList query={query} onClear={clear} />
+            <RequestList list={list} query={query} onClear={clear} />
           )}
         </Section>
       </div>
@@ -60,21 +74,29 @@ export function RequestsPage() {
   )
 }
 
+type Query = ReturnType<typeof readRequestFilters>['query']
+
 function RequestList({
+  list,
   query,
   onClear,
 }: {
-  readonly query: ReturnType<typeof readRequestFilters>['query']
+  readonly list: ReturnType<typeof useReadList<'/activity'>>
+  readonly query: Query
   readonly onClear: () => void
 }) {
   const words = useWords(usageWords)
-  const list = useReadList('/requests', { query: { ...query, limit: pageSize } })
   const rows = rowsOf(list)
   const mayTry = useMay('keys.write')
   return (
     <>
       <Loaded query={list} skeleton={<SkeletonRows count={12} />}>
-        {() => (rows.length === 0 ? nothing() : <RequestTable rows={rows} />)}
+        {({ pages: [first] }) => (
+          <>
+            {first !== undefined && <ListFacts first={first} from={query.from} />}
+            {rows.length === 0 ? nothing() : <RequestTable rows={rows} />}
+          </>
+        )}
       </Loaded>
       <LoadMore list={list} />
     </>
@@ -96,4 +118,33 @@ function RequestList({
       />
     )
   }
+}
+
+/** The sums of the whole list, and how far back its rejections go if it may begin earlier. */
+function ListFacts({
+  first: { totals, rejections },
+  from,
+}: {
+  readonly first: Answer<'GET /activity'>
+  readonly from: string | undefined
+}) {
+  const words = useWords(usageWords)
+  const { notLive } = useWords(refusalWords)
+  const language = useLanguage()
+  const timeZone = useTimeZone()
+  const isCut = rejections !== null && (from === undefined || from < rejections.since)
+  const note =
+    rejections !== null && !rejections.live
+      ? notLive
+      : isCut && words.rejectionsSince(formatTime(rejections.since, language, timeZone, 'both'))
+  return (
+    <div className="grid gap-1 px-5 pb-3 text-sm">
+      {totals !== null && (
+        <p className="font-medium">
+          {words.listTotals(words.requests(totals.requests))} <Money rubles={totals.cost_rub} isSpent />
+        </p>
+      )}
+      {note && <p className="text-muted">{note}</p>}
+    </div>
+  )
 }

@@ -260,7 +260,13 @@ function Parts({
               aria-hidden="true"
               className={`size-3 shrink-0 rounded-xs forced-color-adjust-none ${backgrounds[index]}`}
             />
-            <span className="min-w-0 flex-1 truncate">{name}</span>
+            <span className="min-w-0 flex-1 truncate">
+              {id === undefined ? (
+                name
+              ) : (
+                <TextLink href={requestsOf({ start: bar?.start, id })}>{name}</TextLink>
+              )}
+            </span>
             <Money rubles={bar === undefined ? whole : (bar.parts[index] ?? '0')} digits={digits} />
           </li>
         ))}

@@ -10,6 +10,7 @@ import { ExpandableMoney } from '../../kit/expandable-money.tsx'
 import { EmptyState, Loaded } from '../../kit/loaded.tsx'
 import { Figure, PageHead, Section } from '../../kit/section.tsx'
 import { Skeleton } from '../../kit/skeleton.tsx'
+import { TextLink } from '../../kit/text-link.tsx'
 import { compareRubles, formatRoubles } from '../../money/rubles.ts'
 import { pageRoutes } from '../../page-routes.ts'
 import { usageWords } from './messages.ts'
@@ -25,6 +26,7 @@ import {
 } from './usage-filters.ts'
 import type { Usage } from './usage-series.ts'
 import { GroupTable, RowTable } from './usage-tables.tsx'
+import { useRequestsOf } from './usage-words.ts'
 
 /** Spending by time and by model or key; bars, tables and file contain the same rows. */
 export function UsagePage() {
@@ -75,7 +77,7 @@ function Known({ usage, filters }: { readonly usage: Usage; readonly filters: Us
   const isEqual = compareRubles(usage.totals.cost_rub, usage.ledger_total_rub) === 0
   return (
     <>
-      <Totals {...usage} />
+      <Totals usage={usage} />
       {!isEqual && (
         <Notice tone="warning">
           {words.differsFromLedger(formatRoubles(usage.ledger_total_rub, language, 'exact'))}
@@ -99,8 +101,13 @@ function Known({ usage, filters }: { readonly usage: Usage; readonly filters: Us
   )
 }
 
-function Totals({ totals: { requests, tokens, cost_rub }, ledger_total_rub }: Usage) {
+function Totals({ usage }: { readonly usage: Usage }) {
+  const {
+    totals: { requests, tokens, cost_rub },
+    ledger_total_rub,
+  } = usage
   const words = useWords(usageWords)
+  const requestsOf = useRequestsOf(usage)
   const number = new Intl.NumberFormat(useLanguage())
   const input = tokens.input + tokens.cached_input + tokens.cache_write
   return (
@@ -110,7 +117,10 @@ function Totals({ totals: { requests, tokens, cost_rub }, ledger_total_rub }: Us
         value={<ExpandableMoney rubles={cost_rub} isSpent />}
         {...(cost_rub === ledger_total_rub && { note: words.equalsLedger })}
       />
-      <Figure label={words.requestCount} value={number.format(requests)} />
+      <Figure
+        label={words.requestCount}
+        value={<TextLink href={requestsOf({})}>{number.format(requests)}</TextLink>}
+      />
       <Figure
         label={words.inputTokens}
         value={number.format(input)}

@@ -43,7 +43,7 @@ export function seriesOf(
 /** Every hour or day of the span, including those without usage. Pure. */
 export function barsOf(usage: Usage, series: readonly Series[]): readonly Bar[] {
   const indexOf = new Map(series.map(({ id }, index) => [id, index]))
-  const byStart = Map.groupBy(usage.data, ({ start }) => placeOf(start, usage))
+  const byStart = Map.groupBy(usage.data, (row) => barOf(row, usage))
   return startsOf(usage).map((start) => {
     const parts = series.map(() => 0n)
     const rows = byStart.get(start) ?? []
@@ -58,6 +58,11 @@ export function barsOf(usage: Usage, series: readonly Series[]): readonly Bar[] 
       requests: rows.reduce((sum, { requests }) => sum + requests, 0),
     }
   })
+}
+
+/** The bar of a row: its `start`. Pure. */
+export function barOf({ start }: UsageRow, usage: Usage): string {
+  return placeOf(start, usage)
 }
 
 /** The id of a bar: a day of the zone, or the instant at which an hour begins. */

@@ -10,7 +10,7 @@ import { TextLink } from '../../kit/text-link.tsx'
 import { addRubles, compareRubles, digitsOf, shareOf } from '../../money/rubles.ts'
 import { usageWords } from './messages.ts'
 import type { UsageFilters } from './usage-filters.ts'
-import { seriesIdOf, type Usage, type UsageRow } from './usage-series.ts'
+import { barOf, seriesIdOf, type Usage, type UsageRow } from './usage-series.ts'
 import { useRequestsOf, useSeriesName } from './usage-words.ts'
 
 type Group = {
@@ -111,6 +111,7 @@ const rowsAtOnce = 20
 export function RowTable({ usage }: { readonly usage: Usage }) {
   const words = useWords(usageWords)
   const nameOf = useSeriesName()
+  const requestsOf = useRequestsOf(usage)
   const [shown, setShown] = useState(rowsAtOnce)
   const digits = digitsOf(usage.data.map(({ cost_rub }) => cost_rub))
   const columns: readonly Column<UsageRow>[] = [
@@ -124,7 +125,11 @@ export function RowTable({ usage }: { readonly usage: Usage }) {
     {
       id: 'name',
       head: usage.group_by === 'key' ? words.key : words.model,
-      cell: (row) => <span className="break-all">{nameOf(row)}</span>,
+      cell: (row) => (
+        <TextLink href={requestsOf({ start: barOf(row, usage), id: seriesIdOf(row) })}>
+          <span className="break-all">{nameOf(row)}</span>
+        </TextLink>
+      ),
     },
     ...useCountColumns<UsageRow>(),
     {

@@ -31,7 +31,7 @@ export function useRequestsOf({ from, to, group_by, time_zone }: Usage) {
     readonly start?: string | undefined
     readonly id?: string | undefined
   }): string => {
-    const query = new URLSearchParams(spanOf(start))
+    const query = new URLSearchParams({ ...spanOf(start), type: 'request' }) // rejections are in no figure
     if (id !== undefined) query.set(group_by === 'key' ? 'key_id' : 'model', id)
     return `/app/requests?${query}`
   }
