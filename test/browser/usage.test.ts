@@ -315,6 +315,7 @@ test("any of 201 keys filters the requests by its name, and the filter shows the
   await page.keyboard.press('Enter')
   await page.waitForURL('**/app/keys?q=oldest')
   const rows = page.getByRole('table', { name: 'Все ключи' }).locator('tbody tr')
+  await rows.first().waitFor()
   await expect.poll(() => rows.count()).toBe(1)
   await page.reload()
   await page.getByRole('link', { name: 'Oldest of all' }).waitFor()
