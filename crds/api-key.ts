@@ -41,7 +41,20 @@ const limits = z.strictObject({
     .describe('Tokens allowed in any 60 seconds. Running requests count with their expected use.'),
   dailyBudgetRub: rubles
     .optional()
-    .describe('Rubles that may be spent per day, Moscow time, as a decimal string such as "250.00".'),
+    .describe(
+      'Rubles that may be spent per day in the time zone of the organization, as a decimal string such as "250.00".',
+    ),
+  weeklyBudgetRub: rubles
+    .optional()
+    .describe('Rubles that may be spent per week from Monday, in the time zone of the organization.'),
+  monthlyBudgetRub: rubles
+    .optional()
+    .describe('Rubles that may be spent per calendar month, in the time zone of the organization.'),
+  totalBudgetRub: rubles
+    .optional()
+    .describe(
+      'Rubles that may be spent in all. The key stops when they are spent, until the budget is raised.',
+    ),
 })
 
 const secret = ruled(

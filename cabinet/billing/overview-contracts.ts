@@ -20,7 +20,7 @@ export const getOverview = {
         .array(z.object({ id, name: z.string(), daily_budget_rub: rubles, spent_today_rub: rubles }))
         .meta({
           description:
-            'At most 10 keys that have spent 80% or more of their budget for the day in Moscow time, highest share first.',
+            'At most 10 keys that have spent 80% or more of their budget for today, highest share first.',
         }),
       has_key: z.boolean(),
       first_request_at: time.nullable().meta({ description: 'null if no request is settled yet.' }),

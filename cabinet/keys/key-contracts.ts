@@ -17,6 +17,8 @@ const budgetMax = nanoRub(999_999_999_999_999_999n)
 const name = storable(z.string().trim().min(1).max(253))
 const perMinute = z.int().min(1).max(countMax).nullable()
 const dailyBudget = rublesFrom(nanoRub(0n), budgetMax).nullable()
+/** Of a longer period. A key that may spend nothing is blocked instead. */
+const longBudget = rublesFrom(nanoRub(1n), budgetMax).nullable()
 const allowedModels = z
   .array(allowedModel)
   .min(1)
@@ -57,12 +59,19 @@ const key = z.object({
   blocked_by: z.array(z.enum(['owner', 'admin', 'balance', 'kubernetes'])),
   rpm: z.int().nullable(),
   tpm: z.int().nullable(),
-  daily_budget_rub: rubles.nullable(),
+  daily_budget_rub: rubles
+    .nullable()
+    .meta({ description: 'The most per day in the time zone of the organization.' }),
+  weekly_budget_rub: rubles.nullable().meta({ description: 'The most per week from Monday.' }),
+  monthly_budget_rub: rubles.nullable().meta({ description: 'The most per calendar month.' }),
+  total_budget_rub: rubles.nullable().meta({ description: 'The most that the key may ever spend.' }),
   allowed_models: z.array(z.string()).nullable(),
   expires_at: time.nullable(),
   read_balance: z.boolean(),
   keeps_responses_hours: keepsResponses,
-  spent_today_rub: rubles.meta({ description: 'Charges posted today, Moscow time.' }),
+  spent_today_rub: rubles.meta({
+    description: 'Charges posted today, in the time zone of the organization.',
+  }),
   last_used_hour: time
     .nullable()
     .meta({ description: 'Start of the hour of its last settled request; null if it has none.' }),
@@ -169,6 +178,9 @@ export const createKey = {
     rpm: perMinute.default(null),
     tpm: perMinute.default(null),
     daily_budget_rub: dailyBudget.default(null),
+    weekly_budget_rub: longBudget.default(null),
+    monthly_budget_rub: longBudget.default(null),
+    total_budget_rub: longBudget.default(null),
     allowed_models: allowedModels.default(null),
     expires_at: expiresAt.default(null),
     read_balance: z.boolean().default(false),
@@ -202,6 +214,9 @@ export const changeKey = {
     rpm: perMinute.optional(),
     tpm: perMinute.optional(),
     daily_budget_rub: dailyBudget.optional(),
+    weekly_budget_rub: longBudget.optional(),
+    monthly_budget_rub: longBudget.optional(),
+    total_budget_rub: longBudget.optional(),
     allowed_models: allowedModels.optional(),
     expires_at: expiresAt.optional(),
     read_balance: z.boolean().optional(),
@@ -260,7 +275,20 @@ export const revokeKey = {
 const amount = z.union([z.number(), z.string()]).nullable()
 
 const effectiveLimit = z.object({
-  scope: z.enum(['expiry', 'block', 'balance', 'models', 'daily_budget', 'rpm', 'tpm']),
+  scope: z.enum([
+    'expiry',
+    'block',
+    'balance',
+    'models',
+    'daily_budget',
+    'weekly_budget',
+    'monthly_budget',
+    'total_budget',
+    'member_budget',
+    'organization_budget',
+    'rpm',
+    'tpm',
+  ]),
   limit: z
     .union([z.number(), z.string(), z.array(z.string())])
     .nullable()

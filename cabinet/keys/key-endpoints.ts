@@ -16,7 +16,7 @@ import {
 import * as store from '#core/keys/key-store'
 import type { ProgrammedKeys } from '#core/keys/programmed-keys'
 import { readBalance } from '#core/ledger/balance'
-import { readSpentToday } from '#core/ledger/key-day'
+import { readDayEndMs, readSpentToday } from '#core/ledger/key-day'
 import { nanoRub } from '#core/ledger/money'
 import { requestIdOf } from '#core/ledger/request-id'
 import type { RedisServers } from '#core/redis/redis-connection'
@@ -102,7 +102,8 @@ export function keyReadingEndpoints({ pool, redis }: Pick<KeyDeps, 'pool' | 'red
         const { organizationId, keyId } = key
         const balance = await readBalance(client, organizationId)
         const spent = await readSpentToday(client, organizationId, [keyId])
-        return { key, booked: { balance, spentToday: spent.get(keyId) ?? nanoRub(0n) } }
+        const dayEndsAtMs = await readDayEndMs(client, organizationId)
+        return { key, booked: { balance, spentToday: spent.get(keyId) ?? nanoRub(0n), dayEndsAtMs } }
       })
       if (found === undefined) return notFound
       const live = await findLiveUse(redis, found.key)
@@ -370,14 +371,24 @@ type SentLimits = Omit<Input<typeof contracts.changeKey>['body'], 'name'>
 
 /** Only the limits in the request. */
 function limitsOf(sent: SentLimits): KeyLimits {
-  const { rpm, tpm, daily_budget_rub, allowed_models, expires_at, read_balance, keeps_responses_hours } = sent
+  const { rpm, tpm, allowed_models, expires_at, read_balance, keeps_responses_hours } = sent
   return {
     ...(rpm === undefined ? {} : { rpm }),
     ...(tpm === undefined ? {} : { tpm }),
-    ...(daily_budget_rub === undefined ? {} : { dailyBudgetNano: daily_budget_rub }),
+    ...budgetsOf(sent),
     ...(allowed_models === undefined ? {} : { allowedModels: allowed_models }),
     ...(expires_at === undefined ? {} : { expiresAt: expires_at }),
     ...(read_balance === undefined ? {} : { readBalance: read_balance }),
     ...(keeps_responses_hours === undefined ? {} : { keepsResponsesHours: keeps_responses_hours }),
+  }
+}
+
+function budgetsOf(sent: SentLimits): KeyLimits {
+  const { daily_budget_rub, weekly_budget_rub, monthly_budget_rub, total_budget_rub } = sent
+  return {
+    ...(daily_budget_rub === undefined ? {} : { dailyBudgetNano: daily_budget_rub }),
+    ...(weekly_budget_rub === undefined ? {} : { weeklyBudgetNano: weekly_budget_rub }),
+    ...(monthly_budget_rub === undefined ? {} : { monthlyBudgetNano: monthly_budget_rub }),
+    ...(total_budget_rub === undefined ? {} : { totalBudgetNano: total_budget_rub }),
   }
 }

@@ -1,4 +1,5 @@
 import type { Blocker } from '../keys/key.ts'
+import { type BudgetPeriod, type BudgetScope, periodOf, scopeOf } from '../ledger/spend-window.ts'
 import type { ScriptReply } from '../redis/script-reply.ts'
 import type { Shard } from '../redis/shard.ts'
 
@@ -34,7 +35,12 @@ type RateUse = {
 
 type RpmRefusal = RateUse & { readonly reason: 'rpm' }
 
+/** `daily_budget_exceeded` is of a key's day, `budget_exceeded` of any other budget. */
+type BudgetRefusalReason = 'daily_budget_exceeded' | 'budget_exceeded' | 'budget_reserved'
+
 type BudgetUse = {
+  readonly scope: BudgetScope
+  readonly period: BudgetPeriod
   readonly limitNano: bigint
   /** Posted and pending, without what is held. */
   readonly usedNano: bigint
@@ -42,8 +48,8 @@ type BudgetUse = {
   readonly heldNano: bigint
   /** The least that the request may cost. */
   readonly neededNano: bigint
-  /** When the Moscow day ends, Unix milliseconds by Redis's clock. */
-  readonly resetsAtMs: number
+  /** When its period ends in the organization's time zone, Unix milliseconds by Redis's clock; `null`: never. */
+  readonly resetsAtMs: number | null
 }
 
 /** Why this request, now, gets nothing. Amounts are nano-rubles. */
@@ -51,7 +57,7 @@ export type AdmitRefusal =
   | KeyRefusal
   | { readonly reason: 'model_not_allowed' }
   | { readonly reason: 'request_too_large_for_tpm'; readonly limit: number; readonly tokens: number }
-  | (BudgetUse & { readonly reason: 'daily_budget_exceeded' | 'budget_reserved' })
+  | (BudgetUse & { readonly reason: BudgetRefusalReason })
   | (BudgetUse & {
       readonly reason: 'request_exceeds_budget'
       /** The largest limit of output tokens that would fit, with nothing running; 0: none. */
@@ -84,8 +90,10 @@ export type Hold = {
   readonly shard: Shard
   readonly organizationId: string
   readonly keyId: string
-  /** Moscow day of admission, in days since 1970-01-01; hold and charge both count there. */
+  /** Day of admission in the organization's time zone, since 1970-01-01; hold and charge both count there. */
   readonly day: number
+  /** Of budgets, in which hold and charge count, as `window.lua` names them; `-`: none. */
+  readonly windows: string
   /** Second of admission by Redis's clock: the bucket of the minute that settle corrects. */
   readonly second: number
   readonly holdNano: bigint
@@ -140,6 +148,8 @@ type KeyAmounts = {
     readonly resetsAtMs: number
   }
   readonly balance: { readonly postedNano: bigint; readonly pendingNano: bigint; readonly heldNano: bigint }
+  /** Budgets of longer periods than its day, and of its member and organization. */
+  readonly budgets: readonly Omit<BudgetUse, 'neededNano'>[]
 }
 
 /** The limits and usage of a key. */
@@ -214,6 +224,7 @@ export function parseAdmitAnswer(reply: ScriptReply, requestId: string, shard: S
       organizationId: reply.text(),
       keyId: reply.text(),
       day: reply.whole(),
+      windows: reply.text(),
       second: reply.whole(),
       holdNano: reply.amount(),
       tokens: reply.whole(),
@@ -265,6 +276,7 @@ function parseAdmitRefusal(reason: string, reply: ScriptReply): AdmitRefusal {
     case 'request_too_large_for_tpm':
       return { reason, limit: reply.whole(), tokens: reply.whole() }
     case 'daily_budget_exceeded':
+    case 'budget_exceeded':
     case 'budget_reserved':
       return { reason, ...parseBudgetUse(reply) }
     case 'request_exceeds_budget':
@@ -290,11 +302,19 @@ function parseInspectRefusal(reason: string, reply: ScriptReply): InspectRefusal
 
 function parseBudgetUse(reply: ScriptReply): BudgetUse {
   return {
+    ...parseSpent(reply),
+    neededNano: reply.amount(),
+    resetsAtMs: numberOrNull(reply.optional()),
+  }
+}
+
+function parseSpent(reply: ScriptReply) {
+  return {
+    scope: scopeOf(reply.text()),
+    period: periodOf(reply.text()),
     limitNano: reply.amount(),
     usedNano: reply.amount() + reply.amount(),
     heldNano: reply.amount(),
-    neededNano: reply.amount(),
-    resetsAtMs: reply.whole(),
   }
 }
 
@@ -343,6 +363,10 @@ function parseAmounts(reply: ScriptReply): KeyAmounts {
       resetsAtMs: reply.whole(),
     },
     balance: { postedNano: reply.amount(), pendingNano: reply.amount(), heldNano: reply.amount() },
+    budgets: Array.from({ length: reply.whole() }, () => ({
+      ...parseSpent(reply),
+      resetsAtMs: numberOrNull(reply.optional()),
+    })),
   }
 }
 

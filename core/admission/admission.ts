@@ -77,7 +77,7 @@ export type Admission = {
   /** As `inspect`, and takes one count of tokens, of ten times the key's RPM in a minute on all gateways together. */
   takeTokenCount(shard: Shard, secretHash: KeyHash): Promise<Inspection>
   /**
-   * Authenticates, checks state, balance, RPM, TPM and daily budget, and places a hold. The hold covers the
+   * Authenticates, checks state, balance, RPM, TPM and budgets, and places a hold. The hold covers the
    * most expensive candidate that fits, and never exceeds the available balance and budget. All of it or
    * nothing. A repeated request id returns the same hold.
    *
@@ -220,10 +220,10 @@ export function createAdmission(redis: RedisServers, options: AdmissionOptions =
 }
 
 function chargeArguments({ hold, chargeKind, costNano, tokens, record }: Charge) {
-  const { requestId, organizationId, keyId, day } = hold
+  const { requestId, organizationId, keyId, day, windows } = hold
   const cost = costText(costNano)
   const text = recordText(record)
-  return [requestId, rankOf(chargeKind), cost, tokens ?? 'none', organizationId, keyId, day, text]
+  return [requestId, rankOf(chargeKind), cost, tokens ?? 'none', organizationId, keyId, day, windows, text]
 }
 
 function candidateArguments({ model, tokens, promptNano, outputTokenNano, output }: Candidate) {
@@ -245,7 +245,7 @@ function* partsOf(running: Iterable<Running>): Generator<Running[], Running[]> {
 }
 
 function renewalArguments({ hold, costNano, record }: Running): readonly (string | number)[] {
-  const { requestId, organizationId, keyId, day, second, holdNano, tokens, deadlineMs } = hold
+  const { requestId, organizationId, keyId, day, windows, second, holdNano, tokens, deadlineMs } = hold
   // A cost too large to post is no reason to skip the renewal: the same call renews the others of its shard.
   const progress = [cappedText(costNano), recordText(record)]
   return [
@@ -254,6 +254,7 @@ function renewalArguments({ hold, costNano, record }: Running): readonly (string
     organizationId,
     keyId,
     day,
+    windows,
     second,
     cappedText(holdNano),
     tokens,

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { errorRows, type RefusalCode } from '../errors/refusal.ts'
 import { formatRub, nanoRub } from '../ledger/money.ts'
 import { clockDifferenceMs, timeOfRequest } from '../ledger/request-id.ts'
+import { type BudgetPeriod, type BudgetScope, periodOf, scopeOf } from '../ledger/spend-window.ts'
 import type { RedisServers } from '../redis/redis-connection.ts'
 import { allShards, recentlyRefusedName, refusedName, shardOf } from '../redis/shard.ts'
 import type { AdmitRefusal } from './admission-reply.ts'
@@ -18,6 +19,8 @@ export type ListedRefusal = {
   readonly code: RefusalCode
   /** The field or header to change, if its error named one. */
   readonly param: string | null
+  /** The budget that it is about; `null`: about none. */
+  readonly budget: { readonly scope: BudgetScope; readonly period: BudgetPeriod } | null
   /** When, Unix milliseconds by Redis's clock. */
   readonly atMs: number
   /** Requests, tokens, or rubles as a decimal string, as in the error; `null` where the error named none. */
@@ -46,6 +49,7 @@ const countedBy = {
   rpm: 'units',
   tpm: 'units',
   daily_budget_exceeded: 'nanoRub',
+  budget_exceeded: 'nanoRub',
   budget_reserved: 'nanoRub',
   request_exceeds_balance: 'nanoRub',
   request_exceeds_budget: 'nanoRub',
@@ -61,12 +65,20 @@ const codes: Readonly<Record<AdmitReason, RefusalCode>> = {
   request_exceeds_balance: 'request_exceeds_balance',
   model_not_allowed: 'model_not_allowed',
   daily_budget_exceeded: 'daily_budget_exceeded',
+  budget_exceeded: 'budget_exceeded',
   budget_reserved: 'budget_reserved',
   request_exceeds_budget: 'request_exceeds_budget',
   rpm: 'rate_limit_exceeded',
   tpm: 'rate_limit_exceeded',
   request_too_large_for_tpm: 'request_too_large_for_tpm',
 }
+
+const budgetReasons: ReadonlySet<AdmitReason> = new Set([
+  'daily_budget_exceeded',
+  'budget_exceeded',
+  'budget_reserved',
+  'request_exceeds_budget',
+])
 
 const number = z.string().regex(/^-?\d{1,18}$/)
 
@@ -77,6 +89,10 @@ const admitEntry = z.object({
   key: z.string(),
   model: z.string(),
   reason: z.enum(Object.keys(countedBy) as AdmitReason[]),
+  budget: z
+    .string()
+    .regex(/^[\w-]+:[dwmt]$/)
+    .optional(),
   limit: number.optional(),
   used: number.optional(),
   held: number.optional(),
@@ -240,7 +256,7 @@ function parseEntry(entry: string): readonly ListedRefusal[] {
 }
 
 function ofAdmit(entry: z.output<typeof admitEntry>): ListedRefusal {
-  const { at, request, key, model, reason, limit, used, held, needed, reset } = entry
+  const { at, request, key, model, reason, budget, limit, used, held, needed, reset } = entry
   return {
     requestId: request,
     keyId: key,
@@ -248,6 +264,7 @@ function ofAdmit(entry: z.output<typeof admitEntry>): ListedRefusal {
     reason,
     code: codes[reason],
     param: null,
+    budget: budgetOf(reason, budget),
     atMs: at,
     limit: toldAs(reason, limit),
     used: toldAs(reason, used),
@@ -258,7 +275,15 @@ function ofAdmit(entry: z.output<typeof admitEntry>): ListedRefusal {
 }
 
 function ofGateway({ at, request, key, code, ...entry }: z.output<typeof gatewayEntry>): ListedRefusal {
-  return { ...entry, requestId: request, keyId: key, reason: code, code, atMs: at, resetsAtMs: null }
+  const none = { budget: null, resetsAtMs: null }
+  return { ...entry, ...none, requestId: request, keyId: key, reason: code, code, atMs: at }
+}
+
+/** Entries of older versions are of a key's day. */
+function budgetOf(reason: AdmitReason, text: string | undefined): ListedRefusal['budget'] {
+  if (!budgetReasons.has(reason)) return null
+  const [scope = '', symbol = ''] = (text ?? 'k:d').split(':')
+  return { scope: scopeOf(scope), period: periodOf(symbol) }
 }
 
 function readJson(text: string): unknown {

@@ -1,4 +1,5 @@
-import type { PostedBalance, PostedKeyDay } from '../ledger/post-batch.ts'
+import type { PostedBalance, PostedKeyDay, PostedWindow } from '../ledger/post-batch.ts'
+import { windowOf } from '../ledger/spend-window.ts'
 import { askServers } from '../redis/ask-servers.ts'
 import { type RedisConnection, type RedisServers, RedisUnavailable } from '../redis/redis-connection.ts'
 import type { Script } from '../redis/script-call.ts'
@@ -35,6 +36,7 @@ type Booked = {
   readonly entries: readonly NamedEntry[]
   readonly balances: readonly PostedBalance[]
   readonly keyDays: readonly PostedKeyDay[]
+  readonly windows?: readonly PostedWindow[]
 }
 
 /** The worker's side of Redis. Every call throws `RedisUnavailable` on an outage, and may be sent again. */
@@ -51,11 +53,11 @@ export type Posting = {
   readCharges(shard: Shard, count: number): Promise<readonly WaitingEntry[]>
   /**
    * Removes entries that Postgres has committed or rejected. Only what this very call removes is subtracted
-   * from `pending`. Sets the balances and daily key spends that `post_batch` returned unless newer ones are
+   * from `pending`. Sets the balances, daily key spends and windows that `post_batch` returned unless newer ones are
    * there.
    *
    * `entries` are the head of the stream, in order: `posted_through` advances to the last of them that was
-   * there. `refused`: the balances and daily key spends for which a newer value is there.
+   * there. `refused`: those rows for which a newer value is there.
    */
   apply(shard: Shard, booked: Booked): Promise<ShardMark & { readonly refused: readonly RefusedRow[] }>
   /**
@@ -274,14 +276,15 @@ async function findTogether(
   return (streams ?? []).flatMap(([name]) => names.get(name) ?? [])
 }
 
-function rowsOf({ balances, keyDays }: Booked) {
+function rowsOf({ balances, keyDays, windows = [] }: Booked) {
   return [
     ...balances.map((row) => ({ kind: 'organization' as const, ...row })),
     ...keyDays.map((row) => ({ kind: 'key_day' as const, ...row })),
+    ...windows.map((row) => ({ kind: 'window' as const, ...row })),
   ]
 }
 
-function bookedArguments({ entries, balances, keyDays }: Booked): readonly (string | number)[] {
+function bookedArguments({ entries, balances, keyDays, windows = [] }: Booked): readonly (string | number)[] {
   return [
     entries.length,
     ...entries.flatMap(namesOf),
@@ -289,6 +292,8 @@ function bookedArguments({ entries, balances, keyDays }: Booked): readonly (stri
     ...balances.flatMap((row) => [row.organizationId, ...postedText(row)]),
     keyDays.length,
     ...keyDays.flatMap((row) => [row.keyId, row.day, ...postedText(row)]),
+    windows.length,
+    ...windows.flatMap((row) => [row.ownerId, windowOf(row.period, row.day), ...postedText(row)]),
   ]
 }
 

@@ -1,5 +1,6 @@
 import type { Blocker, KeyHash } from '../keys/key.ts'
-import type { PostedBalance, PostedKeyDay } from '../ledger/post-batch.ts'
+import type { PostedBalance, PostedKeyDay, PostedWindow } from '../ledger/post-batch.ts'
+import { type BudgetPeriod, symbolOf, windowOf } from '../ledger/spend-window.ts'
 import type { ScriptReply } from '../redis/script-reply.ts'
 import { modelsText, parseMark, type ShardMark } from './admission-reply.ts'
 
@@ -27,6 +28,8 @@ export type ProjectedRow =
       readonly rpm: number
       readonly tpm: number
       readonly dailyBudgetNano: bigint | null
+      /** Its budgets of longer periods, in this order. */
+      readonly budgets: readonly KeyBudget[]
       /** Exact names or `provider/*`; `null`: all. */
       readonly allowedModels: readonly string[] | null
       readonly readBalance: boolean
@@ -35,6 +38,22 @@ export type ProjectedRow =
     }
   | ({ readonly kind: 'organization' } & PostedBalance)
   | ({ readonly kind: 'key_day' } & PostedKeyDay)
+  | ({ readonly kind: 'window' } & PostedWindow)
+  | {
+      readonly kind: 'zone'
+      readonly organizationId: string
+      readonly version: bigint
+      /** As `window.lua` reads it. */
+      readonly zone: string
+    }
+
+/** A budget that is checked with a key's requests. */
+export type KeyBudget = {
+  /** `key`, or the member who created the key. */
+  readonly of: 'key' | { readonly userId: string }
+  readonly period: BudgetPeriod
+  readonly limitNano: bigint
+}
 
 /** A row of Postgres and the newer version of it that Redis has. */
 export type RefusedRow = { readonly row: ProjectedRow; readonly newerVersion: bigint }
@@ -98,6 +117,7 @@ function copiedOf(row: ProjectedRow): [kind: string, id: string, args: readonly 
         rpm: row.rpm,
         tpm: row.tpm,
         daily_budget: row.dailyBudgetNano === null ? '' : String(row.dailyBudgetNano),
+        budgets: row.budgets.map(budgetText).join(','),
         models: modelsText(row.allowedModels),
         read_balance: row.readBalance ? 1 : 0,
         keeps_hours: row.keepsResponsesHours ?? 0,
@@ -108,7 +128,15 @@ function copiedOf(row: ProjectedRow): [kind: string, id: string, args: readonly 
       return ['org', row.organizationId, ['posted', String(row.postedNano)]]
     case 'key_day':
       return ['day', row.keyId, [row.day, String(row.postedNano)]]
+    case 'window':
+      return ['window', row.ownerId, [windowOf(row.period, row.day), String(row.postedNano)]]
+    case 'zone':
+      return ['zone', row.organizationId, [row.zone]]
   }
+}
+
+function budgetText({ of, period, limitNano }: KeyBudget): string {
+  return `${of === 'key' ? 'k' : of.userId}:${symbolOf(period)}:${limitNano}`
 }
 
 /**

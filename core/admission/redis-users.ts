@@ -33,6 +33,7 @@ export const gatewayRedisUser: RedisUser = {
     '%R~mg:{s??}:key:*',
     '~mg:{s??}:charges',
     '~mg:{s??}:refused:*',
+    '~mg:{s??}:spend:*',
     // The names with a tag are those of a cluster.
     '%R~mg:routes*',
     '%R~mg:{common}:routes*',
@@ -96,6 +97,7 @@ export const cabinetRedisUser: RedisUser = {
     '%R~mg:{s??}:cred:*',
     '%R~mg:{s??}:key:*',
     '%R~mg:{s??}:use:*',
+    '%R~mg:{s??}:spend:*',
     '%R~mg:{s??}:org:*',
     '%R~mg:{s??}:refused:*',
     '~mg:throttle:*',

@@ -13,7 +13,7 @@ export type WaitingCharge = {
   readonly chargeKind: ChargeKind
   readonly organizationId: string
   readonly keyId: string
-  /** Moscow day of admission, days since 1970-01-01. */
+  /** Day of admission in the organization's time zone, days since 1970-01-01. */
   readonly day: number
   readonly costNano: bigint
   /**

@@ -1,4 +1,5 @@
 import { formatRub, nanoRub } from '../ledger/money.ts'
+import type { BudgetPeriod, BudgetScope } from '../ledger/spend-window.ts'
 import { quoted } from './quoted.ts'
 import { type Refusal, refusal, retryAfterSecondsMax, retrySecondsOf } from './refusal.ts'
 
@@ -15,34 +16,82 @@ export const balanceReserved = refusal(
   { retryAfterMs: 1000 },
 )
 
-/** A daily budget that is spent, or that running requests have reserved. */
+/** A budget that is spent, or that running requests have reserved. */
 export function budgetRefusal(refused: {
-  readonly reason: 'daily_budget_exceeded' | 'budget_reserved'
+  readonly reason: 'daily_budget_exceeded' | 'budget_exceeded' | 'budget_reserved'
+  readonly scope: BudgetScope
+  readonly period: BudgetPeriod
   readonly limitNano: bigint
   readonly usedNano: bigint
   readonly heldNano: bigint
   /** The least that the request may cost; absent where no request was made. */
   readonly neededNano?: bigint
-  /** When the Moscow day ends, Unix milliseconds. */
-  readonly resetsAtMs: number
+  readonly resetsAtMs: number | null
 }): Refusal {
   const limit = formatRub(nanoRub(refused.limitNano))
   const used = formatRub(nanoRub(refused.usedNano))
-  const held = formatRub(nanoRub(refused.heldNano))
-  const needed = refused.neededNano === undefined ? {} : { needed: formatRub(nanoRub(refused.neededNano)) }
-  const resetsAt = new Date(refused.resetsAtMs).toISOString()
+  const numbers = { ...budgetDetails(refused), limit, used }
+  const { whose, budget } = namesOfBudget(refused)
   if (refused.reason === 'budget_reserved')
     return refusal(
       'budget_reserved',
-      `This API key has spent ${used} ₽ of its daily budget of ${limit} ₽, and the rest is reserved for requests in progress. Retry in a second.`,
-      { limit, used, held, ...needed, resetsAt, retryAfterMs: 1000 },
+      `${whose} has spent ${used} ₽ of its ${budget} of ${limit} ₽, and the rest is reserved for requests in progress. Retry in a second.`,
+      { ...numbers, retryAfterMs: 1000 },
     )
+  const end =
+    refused.resetsAtMs === null
+      ? 'The budget does not reset'
+      : `The budget resets at ${new Date(refused.resetsAtMs).toISOString()}`
   return refusal(
-    'daily_budget_exceeded',
-    `This API key has used up its daily budget of ${limit} ₽ (${used} ₽ spent). The budget resets at ${resetsAt} (midnight in Moscow); the key's owner can raise it in the cabinet.`,
-    { limit, used, held, ...needed, resetsAt },
+    refused.reason,
+    `${whose} has used up its ${budget} of ${limit} ₽ (${used} ₽ spent). ${end}; ${remedies[refused.scope]}.`,
+    numbers,
   )
 }
+
+/** What the body of an error about a budget has besides its limit and what is used. Pure. */
+export function budgetDetails(refused: {
+  readonly scope: BudgetScope
+  readonly period: BudgetPeriod
+  readonly heldNano: bigint
+  readonly neededNano?: bigint
+  readonly resetsAtMs: number | null
+}) {
+  const { scope, period, heldNano, neededNano, resetsAtMs } = refused
+  return {
+    budget: scope,
+    period,
+    held: formatRub(nanoRub(heldNano)),
+    ...(neededNano === undefined ? {} : { needed: formatRub(nanoRub(neededNano)) }),
+    ...(resetsAtMs === null ? {} : { resetsAt: new Date(resetsAtMs).toISOString() }),
+  }
+}
+
+/** Whose budget it is, and which, for a sentence. Pure. */
+export function namesOfBudget({
+  scope,
+  period,
+}: {
+  readonly scope: BudgetScope
+  readonly period: BudgetPeriod
+}): { readonly whose: string; readonly owner: string; readonly budget: string } {
+  const budget = `${adjectives[period]} budget`
+  switch (scope) {
+    case 'key':
+      return { whose: 'This API key', owner: "this key's", budget }
+    case 'member':
+      return { whose: 'The member who created this API key', owner: "this key's member's", budget }
+    case 'organization':
+      return { whose: 'The organization', owner: "the organization's", budget }
+  }
+}
+
+const adjectives = { day: 'daily', week: 'weekly', month: 'monthly', total: 'total' } as const
+const remedies = {
+  key: "the key's owner can raise it in the cabinet",
+  member: 'an owner of the organization can raise it in the cabinet',
+  organization: 'an owner of the organization can raise it in the cabinet',
+} as const
 
 const countedBy = { rpm: 'requests', tpm: 'tokens', token_counts: 'counts of tokens' } as const
 

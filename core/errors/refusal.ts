@@ -1,3 +1,5 @@
+import type { BudgetPeriod, BudgetScope } from '../ledger/spend-window.ts'
+
 /** Who has to change something: the caller, us, or the provider behind us. */
 type Source = 'client' | 'gateway' | 'upstream'
 
@@ -15,12 +17,14 @@ export const errorRows = {
   insufficient_balance: [402, 'insufficient_quota', 'client'],
   /** The request's maximum cost is above the balance, even with no other request in progress. */
   request_exceeds_balance: [402, 'insufficient_quota', 'client'],
-  /** The request's maximum cost is above the key's daily budget. */
+  /** The request's maximum cost is above what is left of a budget. */
   request_exceeds_budget: [402, 'insufficient_quota', 'client'],
   /** Requests in progress hold the balance that the request needs. Retry. */
   balance_reserved: [429, 'rate_limit_error', 'client'],
-  /** Requests in progress hold the daily budget that the request needs. Retry. */
+  /** Requests in progress hold the part of a budget that the request needs. Retry. */
   budget_reserved: [429, 'rate_limit_error', 'client'],
+  /** A weekly, monthly or total budget is spent; `budget` and `period` name it, `resets_at` is when it renews. */
+  budget_exceeded: [402, 'insufficient_quota', 'client'],
   /** The key's daily budget is spent; `resets_at` is when it renews. */
   daily_budget_exceeded: [429, 'insufficient_quota', 'client'],
   /** The key's RPM or TPM limit is reached. */
@@ -90,6 +94,9 @@ export type Refusal = {
   readonly message: string
   readonly source: Source
   readonly headers: Readonly<Record<string, string>>
+  /** Whose budget was hit, and for which period. */
+  readonly budget?: BudgetScope
+  readonly period?: BudgetPeriod
   /** The limit that was hit and what counts against it: tokens or requests, or rubles as a decimal string. */
   readonly limit?: number | string
   readonly used?: number | string
@@ -106,7 +113,17 @@ export type Refusal = {
 type Details = Partial<
   Pick<
     Refusal,
-    'param' | 'source' | 'limit' | 'used' | 'held' | 'needed' | 'resetsAt' | 'affordableMaxTokens' | 'headers'
+    | 'param'
+    | 'source'
+    | 'budget'
+    | 'period'
+    | 'limit'
+    | 'used'
+    | 'held'
+    | 'needed'
+    | 'resetsAt'
+    | 'affordableMaxTokens'
+    | 'headers'
   >
 > & {
   /** Milliseconds after which a retry makes sense; absent if none will within a minute. */
@@ -150,8 +167,21 @@ export function retrySecondsOf(retryAfterMs: number): number {
 
 /** The error body in OpenAI's shape, as JSON text. */
 export function errorBody(refusal: Refusal, requestId: string): string {
-  const { message, type, param, code, source, limit, used, held, needed, resetsAt, affordableMaxTokens } =
-    refusal
+  const {
+    message,
+    type,
+    param,
+    code,
+    source,
+    budget,
+    period,
+    limit,
+    used,
+    held,
+    needed,
+    resetsAt,
+    affordableMaxTokens,
+  } = refusal
   return JSON.stringify({
     error: {
       message,
@@ -160,6 +190,8 @@ export function errorBody(refusal: Refusal, requestId: string): string {
       code,
       source,
       request_id: requestId,
+      budget,
+      period,
       limit,
       used,
       held,

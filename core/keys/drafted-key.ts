@@ -47,11 +47,13 @@ export async function bringKey(
   if (block === 'off') await unblockKey(client, keyId, 'kubernetes')
 }
 
+const budgets = ['dailyBudgetNano', 'weeklyBudgetNano', 'monthlyBudgetNano', 'totalBudgetNano'] as const
+
 function isSameLimits(one: Required<KeyLimits>, other: KeyLimits): boolean {
   return (
     one.rpm === (other.rpm ?? null) &&
     one.tpm === (other.tpm ?? null) &&
-    one.dailyBudgetNano === (other.dailyBudgetNano ?? null) &&
+    budgets.every((budget) => one[budget] === (other[budget] ?? null)) &&
     one.expiresAt?.getTime() === other.expiresAt?.getTime() &&
     one.readBalance === (other.readBalance ?? false) &&
     one.keepsResponsesHours === (other.keepsResponsesHours ?? null) &&

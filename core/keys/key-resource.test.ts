@@ -11,6 +11,8 @@ import type { KeyState } from './key-state.ts'
 const orNull = <Value>(value: fc.Arbitrary<Value>) => fc.option(value, { nil: null })
 const count = fc.integer({ min: 1, max: 2_147_483_647 })
 
+const budget = orNull(fc.bigInt(0n, 999_999_999_999_999_999n).map(nanoRub))
+
 const keyState: fc.Arbitrary<KeyState> = fc.record({
   keyId: fc.uuid(),
   organizationId: fc.uuid(),
@@ -21,7 +23,10 @@ const keyState: fc.Arbitrary<KeyState> = fc.record({
   limits: fc.record({
     rpm: orNull(count),
     tpm: orNull(count),
-    dailyBudgetNano: orNull(fc.bigInt(0n, 999_999_999_999_999_999n).map(nanoRub)),
+    dailyBudgetNano: budget,
+    weeklyBudgetNano: budget,
+    monthlyBudgetNano: budget,
+    totalBudgetNano: budget,
     allowedModels: orNull(fc.uniqueArray(fc.constantFrom('a/b', 'a/*', 'openai/gpt-4o'))),
     expiresAt: orNull(
       fc.date({ min: new Date('1970-01-01'), max: new Date('9999-12-31'), noInvalidDate: true }),

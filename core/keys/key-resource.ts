@@ -39,6 +39,9 @@ export function draftKey({
       rpm: limits.requestsPerMinute ?? null,
       tpm: limits.tokensPerMinute ?? null,
       dailyBudgetNano: nanoOf(limits.dailyBudgetRub),
+      weeklyBudgetNano: nanoOf(limits.weeklyBudgetRub),
+      monthlyBudgetNano: nanoOf(limits.monthlyBudgetRub),
+      totalBudgetNano: nanoOf(limits.totalBudgetRub),
       allowedModels: spec.allowedModels ?? null,
       expiresAt: spec.expiresAt === undefined ? null : new Date(spec.expiresAt),
       readBalance: spec.readBalance,
@@ -56,6 +59,10 @@ export function draftKey({
 /** An amount of a resource; `null`: not limited. Pure. */
 export function nanoOf(rub: string | undefined): NanoRub | null {
   return rub === undefined ? null : (findRub(rub) ?? null)
+}
+
+function rubOf(nano: NanoRub | null): string | undefined {
+  return nano === null ? undefined : formatRub(nano)
 }
 
 /** A duration of a resource, in seconds; `null`: not set. Pure. */
@@ -87,7 +94,10 @@ export function mirrorKey({
     limits: {
       requestsPerMinute: limits.rpm ?? undefined,
       tokensPerMinute: limits.tpm ?? undefined,
-      dailyBudgetRub: limits.dailyBudgetNano === null ? undefined : formatRub(limits.dailyBudgetNano),
+      dailyBudgetRub: rubOf(limits.dailyBudgetNano),
+      weeklyBudgetRub: rubOf(limits.weeklyBudgetNano),
+      monthlyBudgetRub: rubOf(limits.monthlyBudgetNano),
+      totalBudgetRub: rubOf(limits.totalBudgetNano),
     },
     readBalance: limits.readBalance,
     keepsResponsesHours: limits.keepsResponsesHours ?? undefined,

@@ -12,6 +12,10 @@ export type KeyLimits = {
   readonly rpm?: number | null
   readonly tpm?: number | null
   readonly dailyBudgetNano?: NanoRub | null
+  /** By week from Monday, by month, and in all. */
+  readonly weeklyBudgetNano?: NanoRub | null
+  readonly monthlyBudgetNano?: NanoRub | null
+  readonly totalBudgetNano?: NanoRub | null
   /** Each as `allowedModel` of `#crds/resource` takes it. */
   readonly allowedModels?: readonly string[] | null
   readonly expiresAt?: Date | null
@@ -235,7 +239,9 @@ async function read(
   const { rows } = await client.query<Row>(
     `select k.id as "keyId", o.id as "organizationId", o.name as organization, k.name, k.managed_by as "managedBy",
             k.purpose,
-            k.rpm, k.tpm, k.daily_budget_nano as "dailyBudgetNano", k.allowed_models as "allowedModels",
+            k.rpm, k.tpm, k.daily_budget_nano as "dailyBudgetNano",
+            k.weekly_budget_nano as "weeklyBudgetNano", k.monthly_budget_nano as "monthlyBudgetNano",
+            k.total_budget_nano as "totalBudgetNano", k.allowed_models as "allowedModels",
             k.expires_at as "expiresAt", k.read_balance as "readBalance",
             k.keeps_responses_hours as "keepsResponsesHours",
             array_remove(array[case when k.owner_blocked_at is not null then 'owner' end,
@@ -260,9 +266,32 @@ async function read(
     [countMax, ...values],
   )
   return rows.map(
-    ({ rpm, tpm, dailyBudgetNano, allowedModels, expiresAt, readBalance, keepsResponsesHours, ...key }) => ({
+    ({
+      rpm,
+      tpm,
+      dailyBudgetNano,
+      weeklyBudgetNano,
+      monthlyBudgetNano,
+      totalBudgetNano,
+      allowedModels,
+      expiresAt,
+      readBalance,
+      keepsResponsesHours,
+      ...key
+    }) => ({
       ...key,
-      limits: { rpm, tpm, dailyBudgetNano, allowedModels, expiresAt, readBalance, keepsResponsesHours },
+      limits: {
+        rpm,
+        tpm,
+        dailyBudgetNano,
+        weeklyBudgetNano,
+        monthlyBudgetNano,
+        totalBudgetNano,
+        allowedModels,
+        expiresAt,
+        readBalance,
+        keepsResponsesHours,
+      },
       secrets: key.secrets.map((secret) => ({
         ...secret,
         validUntil: secret.validUntil === null ? null : new Date(secret.validUntil),

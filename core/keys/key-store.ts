@@ -42,9 +42,10 @@ export async function insertKey(client: ScopedClient, key: NewKey): Promise<stri
   const { organizationId, name, managedBy, purpose = 'general' } = key
   const limits = wholeLimits(key)
   await client.change(
-    `insert into api_keys (id, organization_id, name, managed_by, rpm, tpm, daily_budget_nano, allowed_models,
+    `insert into api_keys (id, organization_id, name, managed_by, rpm, tpm, daily_budget_nano,
+                           weekly_budget_nano, monthly_budget_nano, total_budget_nano, allowed_models,
                            expires_at, read_balance, keeps_responses_hours, purpose, created_by)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)`,
     [keyId, organizationId, name, managedBy, ...limitValues(limits), purpose, key.createdBy ?? null],
     () => keyChange('create', { keyId, organizationId }, null, { name, managedBy, purpose, ...limits }),
   )
@@ -198,10 +199,13 @@ export async function setLimits(client: ScopedClient, keyId: string, limits: Key
   const after = wholeLimits(limits)
   await client.change(
     `update api_keys
-        set rpm = $2, tpm = $3, daily_budget_nano = $4, allowed_models = $5, expires_at = $6, read_balance = $7,
-            keeps_responses_hours = $8
-      where id = $1 and (rpm, tpm, daily_budget_nano, allowed_models, expires_at, read_balance, keeps_responses_hours)
-        is distinct from ($2::int, $3::int, $4::bigint, $5::text[], $6::timestamptz, $7::boolean, $8::smallint)`,
+        set rpm = $2, tpm = $3, daily_budget_nano = $4, weekly_budget_nano = $5, monthly_budget_nano = $6,
+            total_budget_nano = $7, allowed_models = $8, expires_at = $9, read_balance = $10, keeps_responses_hours = $11
+      where id = $1
+        and (rpm, tpm, daily_budget_nano, weekly_budget_nano, monthly_budget_nano, total_budget_nano, allowed_models,
+             expires_at, read_balance, keeps_responses_hours)
+        is distinct from ($2::int, $3::int, $4::bigint, $5::bigint, $6::bigint, $7::bigint, $8::text[],
+                          $9::timestamptz, $10::boolean, $11::smallint)`,
     [keyId, ...limitValues(after)],
     () => keyChange('set_limits', key, wholeLimits(key), after),
   )
@@ -260,6 +264,8 @@ async function lockExisting(client: ScopedClient, keyId: string) {
 }
 
 function limitValues(limits: Required<KeyLimits>): unknown[] {
-  const { rpm, tpm, dailyBudgetNano, allowedModels, expiresAt, readBalance, keepsResponsesHours } = limits
-  return [rpm, tpm, dailyBudgetNano, allowedModels, expiresAt, readBalance, keepsResponsesHours]
+  const { rpm, tpm, dailyBudgetNano, weeklyBudgetNano, monthlyBudgetNano, totalBudgetNano } = limits
+  const { allowedModels, expiresAt, readBalance, keepsResponsesHours } = limits
+  const budgets = [dailyBudgetNano, weeklyBudgetNano, monthlyBudgetNano, totalBudgetNano]
+  return [rpm, tpm, ...budgets, allowedModels, expiresAt, readBalance, keepsResponsesHours]
 }

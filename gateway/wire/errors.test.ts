@@ -24,12 +24,14 @@ const aChat = { model: 'a/b', type: 'chat', outside: null } as const
 const rpm = { reason: 'rpm', limit: 10, used: 10 } as const
 const tpm = { reason: 'tpm', limit: 1000, used: 800 } as const
 const budget = {
+  scope: 'key',
+  period: 'day',
   limitNano: 100_000_000_000n,
   usedNano: 100_200_000_000n,
   heldNano: 3_000_000_000n,
   neededNano: 500_000_000n,
   resetsAtMs: Date.UTC(2026, 10, 21, 21),
-}
+} as const
 
 function rowOf({ status, type, code, headers }: Refusal) {
   return [status, type, code, headers]
@@ -81,6 +83,8 @@ test('a spent budget reports the amount, the limit, and when it resets', () => {
       code: 'daily_budget_exceeded',
       source: 'client',
       request_id: 'id-1',
+      budget: 'key',
+      period: 'day',
       limit: '100',
       used: '100.2',
       held: '3',

@@ -2,9 +2,11 @@ import type { AdmitRefusal, InspectRefusal } from '#core/admission/admission-rep
 import { blockedApiKey, expiredApiKey, invalidApiKey, revokedApiKey } from '#core/errors/key-refusals'
 import {
   balanceReserved,
+  budgetDetails,
   budgetRefusal,
   insufficientBalance,
   modelNotAllowed,
+  namesOfBudget,
   rateRefusal,
 } from '#core/errors/limit-refusals'
 import { quoted } from '#core/errors/quoted'
@@ -47,6 +49,7 @@ export function refusalFor(refused: AdmitRefusal, request: RefusedRequest): Refu
     case 'request_exceeds_budget':
       return unaffordable(refused, request)
     case 'daily_budget_exceeded':
+    case 'budget_exceeded':
     case 'budget_reserved':
       return budgetRefusal(refused)
     case 'tpm':
@@ -202,14 +205,14 @@ function shortageOf(refused: Parameters<typeof unaffordable>[0]) {
       numbers: { limit },
     }
   }
-  const left = rub(refused.limitNano - refused.usedNano)
+  const { owner, budget } = namesOfBudget(refused)
   return {
-    source: `what is left of this key's daily budget: ${left} ₽`,
+    source: `what is left of ${owner} ${budget}: ${rub(refused.limitNano - refused.usedNano)} ₽`,
     remedy: 'raise the budget in the cabinet',
     numbers: {
+      ...budgetDetails(refused),
       limit: rub(refused.limitNano),
       used: rub(refused.usedNano),
-      resetsAt: new Date(refused.resetsAtMs).toISOString(),
     },
   }
 }

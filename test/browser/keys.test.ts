@@ -418,6 +418,9 @@ test('wrong fields of a new key show errors, and names in any script are shown u
     rpm: '0',
     tpm: 'много',
     daily_budget_rub: '1e3',
+    weekly_budget_rub: '0',
+    monthly_budget_rub: '1000000000000',
+    total_budget_rub: '0,0001',
     expires_at: '2020-01-01',
   })
   await page.getByLabel('Только выбранные').check()
@@ -425,7 +428,17 @@ test('wrong fields of a new key show errors, and names in any script are shown u
   await page.getByRole('button', { name: 'Создать ключ' }).last().click()
   const wrong = page.locator('dialog [aria-invalid=true]')
   const names = new Set(await Promise.all((await wrong.all()).map((field) => field.getAttribute('name'))))
-  expect([...names]).toEqual(['name', 'daily_budget_rub', 'expires_at', 'rpm', 'tpm', 'allowed_models'])
+  expect([...names]).toEqual([
+    'name',
+    'daily_budget_rub',
+    'weekly_budget_rub',
+    'monthly_budget_rub',
+    'total_budget_rub',
+    'expires_at',
+    'rpm',
+    'tpm',
+    'allowed_models',
+  ])
   expect(await page.locator(':focus').getAttribute('name')).toBe('name')
   expect(await page.locator('[name=tpm]').inputValue()).toBe('много')
 
@@ -465,5 +478,27 @@ test.for(['light', 'dark'] as const)('pages and dialogs of keys are accessible: 
   await expectNoViolations(page)
   await page.getByRole('button', { name: 'Выпустить новый секрет' }).last().click()
   await page.locator('[data-secret]').waitFor()
+  await expectNoViolations(page)
+})
+
+test('budgets by week, by month and in all are set with a key, changed, and shown with what is used of them', async () => {
+  const { page } = await openCustomer()
+  const budgets = { weekly_budget_rub: '100', monthly_budget_rub: '300', total_budget_rub: '1000' }
+  const { path, secret } = await makeKey(page, { name: newName(), ...budgets })
+  expect((await ask(secret, 'привет')).status).toBe(200)
+  await page.goto(path)
+  const table = page.getByRole('table')
+  const rowOf = (name: string) => table.getByRole('row').filter({ hasText: name })
+  for (const [name, limit] of [
+    ['Бюджет на неделю', '100,00'],
+    ['Бюджет на месяц', '300,00'],
+    ['Бюджет на всё время', '1 000,00'],
+  ] as const)
+    expect((await rowOf(name).textContent())?.replace(/\s/gu, ' ')).toContain(limit)
+  await page.locator('[name=monthly_budget_rub]').fill('')
+  await page.locator('[name=weekly_budget_rub]').fill('0,01')
+  await page.getByRole('button', { name: 'Сохранить' }).click()
+  await page.getByText('Сохранено').waitFor()
+  await rowOf('Бюджет на месяц').waitFor({ state: 'detached' })
   await expectNoViolations(page)
 })

@@ -40,7 +40,10 @@ async function quietCursor(): Promise<bigint> {
 function rowsOf({ organizationId, keyId }: Customer, rows: readonly ChangedRow[]): ChangedRow['row'][] {
   return rows
     .map(({ row }) => row)
-    .filter((row) => ('keyId' in row ? row.keyId === keyId : row.organizationId === organizationId))
+    .filter((row) => {
+      if (row.kind === 'window') return row.ownerId === keyId
+      return 'keyId' in row ? row.keyId === keyId : row.organizationId === organizationId
+    })
 }
 
 const kindsOf = (rows: readonly ChangedRow['row'][]) => rows.map(({ kind }) => kind).sort()
@@ -194,7 +197,7 @@ test('the whole state of a shard is its secrets, keys, balances and recent daily
   await postBatch(pool, [
     entryOf(customer, 3n),
     entryOf(customer, 4n, { day: day - 1 }),
-    entryOf(customer, 5n, { day: day - 2 }),
+    entryOf(customer, 5n, { day: day - 4 }),
   ])
   await inTestScope(pool, (client) => rotateKey(client, customer.keyId, 60, pepper))
   await inTestScope(pool, (client) => revokeKey(client, customer.keyId))
@@ -225,6 +228,7 @@ test('the whole state of a shard is its secrets, keys, balances and recent daily
     expiresAtMs: null,
     ...defaults,
     dailyBudgetNano: null,
+    budgets: [],
     allowedModels: null,
     readBalance: false,
     keepsResponsesHours: null,

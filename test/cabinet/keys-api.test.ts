@@ -129,6 +129,9 @@ describe('a new key', () => {
       rpm: 10,
       tpm: 1000000,
       daily_budget_rub: '250.50',
+      weekly_budget_rub: '1000',
+      monthly_budget_rub: '3000.000000001',
+      total_budget_rub: '999999999.999999999',
       allowed_models: ['test/*', model],
       expires_at: '2090-01-01T03:00:00+03:00',
       read_balance: true,
@@ -194,6 +197,10 @@ describe('a new key', () => {
     ['daily_budget_rub', { daily_budget_rub: '1e400' }],
     ['daily_budget_rub', { daily_budget_rub: '0.0000000001' }],
     ['daily_budget_rub', { daily_budget_rub: 5 }],
+    ['weekly_budget_rub', { weekly_budget_rub: '0' }],
+    ['monthly_budget_rub', { monthly_budget_rub: '-1' }],
+    ['monthly_budget_rub', { monthly_budget_rub: '0.0000000001' }],
+    ['total_budget_rub', { total_budget_rub: '1000000000000' }],
     ['allowed_models.0', { allowed_models: ['gpt-*'] }],
     ['allowed_models', { allowed_models: ['a/b', 'a/b'] }],
     ['allowed_models', { allowed_models: [] }],
@@ -589,12 +596,14 @@ describe('effective limits', () => {
 
   test('show what is used and left, and which would reject, with the gateway’s own codes', async () => {
     const { made, call } = await caller()
-    const { id, secret } = await made({ rpm: 2, daily_budget_rub: '5', allowed_models: [model] })
+    const limits = { rpm: 2, daily_budget_rub: '5', monthly_budget_rub: '50', allowed_models: [model] }
+    const { id, secret } = await made(limits)
     const fresh = await limitsOf(call, id)
     expect(fresh.body).toMatchObject({ live: true, would_refuse: false })
     expect(fresh.of('rpm')).toMatchObject({ limit: 2, used: 0, remaining: 2, resets_at: null })
     expect(fresh.of('balance')).toMatchObject({ limit: '100', held: '0', remaining: '100' })
     expect(fresh.of('daily_budget')).toMatchObject({ limit: '5', used: '0', held: '0', remaining: '5' })
+    expect(fresh.of('monthly_budget')).toMatchObject({ limit: '50', used: '0', held: '0', remaining: '50' })
     expect([await statusAt(secret), await statusAt(secret)]).toEqual([200, 200])
     const spent = await limitsOf(call, id, '?model=other/model')
     expect(spent.refusing).toEqual(['models', 'rpm'])

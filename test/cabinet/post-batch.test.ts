@@ -43,6 +43,7 @@ test('a charge takes its cost from the balance and the key’s day, and leaves l
   expect(posted).toEqual({
     balances: [{ organizationId: customer.organizationId, postedNano: 993n, version: 2n }],
     keyDays: [{ keyId: customer.keyId, day: entry.day, postedNano: 7n, version: 1n }],
+    windows: [],
   })
   expect(await ledgerOf(customer)).toEqual([
     { seq: 1n, kind: 'adjustment', amount: 1_000n, balance_after: 1_000n },

@@ -10,11 +10,13 @@ import type { ModelFields } from '../support/catalog.ts'
 import { type Customer, pepper, uuidV7 } from '../support/customer.ts'
 import { patient } from '../support/patient-gateway.ts'
 import type { Process } from '../support/processes.ts'
+import { viewOfThisFile } from '../support/redis-view.ts'
 import { inTestScope } from '../support/scope.ts'
 import { type CustomerOptions, post, stackOfThisFile, untilOpen, untilServed } from '../support/stack.ts'
 import { refusal } from '../support/upstream.ts'
 
 const stack = await stackOfThisFile()
+const view = viewOfThisFile(stack.redis)
 let gateway: Process
 
 beforeAll(async () => {
@@ -277,6 +279,44 @@ describe('a limit', () => {
     expect((resetsAt.getTime() + 3 * 3_600_000) % 86_400_000).toBe(0)
     expect(resetsAt.getTime()).toBeGreaterThan(Date.now() - 60_000)
     expectShape(answer)
+  })
+
+  test.each([
+    ['weeklyBudgetNano', 'week'],
+    ['monthlyBudgetNano', 'month'],
+    ['totalBudgetNano', 'total'],
+  ] as const)('%s: spent is 402 budget_exceeded, also after Redis lost everything', async (name, period) => {
+    const { key, model, organizationId } = await served(
+      { [name]: nanoRub(1_600_000n) },
+      { contextLength: 100 },
+    )
+    stack.upstream.answer(model, usageAnswer(100, 20))
+    expect((await post(gateway, key, { model, messages, max_tokens: 20 })).status).toBe(200)
+    const answer = await ask(key, { model })
+    const spent = {
+      status: 402,
+      error: {
+        type: 'insufficient_quota',
+        code: 'budget_exceeded',
+        budget: 'key',
+        period,
+        limit: '0.0016',
+        used: '0.0016',
+        held: '0',
+      },
+    }
+    expect(answer).toMatchObject(spent)
+    expect(answer.headers.get('x-should-retry')).toBe('false')
+    if (period === 'total') expect(answer.error.resets_at).toBeUndefined()
+    else expect(Date.parse(answer.error.resets_at ?? '')).toBeGreaterThan(Date.now())
+    expectShape(answer)
+
+    await vi.waitFor(async () => {
+      const { records } = await stack.readBooks(organizationId)
+      expect(records.size).toBe(1)
+    })
+    await view.ask((redis) => redis.flushall())
+    await vi.waitFor(async () => expect(await ask(key, { model })).toMatchObject(spent), { timeout: 15_000 })
   })
 
   test('balance and budget held by a running request are 429 …_reserved, and free again after it', async () => {

@@ -30,7 +30,7 @@ describe('an ApiKey that is applied', () => {
   test('becomes a Secret that envFrom can use, and a gateway answers to it', async () => {
     const { name, text, values, keyId } = await createReady({
       displayName: 'CI pipeline',
-      limits: { requestsPerMinute: 600, dailyBudgetRub: '250.00' },
+      limits: { requestsPerMinute: 600, dailyBudgetRub: '250.00', monthlyBudgetRub: '5000' },
       allowedModels: ['openai/gpt-4o-mini', 'anthropic/*'],
     })
     expect(values).toEqual({ OPENAI_API_KEY: text, OPENAI_BASE_URL: gatewayBaseUrl })
@@ -57,6 +57,9 @@ describe('an ApiKey that is applied', () => {
       limits: {
         rpm: 600,
         dailyBudgetNano: 250_000_000_000n,
+        weeklyBudgetNano: null,
+        monthlyBudgetNano: 5_000_000_000_000n,
+        totalBudgetNano: null,
         allowedModels: ['openai/gpt-4o-mini', 'anthropic/*'],
       },
     })

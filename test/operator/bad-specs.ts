@@ -124,6 +124,12 @@ const badKeys: readonly BadSpec[] = [
   ],
   [
     'ApiKey',
+    { limits: { monthlyBudgetRub: '1000000000000' } },
+    'spec.limits.monthlyBudgetRub',
+    'must be a quoted amount of rubles, such as "250.00"',
+  ],
+  [
+    'ApiKey',
     { limits: { perDay: 1 } },
     'ApiKey in version "v1alpha1" cannot be handled as a ApiKey',
     'unknown field "spec.limits.perDay"',

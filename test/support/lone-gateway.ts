@@ -136,6 +136,7 @@ async function createKey(posting: Posting, changes: KeyChanges = {}) {
     rpm: 10_000,
     tpm: 10_000_000,
     dailyBudgetNano: null,
+    budgets: [],
     allowedModels: null,
     readBalance: false,
     keepsResponsesHours: null,

@@ -39,6 +39,8 @@ export function fixedCandidate({
 export type KeySettings = {
   readonly balanceNano?: bigint
   readonly key?: Partial<KeyRow>
+  /** Of the organization, as `window.lua` reads it; left out: Moscow's. */
+  readonly zone?: string
   readonly secret?: Partial<SecretRow>
 }
 
@@ -70,12 +72,13 @@ export async function openShard(
   let version = 0n
 
   /** Projects the key as it is by default, with these changes, as a newer version. */
-  const set = async ({ balanceNano, key, secret: changed }: KeySettings) => {
+  const set = async ({ balanceNano, key, zone, secret: changed }: KeySettings) => {
     version += 1n
     const rows: ProjectedRow[] = [
       { ...plainSecret(secretHash, keyId, organizationId), version, ...changed },
       { ...plainKey(keyId), version, ...key },
       { kind: 'organization', organizationId, version, postedNano: balanceNano ?? 1_000_000_000n },
+      ...(zone === undefined ? [] : [{ kind: 'zone' as const, organizationId, version, zone }]),
     ]
     await posting.project(shard, rows, null)
   }
@@ -185,6 +188,7 @@ export function plainKey(keyId: string): KeyRow {
     rpm: 600,
     tpm: 2_000_000,
     dailyBudgetNano: null,
+    budgets: [],
     allowedModels: null,
     readBalance: false,
     keepsResponsesHours: null,

@@ -1,8 +1,11 @@
 import type { Pool, PoolClient } from 'pg'
-import type { ProjectedRow } from '#core/admission/projected-rows'
+import type { KeyBudget, ProjectedRow } from '#core/admission/projected-rows'
 import { inSnapshot } from '#core/db/snapshot'
 import { blockerSql } from '#core/keys/blocker-sql'
+import { postedWindow } from '#core/ledger/post-batch'
+import { windowOf } from '#core/ledger/spend-window'
 import type { Shard } from '#core/redis/shard'
+import { zoneText } from './internal/zone-text.ts'
 
 /** One row of Postgres, and its shard. */
 export type ChangedRow = {
@@ -34,6 +37,9 @@ export async function readChanges(pool: Pool, sinceXid: bigint, defaults: LimitD
   return readRows(pool, async (client) => {
     const since = [sinceXid]
     return [
+      // Before the keys whose budgets they are of.
+      ...(await readWindows(client, `k.changed_xid >= $1::text::xid8 or ${unnoted('k')}`, since)),
+      ...(await readZones(client, 'o.zone_xid >= $1::text::xid8', since)),
       ...(await readKeys(client, `k.changed_xid >= $1::text::xid8 or ${unnoted('k')}`, since, defaults)),
       ...(await readSecrets(client, `c.changed_xid >= $1::text::xid8 or ${unnoted('c')}`, since)),
       ...(await readBalances(client, 'a.credited_xid >= $1::text::xid8', since)),
@@ -43,7 +49,7 @@ export async function readChanges(pool: Pool, sinceXid: bigint, defaults: LimitD
 
 /**
  * The whole state of these shards: keys and secrets (including revoked ones, as tombstones), balances, and the daily
- * key spend of today and yesterday, Moscow time. Includes the cursor for the next `readChanges`.
+ * key spend and windows of budgets since two days ago. Includes the cursor for the next `readChanges`.
  */
 export async function readState(
   pool: Pool,
@@ -54,7 +60,9 @@ export async function readState(
     const within = 'o.shard = any($1)'
     return [
       ...(await readBalances(client, within, [shards])),
-      ...(await readKeyDays(client, `s.day >= ${yesterday} and ${within}`, [shards])),
+      ...(await readKeyDays(client, `s.day >= ${firstDay} and ${within}`, [shards])),
+      ...(await readWindows(client, within, [shards])),
+      ...(await readZones(client, `o.zone_version > 0 and ${within}`, [shards])),
       ...(await readKeys(client, within, [shards], defaults)),
       ...(await readSecrets(client, within, [shards])),
     ]
@@ -73,10 +81,14 @@ export async function readAgain(
   const days = rows.filter((row) => row.kind === 'key_day')
   const oneOf =
     "(s.key_id, s.day) in (select id, date '1970-01-01' + day from unnest($1::uuid[], $2::int[]) as d (id, day))"
+  const windows = rows.filter((row) => row.kind === 'window')
+  const zones = rows.flatMap((row) => (row.kind === 'zone' ? [row.organizationId] : []))
   const ofDays = [days.map(({ keyId }) => keyId), days.map(({ day }) => day)]
   const read = await readRows(pool, async (client) => [
     ...(await readBalances(client, 'a.organization_id = any($1::uuid[])', [organizations])),
     ...(await readKeyDays(client, oneOf, ofDays)),
+    ...(await readWindowsAgain(client, windows)),
+    ...(await readZones(client, 'o.id = any($1::uuid[])', [zones])),
     ...(await readKeys(client, 'k.id = any($1::uuid[])', [keys], defaults)),
     ...(await readSecrets(client, 'c.hash = any($1::text[])', [hashes])),
   ])
@@ -114,21 +126,36 @@ async function readKeys(
   values: unknown[],
   defaults: LimitDefaults,
 ): Promise<ChangedRow[]> {
-  const { rows } = await client.query<Read<'key'> & { isNoted: boolean }>(
+  const { rows } = await client.query<Omit<Read<'key'>, 'budgets'> & Budgets & { isNoted: boolean }>(
     `select shard, "isNoted", id as "keyId", version,
             case when revoked_at is not null then 'revoked' when blocked_by is not null then 'blocked'
                  else 'active' end as state,
             case when revoked_at is null then blocked_by end as "blockedBy",
             ${milliseconds('expires_at')} as "expiresAtMs", rpm, tpm, daily_budget_nano as "dailyBudgetNano",
-            allowed_models as "allowedModels", read_balance as "readBalance",
+            weekly_budget_nano as week, monthly_budget_nano as month, total_budget_nano as total, allowed_models as "allowedModels", read_balance as "readBalance",
             keeps_responses_hours as "keepsResponsesHours"
-       from (select o.shard, not (${unnoted('k')}) as "isNoted", k.id, k.version, k.revoked_at, k.expires_at, k.daily_budget_nano, k.allowed_models,
+       from (select o.shard, not (${unnoted('k')}) as "isNoted", k.id, k.version, k.revoked_at, k.expires_at, k.daily_budget_nano,
+                    k.weekly_budget_nano, k.monthly_budget_nano, k.total_budget_nano, k.allowed_models,
                     k.read_balance, k.keeps_responses_hours, coalesce(k.rpm, $2) as rpm, coalesce(k.tpm, $3) as tpm,
                     ${blockerSql('k')} as blocked_by
                from api_keys k join organizations o on o.id = k.organization_id where ${condition}) as key`,
     [...values, defaults.rpm, defaults.tpm],
   )
-  return rows.map(({ shard, isNoted, ...row }) => ({ shard, isNoted, row: { kind: 'key', ...row } }))
+  return rows.map(({ shard, isNoted, week, month, total, ...row }) => ({
+    shard,
+    isNoted,
+    row: { kind: 'key', ...row, budgets: budgetsOf({ week, month, total }) },
+  }))
+}
+
+type Budgets = Record<'week' | 'month' | 'total', bigint | null>
+
+function budgetsOf(limits: Budgets): readonly KeyBudget[] {
+  const periods = ['week', 'month', 'total'] as const
+  return periods.flatMap((period) => {
+    const limitNano = limits[period]
+    return limitNano === null ? [] : [{ of: 'key' as const, period, limitNano }]
+  })
 }
 
 async function readBalances(client: PoolClient, condition: string, values: unknown[]): Promise<ChangedRow[]> {
@@ -140,8 +167,8 @@ async function readBalances(client: PoolClient, condition: string, values: unkno
   return rows.map(({ shard, ...row }) => ({ shard, isNoted: true, row: { kind: 'organization', ...row } }))
 }
 
-/** In Moscow time. */
-const yesterday = "(now() at time zone 'UTC' + interval '3 hours')::date - 1"
+/** It is today at most two days later in any time zone. */
+const firstDay = "(now() at time zone 'UTC')::date - 2"
 
 async function readKeyDays(client: PoolClient, condition: string, values: unknown[]): Promise<ChangedRow[]> {
   const { rows } = await client.query<Read<'key_day'>>(
@@ -151,4 +178,67 @@ async function readKeyDays(client: PoolClient, condition: string, values: unknow
     values,
   )
   return rows.map(({ shard, ...row }) => ({ shard, isNoted: true, row: { kind: 'key_day', ...row } }))
+}
+
+type WindowRow = Parameters<typeof postedWindow>[0] & { readonly shard: Shard }
+
+/** The windows of these keys' budgets that are open in any time zone, or were two days ago. */
+async function readWindows(client: PoolClient, condition: string, values: unknown[]): Promise<ChangedRow[]> {
+  const days = `generate_series(${firstDay}, ${firstDay} + 3, interval '1 day')`
+  return windowsOf(
+    client,
+    `select k.id, d.day::date as day from api_keys k join organizations o on o.id = k.organization_id, ${days} as d (day)
+      where (${condition}) and coalesce(k.weekly_budget_nano, k.monthly_budget_nano, k.total_budget_nano) is not null
+        and k.revoked_at is null`,
+    values,
+  )
+}
+
+type Windows = readonly Extract<ProjectedRow, { kind: 'window' }>[]
+
+async function readWindowsAgain(client: PoolClient, windows: Windows): Promise<ChangedRow[]> {
+  const asked = "select id, date '1970-01-01' + day as day from unnest($1::uuid[], $2::int[]) as d (id, day)"
+  const read = await windowsOf(client, asked, [
+    windows.map(({ ownerId }) => ownerId),
+    windows.map(({ day }) => day),
+  ])
+  const names = new Set(windows.map(nameOfWindow))
+  return read.filter(({ row }) => row.kind === 'window' && names.has(nameOfWindow(row)))
+}
+
+function nameOfWindow({ ownerId, period, day }: Windows[number]): string {
+  return `${ownerId} ${windowOf(period, day)}`
+}
+
+async function windowsOf(client: PoolClient, asked: string, values: unknown[]): Promise<ChangedRow[]> {
+  const { rows } = await client.query<WindowRow>(
+    `select o.shard, w.id, w.budget, w.day, w.amount, w.version
+       from (select array_agg(a.id) as ids, array_agg(a.day) as days from (${asked}) a) a,
+            budget_windows(a.ids, a.days) w join api_keys k on k.id = w.id join organizations o on o.id = k.organization_id`,
+    values,
+  )
+  return rows.map(({ shard, ...row }) => ({
+    shard,
+    isNoted: true,
+    row: { kind: 'window', ...postedWindow(row) },
+  }))
+}
+
+async function readZones(client: PoolClient, condition: string, values: unknown[]): Promise<ChangedRow[]> {
+  const { rows } = await client.query<{
+    shard: Shard
+    id: string
+    version: bigint
+    zone: string
+    nowMs: number
+  }>(
+    `select o.shard, o.id, o.zone_version as version, o.time_zone as zone, ${milliseconds('now()')} as "nowMs"
+       from organizations o where ${condition}`,
+    values,
+  )
+  return rows.map(({ shard, id, version, zone, nowMs }) => ({
+    shard,
+    isNoted: true,
+    row: { kind: 'zone', organizationId: id, version, zone: zoneText(zone, nowMs) },
+  }))
 }

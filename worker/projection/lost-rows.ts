@@ -1,6 +1,7 @@
 import type { Pool } from 'pg'
 import type { Posting } from '#core/admission/posting'
 import type { ProjectedRow, RefusedRow } from '#core/admission/projected-rows'
+import { windowOf } from '#core/ledger/spend-window'
 import type { Shard } from '#core/redis/shard'
 import { type ChangedRow, type LimitDefaults, readAgain } from './changes.ts'
 
@@ -53,5 +54,9 @@ function nameOf(row: ProjectedRow): string {
       return `organization ${row.organizationId}`
     case 'key_day':
       return `day ${row.day} ${row.keyId}`
+    case 'window':
+      return `window ${windowOf(row.period, row.day)} ${row.ownerId}`
+    case 'zone':
+      return `zone ${row.organizationId}`
   }
 }

@@ -131,11 +131,13 @@ async function settle(deps: SettlementDeps, { shard, entries }: Batch): Promise<
   for (const entry of entries)
     if (entry.kind === 'malformed') await reject(deps, shard, entry, { sqlstate: null, why: entry.problem })
   const charges = entries.filter((entry) => entry.kind === 'charge')
-  const { balances, keyDays } = await bookOrBisect(deps, shard, charges)
-  const { refused } = await deps.posting.apply(shard, { entries, balances, keyDays })
+  const posted = await bookOrBisect(deps, shard, charges)
+  const { refused } = await deps.posting.apply(shard, { entries, ...posted })
   deps.onPosted(charges.length)
   await deps.copyRefused(refused.map((row) => ({ ...row, shard })))
 }
+
+const nothingPosted: PostedBatch = { balances: [], keyDays: [], windows: [] }
 
 /**
  * Posts in order. A batch that Postgres rejects as bad data is halved until the bad entry is isolated and moved aside.
@@ -146,7 +148,7 @@ async function bookOrBisect(
   charges: readonly WaitingCharge[],
 ): Promise<PostedBatch> {
   const [first] = charges
-  if (first === undefined) return { balances: [], keyDays: [] }
+  if (first === undefined) return nothingPosted
   try {
     return await inTransaction(deps.pool, (client) => postBatch(client, charges), { lockTimeoutMs })
   } catch (error) {
@@ -155,7 +157,7 @@ async function bookOrBisect(
     if (charges.length === 1) {
       const why = error instanceof Error ? error.message : String(error)
       await reject(deps, shard, first, { sqlstate, why })
-      return { balances: [], keyDays: [] }
+      return nothingPosted
     }
   }
   const half = Math.ceil(charges.length / 2)
@@ -164,6 +166,7 @@ async function bookOrBisect(
   return {
     balances: [...before.balances, ...after.balances],
     keyDays: [...before.keyDays, ...after.keyDays],
+    windows: [...before.windows, ...after.windows],
   }
 }
 

@@ -1,5 +1,5 @@
 import type { Queryable } from '#core/db/pool'
-import { moscowTodaySql } from '#core/ledger/key-day'
+import { todaySql } from '#core/ledger/key-day'
 import { type NanoRub, nanoRub } from '#core/ledger/money'
 
 export type DaySums = {
@@ -75,7 +75,8 @@ export async function readKeysNearBudget(
 ): Promise<readonly KeyNearBudget[]> {
   const { rows } = await client.query<Record<'keyId' | 'name', string> & Record<'budget' | 'spent', bigint>>(
     `select k.id as "keyId", k.name, k.daily_budget_nano as budget, s.amount as spent
-       from api_keys k join key_daily_spend s on s.key_id = k.id and s.day = ${moscowTodaySql}
+       from api_keys k join organizations o on o.id = k.organization_id
+            join key_daily_spend s on s.key_id = k.id and s.day = ${todaySql('o.time_zone')}
       where k.organization_id = $1 and k.revoked_at is null and k.daily_budget_nano > 0
         and s.amount >= k.daily_budget_nano::numeric * 0.8
       order by s.amount / k.daily_budget_nano::numeric desc, k.id limit $2`,

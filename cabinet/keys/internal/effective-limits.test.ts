@@ -7,6 +7,9 @@ const unlimited = {
   rpm: null,
   tpm: null,
   dailyBudgetNano: null,
+  weeklyBudgetNano: null,
+  monthlyBudgetNano: null,
+  totalBudgetNano: null,
   allowedModels: null,
   expiresAt: null,
   readBalance: false,
@@ -17,11 +20,16 @@ const live: LiveUse = {
   limits: { rpm: rate, tpm: rate },
   day: { limitNano: null, usedNano: 0n, heldNano: 0n, resetsAtMs: Date.parse('2026-11-22T21:00:00Z') },
   balance: { postedNano: 5_000_000_000n, pendingNano: 0n, heldNano: 0n },
+  budgets: [],
 }
 const facts: LimitFacts = {
   key: { limits: unlimited, blockedBy: [] },
   live,
-  booked: { balance: nanoRub(5_000_000_000n), spentToday: nanoRub(0n) },
+  booked: {
+    balance: nanoRub(5_000_000_000n),
+    spentToday: nanoRub(0n),
+    dayEndsAtMs: Date.parse('2026-11-22T21:00:00Z'),
+  },
   model: undefined,
   nowMs,
 }
@@ -79,9 +87,9 @@ test('a full minute rejects requests, and has the time at which it is empty', ()
   })
 })
 
-test('without Redis the day is the posted amount, and ends at midnight in Moscow', () => {
+test('without Redis the day is the posted amount, and ends when the day of the organization does', () => {
   const key = { limits: { ...unlimited, dailyBudgetNano: nanoRub(9_000_000_000n) }, blockedBy: [] }
-  const booked = { balance: nanoRub(-1n), spentToday: nanoRub(4_000_000_000n) }
+  const booked = { ...facts.booked, balance: nanoRub(-1n), spentToday: nanoRub(4_000_000_000n) }
   const limits = effectiveLimits({ ...facts, live: undefined, key, booked })
   expect(limits.find(({ scope }) => scope === 'daily_budget')).toMatchObject({
     limit: '9',
@@ -95,4 +103,41 @@ test('without Redis the day is the posted amount, and ends at midnight in Moscow
     remaining: '0',
     code: 'insufficient_balance',
   })
+})
+
+test('longer budgets are listed after the day, and what they would reject has their code', () => {
+  const month = {
+    scope: 'key',
+    period: 'month',
+    limitNano: 9_000_000_000n,
+    usedNano: 9_000_000_000n,
+    heldNano: 0n,
+    resetsAtMs: Date.parse('2026-11-30T21:00:00Z'),
+  } as const
+  const total = {
+    ...month,
+    period: 'total',
+    usedNano: 1n,
+    heldNano: 8_999_999_999n,
+    resetsAtMs: null,
+  } as const
+  const limits = effectiveLimits({ ...facts, live: { ...live, budgets: [month, total] } })
+  expect(limits.map(({ scope }) => scope).slice(4, 7)).toEqual([
+    'daily_budget',
+    'monthly_budget',
+    'total_budget',
+  ])
+  expect(limits.slice(5, 7)).toMatchObject([
+    { limit: '9', used: '9', remaining: '0', resets_at: '2026-11-30T21:00:00.000Z', code: 'budget_exceeded' },
+    { held: '8.999999999', remaining: '0', resets_at: null, code: 'budget_reserved' },
+  ])
+  const key = { limits: { ...unlimited, weeklyBudgetNano: nanoRub(7n) }, blockedBy: [] }
+  expect(effectiveLimits({ ...facts, key, live: undefined })).toContainEqual(
+    expect.objectContaining({
+      scope: 'weekly_budget',
+      limit: '0.000000007',
+      used: null,
+      would_refuse: false,
+    }),
+  )
 })

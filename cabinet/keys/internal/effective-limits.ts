@@ -11,20 +11,25 @@ import type { Refusal } from '#core/errors/refusal'
 import { mayUse } from '#core/keys/allowed-models'
 import type { Blocker } from '#core/keys/key'
 import type { KeyState } from '#core/keys/key-state'
-import { moscowDayEndMs } from '#core/ledger/key-day'
 import { formatRub, type NanoRub, nanoRub } from '#core/ledger/money'
+import type { BudgetPeriod } from '#core/ledger/spend-window'
 import type { EffectiveLimit } from '../key-contracts.ts'
+import { scopeOfBudget } from './budget-scope.ts'
 import { expiryText } from './shown-key.ts'
 
 /** The state of a key in Redis: its minute, its day and its organization's balance. */
-export type LiveUse = Pick<NonNullable<Inspection['key']>, 'limits' | 'day' | 'balance'>
+export type LiveUse = Pick<NonNullable<Inspection['key']>, 'limits' | 'day' | 'balance' | 'budgets'>
 
 export type LimitFacts = {
   readonly key: Pick<KeyState, 'limits' | 'blockedBy'>
   /** `undefined`: Redis is unavailable or does not have the key yet. */
   readonly live: LiveUse | undefined
   /** The values in Postgres. */
-  readonly booked: { readonly balance: NanoRub; readonly spentToday: NanoRub }
+  readonly booked: {
+    readonly balance: NanoRub
+    readonly spentToday: NanoRub
+    readonly dayEndsAtMs: number
+  }
   /** The requested model; `undefined`: any model that the key may use. */
   readonly model: string | undefined
   readonly nowMs: number
@@ -38,6 +43,7 @@ export function effectiveLimits(facts: LimitFacts): EffectiveLimit[] {
     balanceLimit(facts),
     modelLimit(facts),
     budgetLimit(facts),
+    ...longerBudgets(facts),
     rateLimit('rpm', facts),
     rateLimit('tpm', facts),
   ]
@@ -94,11 +100,11 @@ function modelLimit({ key: { limits }, model }: LimitFacts): EffectiveLimit {
   }
 }
 
-function budgetLimit({ key: { limits }, live, booked, nowMs }: LimitFacts): EffectiveLimit {
+function budgetLimit({ key: { limits }, live, booked }: LimitFacts): EffectiveLimit {
   const limitNano = live === undefined ? limits.dailyBudgetNano : live.day.limitNano
   const usedNano = live?.day.usedNano ?? booked.spentToday
   const heldNano = live?.day.heldNano
-  const resetsAtMs = live?.day.resetsAtMs ?? moscowDayEndMs(nowMs)
+  const resetsAtMs = live?.day.resetsAtMs ?? booked.dayEndsAtMs
   const free = limitNano === null ? null : limitNano - usedNano - (heldNano ?? 0n)
   return {
     scope: 'daily_budget',
@@ -115,18 +121,53 @@ function budgetLimit({ key: { limits }, live, booked, nowMs }: LimitFacts): Effe
   }
 }
 
+/** Without Redis only the limits are known. */
+function longerBudgets({ key: { limits }, live }: LimitFacts): EffectiveLimit[] {
+  if (live !== undefined) return live.budgets.map(liveBudget)
+  const own: readonly (readonly [BudgetPeriod, NanoRub | null])[] = [
+    ['week', limits.weeklyBudgetNano],
+    ['month', limits.monthlyBudgetNano],
+    ['total', limits.totalBudgetNano],
+  ]
+  return own.flatMap(([period, limit]) =>
+    limit === null
+      ? []
+      : [
+          {
+            scope: scopeOfBudget({ scope: 'key', period }),
+            ...unlimited,
+            limit: rub(limit),
+            ...told(undefined),
+          },
+        ],
+  )
+}
+
+function liveBudget(budget: LiveUse['budgets'][number]): EffectiveLimit {
+  const { limitNano, usedNano, heldNano, resetsAtMs } = budget
+  const free = limitNano - usedNano - heldNano
+  return {
+    scope: scopeOfBudget(budget),
+    limit: rub(limitNano),
+    used: rub(usedNano),
+    held: rub(heldNano),
+    remaining: rub(atLeastZero(free)),
+    resets_at: resetsAtMs === null ? null : new Date(resetsAtMs).toISOString(),
+    ...told(refusalOfBudget(budget, free)),
+  }
+}
+
 function refusalOfBudget(
-  budget: {
-    readonly limitNano: bigint
-    readonly usedNano: bigint
-    readonly heldNano: bigint
-    readonly resetsAtMs: number
-  },
+  budget: Omit<LiveUse['budgets'][number], 'scope' | 'period'> &
+    Partial<Pick<LiveUse['budgets'][number], 'scope' | 'period'>>,
   free: bigint | null,
 ): Refusal | undefined {
+  const { scope = 'key', period = 'day' } = budget
+  const told = { ...budget, scope, period }
+  const isDay = scope === 'key' && period === 'day'
   if (budget.usedNano >= budget.limitNano)
-    return budgetRefusal({ reason: 'daily_budget_exceeded', ...budget })
-  return free !== null && free <= 0n ? budgetRefusal({ reason: 'budget_reserved', ...budget }) : undefined
+    return budgetRefusal({ reason: isDay ? 'daily_budget_exceeded' : 'budget_exceeded', ...told })
+  return free !== null && free <= 0n ? budgetRefusal({ reason: 'budget_reserved', ...told }) : undefined
 }
 
 function rateLimit(scope: 'rpm' | 'tpm', { key: { limits }, live, nowMs }: LimitFacts): EffectiveLimit {

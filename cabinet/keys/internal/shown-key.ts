@@ -100,7 +100,10 @@ function showKey(key: KeyState, { balance, spentToday, lastUsedHour, kubernetes 
     blocked_by: blockedBy,
     rpm: limits.rpm,
     tpm: limits.tpm,
-    daily_budget_rub: limits.dailyBudgetNano === null ? null : formatRub(limits.dailyBudgetNano),
+    daily_budget_rub: rubOf(limits.dailyBudgetNano),
+    weekly_budget_rub: rubOf(limits.weeklyBudgetNano),
+    monthly_budget_rub: rubOf(limits.monthlyBudgetNano),
+    total_budget_rub: rubOf(limits.totalBudgetNano),
     allowed_models: limits.allowedModels === null ? null : [...limits.allowedModels],
     expires_at: limits.expiresAt === null ? null : expiryText(limits.expiresAt),
     read_balance: limits.readBalance,
@@ -112,6 +115,10 @@ function showKey(key: KeyState, { balance, spentToday, lastUsedHour, kubernetes 
     purpose: key.purpose,
     kubernetes,
   }
+}
+
+function rubOf(nano: NanoRub | null): string | null {
+  return nano === null ? null : formatRub(nano)
 }
 
 /** Begins with the key's version, which `isVersion` compares. The rest changes with anything else shown. */

@@ -2,6 +2,7 @@ import type { AdmitReason, ListedRefusal } from '#core/admission/listed-refusals
 import { errorRows } from '#core/errors/refusal'
 import { writeCursor } from '../../api/page.ts'
 import type { ShownRefusal } from '../key-contracts.ts'
+import { scopeOfBudget } from './budget-scope.ts'
 
 /** The limit behind a rejection; of errors that the gateway returned without `admit`, if they have only one. */
 const scopes: Partial<Record<ListedRefusal['reason'], ShownRefusal['scope']>> &
@@ -16,6 +17,7 @@ const scopes: Partial<Record<ListedRefusal['reason'], ShownRefusal['scope']>> &
   request_exceeds_balance: 'balance',
   model_not_allowed: 'models',
   daily_budget_exceeded: 'daily_budget',
+  budget_exceeded: null,
   budget_reserved: 'daily_budget',
   request_exceeds_budget: 'daily_budget',
   rpm: 'rpm',
@@ -33,7 +35,7 @@ export function showRefusal(refused: ListedRefusal): ShownRefusal {
     status: errorRows[code][0],
     code,
     param: refused.param,
-    scope: scopes[refused.reason] ?? null,
+    scope: refused.budget === null ? (scopes[refused.reason] ?? null) : scopeOfBudget(refused.budget),
     limit: refused.limit,
     used: refused.used,
     held: refused.held,

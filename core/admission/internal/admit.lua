@@ -9,14 +9,14 @@
     output limit ('' where the request names none), usual output, longest output ('0': not known). The first is the
     model asked for.
 
-  Returns 'admitted organization key day second amount tokens deadline allowed keeps_hours rpm used reset tpm used reset
+  Returns 'admitted organization key day windows second amount tokens deadline allowed keeps_hours rpm used reset tpm used reset
            nonce posted_through': a text costs both ends less than 18 items. allowed: for each candidate that may run, by
            commas, its 0-based index, a colon, and the output limit that was set for it (0: none)
        or { 'refused', '', reason }: of a key that is not known, or of a late command
        or { 'refused', organization, key, rpm, used, reset, tpm, used, reset, reason, … }: what a reason carries
           stands where it is refused.
-  Writes request:<id>, due, org:<id>, use:<key>. Refused: refused:<organization> and refused:recent, no more.
-  A hold is never more than what is available of the balance and of the key's daily budget.
+  Writes request:<id>, due, org:<id>, use:<key>, spend:<owner>. Refused: refused:<organization> and refused:recent, no more.
+  A hold is never more than what is available of the balance and of each budget.
   Idempotent: the same request id answers the same hold; one that has ended gets none.
   Without allow-oom: a full Redis refuses before anything is written. ]]
 
@@ -45,15 +45,15 @@ local function refuse(who, use, told, reason, ...)
   end
   list_refused(who.organization, cjson.encode({
     at = now_ms, request = ARGV[admit_argv.request_id], key = who.key, reason = reason, model = ARGV[first_candidate + candidate_argv.model],
-    limit = told.limit, used = told.used, held = told.held, needed = told.needed, reset = told.reset,
+    budget = told.budget, limit = told.limit, used = told.used, held = told.held, needed = told.needed, reset = told.reset,
   }))
   return refusal_of(who, use, reason, ...)
 end
 
 local function admitted(hold, who, use)
   local rpm, requests, requests_reset, tpm, tokens, tokens_reset = limits_of(who, use)
-  return string.format('admitted %s %s %s %s %s %s %s %s %s %d %d %d %d %d %d %s %s', hold.organization, hold.key, hold.day,
-    hold.second, hold.amount, hold.tokens, hold.deadline, hold.allowed, who.keeps_hours, rpm, requests, requests_reset, tpm,
+  return string.format('admitted %s %s %s %s %s %s %s %s %s %s %d %d %d %d %d %d %s %s', hold.organization, hold.key, hold.day,
+    hold.windows, hold.second, hold.amount, hold.tokens, hold.deadline, hold.allowed, who.keeps_hours, rpm, requests, requests_reset, tpm,
     tokens, tokens_reset, who.nonce, who.posted_through)
 end
 
@@ -86,8 +86,8 @@ local function grant_of(at, available)
 end
 
 -- The most expensive of the candidates that this key may use and that fit, and what each may use.
-local function hold_for(who, tokens_max, available)
-  local hold = { organization = who.organization, key = who.key, day = integer(today), amount = 0, tokens = 0 }
+local function hold_for(who, windows, tokens_max, available)
+  local hold = { organization = who.organization, key = who.key, day = integer(today), windows = windows, amount = 0, tokens = 0 }
   local allowed = {}
   for at = first_candidate, #ARGV, candidate_size do
     local tokens = tonumber(ARGV[at + candidate_argv.tokens])
@@ -118,12 +118,28 @@ local function least_cost()
   return integer(math.min(prompt + per_token * (own or least), 4e15))
 end
 
--- limit, posted, pending, held, least cost, end of the day, then values of the reason
-local function refuse_budget(who, use, reason, ...)
-  local limit, posted, pending, held, day_ends = who.daily_budget, use.day_posted, use.day_pending, use.day_held, integer(end_of_day_ms(today))
-  local needed = least_cost()
-  local told = { limit = limit, used = integer(tonumber(posted) + tonumber(pending)), held = held, needed = needed, reset = day_ends }
-  return refuse(who, use, told, reason, limit, posted, pending, held, needed, day_ends, ...)
+-- scope, period, limit, posted, pending, held, least cost, end of the window (empty: none), then values of the reason
+local function refuse_budget(who, use, budget, reason, ...)
+  local scope, period, limit, posted, pending, held = budget.scope, budget.period, budget.limit, budget.posted, budget.pending, budget.held
+  local needed, ends = least_cost(), window_ends(period, who.zone)
+  local told = {
+    budget = scope .. ':' .. period, limit = limit, used = integer(tonumber(posted) + tonumber(pending)), held = held,
+    needed = needed, reset = ends ~= '' and ends or nil,
+  }
+  return refuse(who, use, told, reason, scope, period, limit, posted, pending, held, needed, ends, ...)
+end
+
+-- What the budgets leave: spent, and also held; each with the budget that leaves the least; and the last one that is spent.
+local function left_of(budgets)
+  local left, free, least_left, least_free, spent = math.huge, math.huge, nil, nil, nil
+  for _, budget in ipairs(budgets) do
+    local own_left = tonumber(budget.limit) - tonumber(budget.posted) - tonumber(budget.pending)
+    local own_free = own_left - tonumber(budget.held)
+    if own_left <= 0 then spent = budget end
+    if own_left < left then left, least_left = own_left, budget end
+    if own_free < free then free, least_free = own_free, budget end
+  end
+  return left, free, least_left, least_free, spent
 end
 
 local function refuse_rate(who, use, which, limit, used, excess) -- limit, used, wait ms
@@ -168,14 +184,14 @@ local function admit()
     local told = { limit = integer(who.tpm), needed = tokens }
     return refuse(who, use, told, 'request_too_large_for_tpm', who.tpm, tokens) -- limit, tokens
   end
-  local budget_left = math.huge
-  if tonumber(who.daily_budget) then
-    budget_left = tonumber(who.daily_budget) - tonumber(use.day_posted) - tonumber(use.day_pending)
-    if budget_left <= 0 then return refuse_budget(who, use, 'daily_budget_exceeded') end
+  local budgets = budgets_of(who, use)
+  local budget_left, budget_free, least_left, least_free, spent = left_of(budgets)
+  if spent then
+    return refuse_budget(who, use, spent, spent.window and 'budget_exceeded' or 'daily_budget_exceeded')
   end
   if not grant_of(first_candidate, who.unspent) then return refuse_balance(who, use) end
   if not grant_of(first_candidate, budget_left) then
-    return refuse_budget(who, use, 'request_exceeds_budget', affordable_tokens(budget_left))
+    return refuse_budget(who, use, least_left, 'request_exceeds_budget', affordable_tokens(budget_left))
   end
 
   local excess_requests = use.requests + 1 - who.rpm
@@ -185,13 +201,14 @@ local function admit()
 
   local balance_free = who.unspent - tonumber(who.held)
   if not grant_of(first_candidate, balance_free) then return refuse(who, use, {}, 'balance_reserved') end
-  local budget_free = budget_left - tonumber(use.day_held)
-  if not grant_of(first_candidate, budget_free) then return refuse_budget(who, use, 'budget_reserved') end
+  if not grant_of(first_candidate, budget_free) then return refuse_budget(who, use, least_free, 'budget_reserved') end
 
-  local hold = hold_for(who, who.tpm - use.tokens, math.min(balance_free, budget_free))
+  local hold = hold_for(who, windows_text(budgets), who.tpm - use.tokens, math.min(balance_free, budget_free))
   begin_day(use)
+  if hold.windows ~= '-' then begin_windows(budgets, hold.day) end
   count_in(use, hold.tokens)
-  add('held', hold.amount, hold.organization, hold.key, hold.day)
+  add_to_day('held', hold.amount, hold)
+  if hold.windows ~= '-' then hold_in_windows(budgets, hold.amount) end
   hold.second, hold.tokens = integer(use.second), integer(hold.tokens)
   hold.deadline, hold.cost, hold.booked, hold.booked_id, hold.record = integer(now_ms + tonumber(ARGV[admit_argv.timeout_ms])), '0', '0', '-', ARGV[admit_argv.record]
   write_hold(request, hold)

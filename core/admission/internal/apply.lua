@@ -4,9 +4,10 @@
     head of the stream, in order
   then the count of balances, then for each: organization, posted, version
   then the count of key-days, then for each: key, day, posted, version
-  Returns { nonce, posted_through, then for each balance and key-day that was refused: its index (0-based, balances first)
+  then the count of windows, then for each: owner, window, posted, version
+  Returns { nonce, posted_through, then for each balance, key-day and window that was refused: its index (0-based, in that order)
             and the newer version that is there }
-  Writes charges, org:<id>, use:<key>, epoch (posted_through).
+  Writes charges, org:<id>, use:<key>, spend:<owner>, epoch (posted_through).
   Only what this very call removes is taken back, by the amount stored in the entry: nothing drifts, whoever runs this
   and however often. An id that names another entry by now is left alone: a Redis that lost its last ones gives their
   ids again. And only that moves posted_through: an id that is not here was counted by the call that removed it,
@@ -24,7 +25,7 @@ local function remove(id, request, rank)
   if readable(fields.request, uuid) ~= request or readable(fields.rank, rank_pattern) ~= rank then return false end
   redis.call('XDEL', charges_name, id)
   if is_ours(fields) then
-    add('pending', minus(fields.pending), fields.organization, fields.key, fields.day)
+    add('pending', minus(fields.pending), fields)
   end
   return true
 end
@@ -56,9 +57,15 @@ local function apply()
     local _, newer = set_unless_newer(org_name(organization), 'version', version, '', 'posted', posted)
     note_refused(refused, place, newer)
   end
-  for place = balances, balances + tonumber(next_argument()) - 1 do
+  local days = tonumber(next_argument())
+  for place = balances, balances + days - 1 do
     local key, day, posted, version = next_argument(), next_argument(), next_argument(), next_argument()
-    local _, newer = set_key_day(key, day, version, '', posted)
+    local _, newer = set_spend(use_name(key), day, version, '', posted)
+    note_refused(refused, place, newer)
+  end
+  for place = balances + days, balances + days + tonumber(next_argument()) - 1 do
+    local owner, window, posted, version = next_argument(), next_argument(), next_argument(), next_argument()
+    local _, newer = set_spend(spend_name(owner), window, version, '', posted)
     note_refused(refused, place, newer)
   end
   return { nonce, posted_through, unpack(refused) }

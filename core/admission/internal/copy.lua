@@ -21,8 +21,9 @@ local function set_unless_newer(name, version_field, version, lost, ...)
   return 1
 end
 
-local function set_key_day(key, day, version, lost, posted)
-  return set_unless_newer(use_name(key), day .. ':version', version, lost, day .. ':posted', posted)
+-- Of a day in use:<key>, or of a window in spend:<owner>.
+local function set_spend(name, window, version, lost, posted)
+  return set_unless_newer(name, window .. ':version', version, lost, window .. ':posted', posted)
 end
 
 -- Adds to a script's reply that the row at this index was rejected because of a newer version.

@@ -7,6 +7,7 @@ local remembered_seconds = '1800'
 local function fields_of(entry)
   local fields = {}
   for i = 1, #entry[2], 2 do fields[entry[2][i]] = entry[2][i + 1] end
+  fields.windows = string.match(fields.windows or '', '^[%w:,-]+$') or '-'
   return fields
 end
 
@@ -48,14 +49,19 @@ end
 local function release(request, hold, tokens)
   redis.call('ZREM', due_name, request)
   if tokens then correct_use(hold, tokens) end
-  add('held', minus(hold.amount), hold.organization, hold.key, hold.day)
+  add('held', minus(hold.amount), hold)
 end
 
 -- Appends an entry for Postgres and adds `pending` to what waits. Answers the stream id.
 local function append(request, rank, cost, pending, of, record)
-  add('pending', pending, of.organization, of.key, of.day)
-  return redis.call('XADD', charges_name, '*', 'request', request, 'rank', rank, 'organization', of.organization,
-    'key', of.key, 'day', of.day, 'cost', cost, 'pending', pending, 'record', record)
+  add('pending', pending, of)
+  local fields = { 'request', request, 'rank', rank, 'organization', of.organization, 'key', of.key, 'day', of.day, 'cost', cost,
+    'pending', pending, 'record', record }
+  if of.windows ~= '-' then
+    fields[#fields + 1] = 'windows'
+    fields[#fields + 1] = of.windows
+  end
+  return redis.call('XADD', charges_name, '*', unpack(fields))
 end
 
 -- The same, and remembers the ending.

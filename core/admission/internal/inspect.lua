@@ -5,6 +5,7 @@
     or { 'refused', organization, key, rpm, used, reset, tpm, used, reset, reason, blocked by?, amounts }
     or { 'usable', organization, key, models, expires_at, read_balance, keeps_hours, rpm, used, reset, tpm, used, reset, amounts,
       ms until there is room for one more request }
-  amounts: daily budget, day posted, day pending, day held, day ends at, posted, pending, held ]]
+  amounts: daily budget, day posted, day pending, day held, day ends at, posted, pending, held, count of other budgets, and
+    for each: scope, period, limit, posted, pending, held, ends at or '' ]]
 
 offer('inspect', function() return of_key(usable) end, { 'no-writes' })

@@ -7,8 +7,16 @@ local function append_to(list, ...)
 end
 
 local function append_amounts(answer, who, use)
-  append_to(answer, who.daily_budget, use.day_posted, use.day_pending, use.day_held, end_of_day_ms(today))
+  append_to(answer, who.daily_budget, use.day_posted, use.day_pending, use.day_held, end_of_day_ms(today, who.zone))
   append_to(answer, who.posted, who.pending, who.held)
+  local longer = {}
+  for _, budget in ipairs(budgets_of(who, use)) do
+    if budget.window then longer[#longer + 1] = budget end
+  end
+  append_to(answer, #longer)
+  for _, budget in ipairs(longer) do
+    append_to(answer, budget.scope, budget.period, budget.limit, budget.posted, budget.pending, budget.held, window_ends(budget.period, who.zone))
+  end
   return answer
 end
 

@@ -1,4 +1,4 @@
---[[ Shared by `inspect` and `admit`, after shard.lua and minute.lua: who calls, and what a key has used.
+--[[ Shared by `inspect` and `admit`, after shard.lua, minute.lua and window.lua: who calls, and what a key has used.
 
   In the window a request counts until at least 60 whole seconds have passed, so that no 60 seconds, wherever they
   begin, hold more than the limit. 60 buckets would let twice the limit through. ]]
@@ -14,8 +14,8 @@ local function authenticate(hash, run_id)
   local cred = redis.call('HMGET', cred_name(hash), 'key', 'organization', 'valid_until', 'state')
   if not cred[1] then return { 'unknown_key' } end
   local key = redis.call('HMGET', key_name(cred[1]), 'state', 'blocked_by', 'expires_at', 'rpm', 'tpm', 'daily_budget',
-    'models', 'keeps_hours')
-  local org = redis.call('HMGET', org_name(cred[2]), 'posted', 'pending', 'held')
+    'models', 'keeps_hours', 'budgets')
+  local org = redis.call('HMGET', org_name(cred[2]), 'posted', 'pending', 'held', 'zone')
   -- A secret whose key or organization has not arrived yet is a delay of this system, never the caller's
   -- error.
   if not key[1] or not org[1] then return { 'unavailable' } end
@@ -23,9 +23,11 @@ local function authenticate(hash, run_id)
   local who = {
     key = cred[1], organization = cred[2], expires_at = key[3], rpm = tonumber(key[4]), tpm = tonumber(key[5]),
     daily_budget = key[6], models = key[7],
-    keeps_hours = key[8] or '0', -- an older worker does not write it
+    keeps_hours = key[8] or '0', budgets = key[9] or '', -- an older worker does not write them
+    zone = org[4],
     nonce = epoch[1], posted_through = epoch[4] or '0-0', posted = org[1], pending = org[2] or '0', held = org[3] or '0',
   }
+  if who.zone then read_zone(who.zone) end
   -- Beyond 2^53 doubles are not exact; 4e15 (4 million rubles) is more than all holds of an organization.
   who.unspent = math.min(tonumber(who.posted), 4e15) - tonumber(who.pending)
 
@@ -50,8 +52,8 @@ local function use_of(key)
   return use
 end
 
--- Forgets the past days of a key at its first request of a day, but not yesterday and not the day it was used on last:
--- a clock that ran ahead and comes back finds its day as it was. Days to come stay as well. Where something is pending
+-- Forgets the past days of a key at its first request of a day, but not the last two and not the day it was used on last:
+-- a clock that ran ahead and comes back finds its day as it was, and so does a time zone that is changed. Days to come stay as well. Where something is pending
 -- or held that goes on until it is taken back; `posted` is a copy, which a comparison would bring again.
 local function begin_day(use)
   if use.last_day == use.day then return end
@@ -59,7 +61,7 @@ local function begin_day(use)
   local known, gone = redis.call('HGETALL', use.name), {}
   for at = 1, #known, 2 do
     local day, what = string.match(known[at], '^(%d+):(%a+)$')
-    local is_past = day and tonumber(day) < today - 1 and day ~= use.last_day
+    local is_past = day and tonumber(day) < today - 2 and day ~= use.last_day
     if is_past and (what == 'posted' or what == 'version' or known[at + 1] == '0') then gone[#gone + 1] = known[at] end
   end
   if #gone > 0 then redis.call('HDEL', use.name, unpack(gone)) end

@@ -8,7 +8,7 @@
 
   Returns { 'counted' or 'too_many', then for each sum that was wrong: organization or key id, field, what it was, what
             it is now }
-  Writes org:<id>, use:<key>, due: a hold that had no lease there gets one, to be swept. ]]
+  Writes org:<id>, use:<key>, spend:<owner>, due: a hold that had no lease there gets one, to be swept. ]]
 
 local function each_argument(at, visit)
   local count = tonumber(ARGV[at])
@@ -32,6 +32,11 @@ local function recount()
     org[field] = (org[field] or 0) + amount
     local day_field = of.day .. ':' .. field
     use[day_field] = (use[day_field] or 0) + amount
+    for scope, window in string.gmatch(of.windows, '([^:,]+):([^:,]+)') do
+      local name, window_field = spend_name_of(scope, of), window .. ':' .. field
+      local spend = sums_of(name, string.sub(name, #spend_name('') + 1))
+      spend[window_field] = (spend[window_field] or 0) + amount
+    end
   end
 
   for _, entry in ipairs(redis.call('XRANGE', charges_name, '-', '+')) do
@@ -55,19 +60,26 @@ local function recount()
     local known = sums_of(name, id)
     for _, field in ipairs(fields) do known[field] = known[field] or 0 end
   end
-  at = each_argument(at, function(id) expect_none(org_name(id), id, { 'pending', 'held' }) end)
+  local function expect_none_in(name, id)
+    local fields = {}
+    for _, field in ipairs(redis.call('HKEYS', name)) do
+      if string.match(field, ':pending$') or string.match(field, ':held$') then fields[#fields + 1] = field end
+    end
+    if #fields > 0 then expect_none(name, id, fields) end
+  end
+  at = each_argument(at, function(id)
+    expect_none(org_name(id), id, { 'pending', 'held' })
+    expect_none_in(spend_name(id), id)
+  end)
   each_argument(at, function(id)
     local fields = {}
-    for day = today - 1, today do
+    for day = today - 1, today + 1 do -- as far as zones are from Moscow's day
       fields[#fields + 1] = integer(day) .. ':pending'
       fields[#fields + 1] = integer(day) .. ':held'
     end
-    if ARGV[4] == 'every' then
-      for _, field in ipairs(redis.call('HKEYS', use_name(id))) do
-        if string.match(field, '^%d+:pending$') or string.match(field, '^%d+:held$') then fields[#fields + 1] = field end
-      end
-    end
     expect_none(use_name(id), id, fields)
+    expect_none_in(spend_name(id), id)
+    if ARGV[4] == 'every' then expect_none_in(use_name(id), id) end
   end)
 
   local answer = { 'counted' }

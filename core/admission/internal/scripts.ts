@@ -6,6 +6,7 @@ const library = loadLibrary(
     'shard',
     'offer',
     'minute',
+    'window',
     'key',
     'key-answer',
     'ending',
@@ -48,7 +49,7 @@ export const workerScripts = {
 
 /** Scripts of the cabinet, which may only read. */
 export const cabinetScripts = {
-  inspect: loadScript('inspect', ['shard', 'minute', 'key', 'key-answer', 'look'].map(fileOf), {
+  inspect: loadScript('inspect', ['shard', 'minute', 'window', 'key', 'key-answer', 'look'].map(fileOf), {
     writes: 'no',
   }),
 } as const

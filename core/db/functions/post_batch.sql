@@ -1,4 +1,4 @@
--- Defined by migrations/0021-looks-at-the-books.sql; change it by a new migration.
+-- Defined by migrations/0056-key-budgets.sql; change it by a new migration.
 --
 -- Posts a batch of charges: each request once, at the cost of its highest rank.
 --
@@ -15,7 +15,7 @@
 --
 -- Every lookup uses an index: the settings prevent other plans, which the planner prefers while its statistics are young.
 CREATE OR REPLACE FUNCTION public.post_batch(entries jsonb)
- RETURNS TABLE(what text, id uuid, day integer, amount bigint, version bigint)
+ RETURNS TABLE(what text, id uuid, day integer, amount bigint, version bigint, budget text)
  LANGUAGE plpgsql
  SECURITY DEFINER
  SET search_path TO 'public', 'pg_temp'
@@ -39,11 +39,20 @@ begin
   end loop;
   perform set_config('model_gateway.booking', 'off', true);
   return query
-    select 'organization', a.organization_id, null::integer, a.balance, a.version
+    select 'organization', a.organization_id, null::integer, a.balance, a.version, null
       from org_account a
      where a.organization_id in (select e.organization_id from batch_entries(entries) e)
     union all
-    select 'key_day', k.key_id, k.day - date '1970-01-01', coalesce(s.amount, 0), coalesce(s.version, 0)
+    select 'key_day', k.key_id, k.day - date '1970-01-01', coalesce(s.amount, 0), coalesce(s.version, 0), null
       from (select distinct e.key_id, e.day from batch_entries(entries) e) k
       left join key_daily_spend s on s.key_id = k.key_id and s.day = k.day;
+  if exists (select from api_keys k
+              where k.id in (select e.key_id from batch_entries(entries) e)
+                and coalesce(k.weekly_budget_nano, k.monthly_budget_nano, k.total_budget_nano) is not null) then
+    return query
+      select 'window', w.id, w.day, w.amount, w.version, w.budget
+        from (select array_agg(e.key_id) as keys, array_agg(e.day) as days
+                from (select distinct e.key_id, e.day from batch_entries(entries) e) e) b,
+             lateral budget_windows(b.keys, b.days) w;
+  end if;
 end $function$;

@@ -13,7 +13,8 @@ export type LockedKey = Required<KeyLimits> & {
 export async function lockKey(client: ScopedClient, keyId: string): Promise<LockedKey | undefined> {
   const { rows } = await client.query<LockedKey>(
     `select id as "keyId", organization_id as "organizationId", name, rpm, tpm,
-            daily_budget_nano as "dailyBudgetNano", allowed_models as "allowedModels", expires_at as "expiresAt",
+            daily_budget_nano as "dailyBudgetNano", weekly_budget_nano as "weeklyBudgetNano",
+            monthly_budget_nano as "monthlyBudgetNano", total_budget_nano as "totalBudgetNano", allowed_models as "allowedModels", expires_at as "expiresAt",
             read_balance as "readBalance", keeps_responses_hours as "keepsResponsesHours"
        from api_keys where id = $1 for update`,
     [keyId],
@@ -37,6 +38,9 @@ export function wholeLimits(limits: KeyLimits): Required<KeyLimits> {
     rpm: limits.rpm ?? null,
     tpm: limits.tpm ?? null,
     dailyBudgetNano: limits.dailyBudgetNano ?? null,
+    weeklyBudgetNano: limits.weeklyBudgetNano ?? null,
+    monthlyBudgetNano: limits.monthlyBudgetNano ?? null,
+    totalBudgetNano: limits.totalBudgetNano ?? null,
     allowedModels: limits.allowedModels ?? null,
     expiresAt: limits.expiresAt ?? null,
     readBalance: limits.readBalance ?? false,

@@ -23,6 +23,7 @@ const key: InspectedKey = {
     resetsAtMs: midnightInMoscowMs,
   },
   balance: { postedNano: 9_007_199_254_740_993_000n, pendingNano: 1n, heldNano: 3_000_000_000n },
+  budgets: [],
 }
 
 test('a key’s limits are shown with the amounts used, held and left, and when each begins again', () => {
@@ -69,4 +70,28 @@ test('without limits there is nothing to run out; nothing remaining is never les
 
 test('the balance of the organization is hidden from a key that may not read it', () => {
   expect(keyReport({ ...key, readBalance: false }, nowMs)).not.toHaveProperty('balance')
+})
+
+test('budgets of longer periods are listed where there are any; a total budget never resets', () => {
+  const total = {
+    scope: 'key',
+    period: 'total',
+    limitNano: 5n,
+    usedNano: 2n,
+    heldNano: 1n,
+    resetsAtMs: null,
+  } as const
+  expect(keyReport({ ...key, budgets: [total] }, nowMs)).toMatchObject({
+    budgets: [
+      {
+        budget: 'key',
+        period: 'total',
+        limit_rub: '0.000000005',
+        used_rub: '0.000000002',
+        held_rub: '0.000000001',
+        remaining_rub: '0.000000002',
+        resets_at: null,
+      },
+    ],
+  })
 })

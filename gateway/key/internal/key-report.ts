@@ -20,6 +20,7 @@ export function keyReport(key: InspectedKey, nowMs: number): object {
     rpm: rateOf(key.limits.rpm, nowMs),
     tpm: rateOf(key.limits.tpm, nowMs),
     daily_budget: budgetOf(key.day),
+    ...(key.budgets.length === 0 ? {} : { budgets: key.budgets.map(longerBudget) }),
     keeps_responses_hours: key.keepsResponsesHours,
     ...(key.readBalance ? { balance: balanceOf(key.balance) } : {}),
   }
@@ -34,13 +35,22 @@ function rateOf({ limit, used, remaining, resetMs }: LimitState, nowMs: number):
   }
 }
 
-function budgetOf({ limitNano, usedNano, heldNano, resetsAtMs }: InspectedKey['day']): object {
+function longerBudget({ scope, period, resetsAtMs, ...amounts }: InspectedKey['budgets'][number]): object {
+  return { budget: scope, period, ...budgetOf({ ...amounts, resetsAtMs }) }
+}
+
+function budgetOf({
+  limitNano,
+  usedNano,
+  heldNano,
+  resetsAtMs,
+}: Omit<InspectedKey['day'], 'resetsAtMs'> & { readonly resetsAtMs: number | null }): object {
   return {
     limit_rub: limitNano === null ? null : rub(limitNano),
     used_rub: rub(usedNano),
     held_rub: rub(heldNano),
     remaining_rub: limitNano === null ? null : rub(atLeastZero(limitNano - usedNano - heldNano)),
-    resets_at: timeOf(resetsAtMs),
+    resets_at: resetsAtMs === null ? null : timeOf(resetsAtMs),
   }
 }
 

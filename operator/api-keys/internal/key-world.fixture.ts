@@ -447,6 +447,7 @@ function stateOf(world: World, keyId: string): KeyState | undefined {
   const key = world.keys.get(keyId)
   if (key === undefined) return undefined
   const { rpm = null, tpm = null, dailyBudgetNano = null, allowedModels = null } = key.limits
+  const { weeklyBudgetNano = null, monthlyBudgetNano = null, totalBudgetNano = null } = key.limits
   const { expiresAt = null, readBalance = false, keepsResponsesHours = null } = key.limits
   return {
     keyId,
@@ -455,7 +456,18 @@ function stateOf(world: World, keyId: string): KeyState | undefined {
     name: 'ci',
     managedBy: key.managedBy,
     purpose: 'general',
-    limits: { rpm, tpm, dailyBudgetNano, allowedModels, expiresAt, readBalance, keepsResponsesHours },
+    limits: {
+      rpm,
+      tpm,
+      dailyBudgetNano,
+      weeklyBudgetNano,
+      monthlyBudgetNano,
+      totalBudgetNano,
+      allowedModels,
+      expiresAt,
+      readBalance,
+      keepsResponsesHours,
+    },
     blockedBy: [...key.blockedBy],
     revoked: key.revoked,
     createdAt: new Date(key.createdAtMs),

@@ -39,6 +39,7 @@ function tombstoneOf(keyId: string): ProjectedRow {
     rpm: 0,
     tpm: 0,
     dailyBudgetNano: null,
+    budgets: [],
     allowedModels: null,
     readBalance: false,
     keepsResponsesHours: null,

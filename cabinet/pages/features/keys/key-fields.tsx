@@ -1,7 +1,7 @@
 import { serverNowMs } from '../../api/server-clock.ts'
 import { useWords } from '../../i18n/language.ts'
 import { AmountField, TextField } from '../../kit/fields.tsx'
-import type { KeyValues } from './key-values.ts'
+import { budgetNames, type KeyValues } from './key-values.ts'
 import { keyWords } from './messages.ts'
 import { ModelsField } from './models-field.tsx'
 import { moscowDay } from './moscow-day.ts'
@@ -20,12 +20,15 @@ export function KeyFields({ values }: { readonly values: KeyValues }) {
         autoComplete="off"
       />
       <div className="grid items-start gap-5 sm:grid-cols-2">
-        <AmountField
-          name="daily_budget_rub"
-          label={words.budget}
-          hint={words.budgetHint}
-          defaultValue={values.daily_budget_rub}
-        />
+        {budgetNames.map((budget) => (
+          <AmountField
+            key={budget}
+            name={budget}
+            label={words.budgets[budget]}
+            hint={words.budgetHints[budget]}
+            defaultValue={values[budget]}
+          />
+        ))}
         <TextField
           name="expires_at"
           label={words.expiresOn}

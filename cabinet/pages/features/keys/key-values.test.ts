@@ -22,6 +22,11 @@ test('each field that the server would reject has its error', () => {
   expect(checked({ daily_budget_rub: '999999999,99' })).toEqual([])
   expect(checked({ daily_budget_rub: '150,000' })).toEqual(['daily_budget_rub'])
   expect(checked({ daily_budget_rub: '1000000000' })).toEqual(['daily_budget_rub'])
+  for (const budget of ['weekly_budget_rub', 'monthly_budget_rub', 'total_budget_rub']) {
+    for (const wrong of ['0', '-5', '1000000000000', '1,2345'])
+      expect(checked({ [budget]: wrong }), wrong).toEqual([budget])
+    for (const right of ['', '0,01', '5000']) expect(checked({ [budget]: right }), right).toEqual([])
+  }
   expect(checked({ rpm: '0', tpm: 'x' })).toEqual(['rpm', 'tpm'])
   expect(checked({ allowed_models: [] })).toEqual(['allowed_models'])
   for (const keeps_responses_hours of ['0', '721', '1.5'])

@@ -11,6 +11,9 @@ type Words = (typeof keyWords)['ru']
 export type KeyValues = {
   readonly name: string
   readonly daily_budget_rub: string
+  readonly weekly_budget_rub: string
+  readonly monthly_budget_rub: string
+  readonly total_budget_rub: string
   readonly rpm: string
   readonly tpm: string
   /** `null`: all. */
@@ -24,11 +27,29 @@ export type KeyValues = {
 export const noValues: KeyValues = {
   name: '',
   daily_budget_rub: '',
+  weekly_budget_rub: '',
+  monthly_budget_rub: '',
+  total_budget_rub: '',
   rpm: '',
   tpm: '',
   allowed_models: null,
   expires_at: '',
   keeps_responses_hours: '',
+}
+
+/** The budgets of a key, the shortest period first. */
+export const budgetNames = [
+  'daily_budget_rub',
+  'weekly_budget_rub',
+  'monthly_budget_rub',
+  'total_budget_rub',
+] as const
+
+type Budget = (typeof budgetNames)[number]
+
+function budgetsOf<Value>(read: (budget: Budget) => Value): Record<Budget, Value> {
+  const entries = budgetNames.map((budget) => [budget, read(budget)] as const)
+  return Object.fromEntries(entries) as Record<Budget, Value>
 }
 
 const nameLengthMax = 253
@@ -42,7 +63,7 @@ const hoursMax = 720
 export function valuesOf(key: Key, language: Language): KeyValues {
   return {
     name: key.name,
-    daily_budget_rub: typedRubles(key.daily_budget_rub ?? '', language),
+    ...budgetsOf((budget) => typedRubles(key[budget] ?? '', language)),
     rpm: key.rpm === null ? '' : String(key.rpm),
     tpm: key.tpm === null ? '' : String(key.tpm),
     allowed_models: key.allowed_models,
@@ -56,7 +77,7 @@ export function typedValues(form: FormData): KeyValues {
   const text = (name: string) => String(form.get(name) ?? '')
   return {
     name: text('name').trim(),
-    daily_budget_rub: text('daily_budget_rub').trim(),
+    ...budgetsOf((budget) => text(budget).trim()),
     rpm: text('rpm').trim(),
     tpm: text('tpm').trim(),
     allowed_models: form.get('models') === 'chosen' ? form.getAll('allowed_models').map(String) : null,
@@ -77,10 +98,11 @@ export function checkValues(
   origin: KeyValues = noValues,
 ): FieldErrors {
   const isSameEnd = values.expires_at === origin.expires_at
-  const isSameBudget = values.daily_budget_rub === origin.daily_budget_rub
   return onlyWrong({
     name: nameError(values.name, words),
-    daily_budget_rub: isSameBudget ? undefined : budgetError(values.daily_budget_rub, words),
+    ...budgetsOf((budget) =>
+      values[budget] === origin[budget] ? undefined : budgetError(budget, values[budget], words),
+    ),
     rpm: countError(values.rpm, words),
     tpm: countError(values.tpm, words),
     allowed_models: modelsError(values.allowed_models, words),
@@ -93,7 +115,7 @@ export function checkValues(
 export function bodyOf(values: KeyValues) {
   return {
     name: values.name,
-    daily_budget_rub: findTypedRubles(values.daily_budget_rub) ?? null,
+    ...budgetsOf((budget) => findTypedRubles(values[budget]) ?? null),
     rpm: findTypedCount(values.rpm) ?? null,
     tpm: findTypedCount(values.tpm) ?? null,
     allowed_models: values.allowed_models === null ? null : [...values.allowed_models],
@@ -134,11 +156,12 @@ function nameError(name: string, words: Words): string | undefined {
   return name.length > nameLengthMax ? words.nameLong : undefined
 }
 
-function budgetError(typed: string, words: Words): string | undefined {
+function budgetError(budget: Budget, typed: string, words: Words): string | undefined {
   if (typed === '') return undefined
   if (isFinerThanKopecks(typed)) return words.budgetDecimals
   const rubles = findTypedRubles(typed)
   if (rubles === undefined) return words.budgetWrong
+  if (budget !== 'daily_budget_rub' && compareRubles(rubles, '0') === 0) return words.budgetZero
   return compareRubles(rubles, budgetMax) > 0 ? words.budgetLarge : undefined
 }
 

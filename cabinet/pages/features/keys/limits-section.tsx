@@ -13,7 +13,15 @@ import { announce } from '../../kit/toasts.tsx'
 import type { Language } from '../../preferences.ts'
 import type { Key } from './key.ts'
 import { KeyFields } from './key-fields.tsx'
-import { changesOf, checkValues, type KeyValues, mergeValues, typedValues, valuesOf } from './key-values.ts'
+import {
+  budgetNames,
+  changesOf,
+  checkValues,
+  type KeyValues,
+  mergeValues,
+  typedValues,
+  valuesOf,
+} from './key-values.ts'
 import { keyWords } from './messages.ts'
 
 /** The state of the key that the form shows and changes. */
@@ -123,7 +131,9 @@ function Conflict({ newest, onDiscard }: { readonly newest: Key; readonly onDisc
   const values = valuesOf(newest, useLanguage())
   const facts = [
     [words.name, values.name],
-    [words.budget, values.daily_budget_rub === '' ? '' : `${values.daily_budget_rub} ₽`],
+    ...budgetNames.map(
+      (budget) => [words.budgets[budget], values[budget] === '' ? '' : `${values[budget]} ₽`] as const,
+    ),
     [words.rpm, values.rpm],
     [words.tpm, values.tpm],
     [words.whichModels, values.allowed_models?.join(', ') ?? words.anyModel],

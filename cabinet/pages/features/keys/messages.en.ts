@@ -39,8 +39,19 @@ export const en: typeof ru = {
 
   createTitle: 'New key',
   nameHint: 'For example “Support bot” or “Anna, analytics”.',
-  budget: 'Daily budget',
-  budgetHint: 'When it is used up, the key stops until midnight in Moscow. Leave empty for no limit.',
+  budgets: {
+    daily_budget_rub: 'Daily budget',
+    weekly_budget_rub: 'Weekly budget',
+    monthly_budget_rub: 'Monthly budget',
+    total_budget_rub: 'Total budget',
+  },
+  budgetHints: {
+    daily_budget_rub:
+      'When it is used up, the key stops until midnight in the organization’s time zone. Leave empty for no limit.',
+    weekly_budget_rub: 'Weeks begin on Monday.',
+    monthly_budget_rub: 'Months begin on the first.',
+    total_budget_rub: 'When it is used up, the key stops until the budget is raised.',
+  },
   rpm: 'Requests per minute',
   tpm: 'Tokens per minute',
   rateHint: 'Leave empty for the default',
@@ -59,6 +70,7 @@ export const en: typeof ru = {
   budgetWrong: 'Enter a sum of rubles, such as 500 or 99.50',
   budgetDecimals:
     'Use at most two digits after the decimal point. Write thousands without separators, such as 150000',
+  budgetZero: 'More than zero. To let a key spend nothing, block it',
   budgetLarge: 'At most ₽999,999,999',
   countWrong: 'Enter a whole number from 1 to 2,147,483,647',
   modelsMissing: 'Choose at least one model',
@@ -94,7 +106,7 @@ export const en: typeof ru = {
   inCabinet: 'in the dashboard',
   byKubectl: 'by kubectl',
   budgetLeft: 'Left for today',
-  resetsAtMidnight: 'Resets at midnight in Moscow.',
+  resetsAtMidnight: 'Resets at midnight in the organization’s time zone.',
   block: 'Block',
   unblock: 'Unblock',
   blocked: 'The key is blocked: further requests with it will be rejected',

@@ -53,7 +53,7 @@ function RevokedDetails({ shown }: { readonly shown: RevokedKey }) {
         <Detail name={words.lastUsed}>
           <LastUsed shown={shown} />
         </Detail>
-        <Detail name={words.budget}>
+        <Detail name={words.budgets.daily_budget_rub}>
           {shown.daily_budget_rub === null ? (
             words.noBudget
           ) : (

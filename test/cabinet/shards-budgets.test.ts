@@ -1,0 +1,327 @@
+import { randomUUID } from 'node:crypto'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import type { KeyBudget } from '#core/admission/projected-rows'
+import { type BudgetPeriod, windowOf } from '#core/ledger/spend-window'
+import { redisOfThisFile } from '../support/redis.ts'
+import {
+  emptyRecord,
+  fixedCandidate,
+  type KeySettings,
+  type OpenShard,
+  openShard,
+} from '../support/shards.ts'
+
+const redis = await redisOfThisFile()
+
+const dayMs = 86_400_000
+const moscowMs = 10_800_000
+
+async function open(settings: KeySettings & { readonly leaseMs?: number } = {}) {
+  const shard = await openShard(redis, settings)
+  onTestFinished(shard.close)
+  return shard
+}
+
+const budget = (period: BudgetPeriod, limitNano: bigint): KeyBudget => ({ of: 'key', period, limitNano })
+
+/** Sets the clock of the scripts to an instant. */
+function at(shard: OpenShard, instant: string): void {
+  shard.clock.offsetMs = Date.parse(instant) - Date.now()
+}
+
+async function openAt(instant: string, settings: Parameters<typeof open>[0]) {
+  const shard = await open(settings)
+  at(shard, instant)
+  await shard.open()
+  return shard
+}
+
+const ask = (shard: OpenShard, holdNano: bigint) =>
+  shard.admit({ candidates: [fixedCandidate({ holdNano, tokens: 1 })] })
+
+/** Spends at once what one request costs. */
+async function spend(shard: OpenShard, costNano: bigint): Promise<void> {
+  await shard.settle(await shard.hold(costNano, 1), costNano)
+}
+
+const budgetsOf = async (shard: OpenShard) => (await shard.state()).budgets
+
+const cases = [
+  ['week', '2026-11-29T20:59:50Z', '2026-11-29T21:00:00.000Z', '2026-12-06T21:00:00.000Z'],
+  ['month', '2026-11-30T20:59:50Z', '2026-11-30T21:00:00.000Z', '2026-12-31T21:00:00.000Z'],
+  ['month', '2028-02-29T20:59:50Z', '2028-02-29T21:00:00.000Z', '2028-03-31T21:00:00.000Z'],
+  ['month', '2026-12-31T20:59:50Z', '2026-12-31T21:00:00.000Z', '2027-01-31T21:00:00.000Z'],
+] as const
+
+test.each(cases)(
+  'a budget by %s is spent, is held, and begins again to the second (%s)',
+  async (period, before, ends, nextEnds) => {
+    const shard = await openAt(before, { key: { budgets: [budget(period, 1_000n)] } })
+    await spend(shard, 300n)
+    const running = await shard.hold(200n, 1)
+    const numbers = { scope: 'key', period, limitNano: 1_000n, usedNano: 300n, heldNano: 200n }
+    const resetsAtMs = Date.parse(ends)
+    expect(await budgetsOf(shard)).toEqual([{ ...numbers, resetsAtMs }])
+    expect(await ask(shard, 701n)).toMatchObject({
+      reason: 'request_exceeds_budget',
+      ...numbers,
+      neededNano: 701n,
+      resetsAtMs,
+    })
+    expect(await ask(shard, 501n)).toMatchObject({ reason: 'budget_reserved', ...numbers, neededNano: 501n })
+    await spend(shard, 500n)
+    await shard.settle(running, 200n)
+    expect(await ask(shard, 1n)).toMatchObject({ reason: 'budget_exceeded', usedNano: 1_000n, heldNano: 0n })
+
+    at(shard, ends)
+    const fresh = { ...numbers, usedNano: 0n, heldNano: 0n, resetsAtMs: Date.parse(nextEnds) }
+    expect(await budgetsOf(shard)).toEqual([fresh])
+    expect(await ask(shard, 1_000n)).toMatchObject({ outcome: 'admitted' })
+  },
+)
+
+test('a total budget never begins again', async () => {
+  const shard = await open({ key: { budgets: [budget('total', 1_000n)] } })
+  await spend(shard, 1_000n)
+  for (const days of [0, 40, 400]) {
+    shard.clock.offsetMs = days * dayMs
+    expect(await ask(shard, 1n)).toMatchObject({
+      reason: 'budget_exceeded',
+      period: 'total',
+      resetsAtMs: null,
+    })
+  }
+})
+
+test('of several spent budgets the longest is reported, and a hold is at most what the tightest leaves', async () => {
+  const shard = await open({
+    key: { dailyBudgetNano: 1_000n, budgets: [budget('week', 900n), budget('month', 5_000n)] },
+  })
+  const open16k = {
+    model: 'demo/echo',
+    tokens: 1,
+    promptNano: 0n,
+    outputTokenNano: 1n,
+    output: { limit: null, usual: 4_096, longest: 16_384 },
+  } as const
+  const answer = await shard.admit({ candidates: [open16k] })
+  if (answer.outcome !== 'admitted') throw new Error(answer.reason)
+  expect(answer.hold.holdNano).toBe(900n)
+  await shard.settle(answer.hold, 900n)
+  expect(await ask(shard, 1n)).toMatchObject({ reason: 'budget_exceeded', period: 'week' })
+  await shard.set({ key: { dailyBudgetNano: 900n, budgets: [budget('week', 900n), budget('month', 900n)] } })
+  expect(await ask(shard, 1n)).toMatchObject({ reason: 'budget_exceeded', period: 'month' })
+  await shard.set({ key: { dailyBudgetNano: 900n } })
+  expect(await ask(shard, 1n)).toMatchObject({ reason: 'daily_budget_exceeded', period: 'day' })
+})
+
+test('a hold counts in the month of its admission, wherever it ends, and its charge too', async () => {
+  const shard = await openAt('2026-11-30T20:59:50Z', { key: { budgets: [budget('month', 1_000n)] } })
+  const late = await shard.hold(1_000n, 1)
+  at(shard, '2026-11-30T21:00:05Z')
+  expect(await budgetsOf(shard)).toMatchObject([{ usedNano: 0n, heldNano: 0n }])
+  await shard.settle(late, 900n)
+  expect(await budgetsOf(shard)).toMatchObject([{ usedNano: 0n, heldNano: 0n }])
+  at(shard, '2026-11-30T20:59:55Z')
+  expect(await budgetsOf(shard)).toMatchObject([{ usedNano: 900n, heldNano: 0n }])
+})
+
+test('what is posted replaces what was pending, in the windows of its entries, and repeating it changes nothing', async () => {
+  const shard = await open({ key: { budgets: [budget('week', 1_000n), budget('total', 5_000n)] } })
+  await spend(shard, 400n)
+  await spend(shard, 100n)
+  const entries = await shard.charges()
+  const [first] = entries
+  if (first?.kind !== 'charge') throw new Error('no charge')
+  const windows = (['week', 'total'] as const).map((period) => ({
+    ownerId: shard.keyId,
+    period,
+    day: first.day,
+    postedNano: 400n,
+    version: 1n,
+  }))
+  for (let times = 0; times < 2; times++)
+    await shard.posting.apply(shard.shard, { entries: [first], balances: [], keyDays: [], windows })
+  expect(await budgetsOf(shard)).toMatchObject([{ usedNano: 500n }, { usedNano: 500n }])
+  const older = windows.map((row) => ({ ...row, postedNano: 1n, version: 0n }))
+  const { refused } = await shard.posting.apply(shard.shard, {
+    entries: [],
+    balances: [],
+    keyDays: [],
+    windows: older,
+  })
+  expect(refused.map(({ newerVersion }) => newerVersion)).toEqual([1n, 1n])
+  expect(await budgetsOf(shard)).toMatchObject([{ usedNano: 500n }, { usedNano: 500n }])
+})
+
+test('200 requests at once, of which the budgets cover 10, are 10 admissions and no overrun', async () => {
+  const shard = await open({ key: { budgets: [budget('week', 1_000n), budget('month', 1_050n)] } })
+  const answers = await Promise.all(Array.from({ length: 200 }, () => ask(shard, 100n)))
+  const admitted = answers.flatMap((answer) => (answer.outcome === 'admitted' ? [answer.hold] : []))
+  expect(admitted).toHaveLength(10)
+  await Promise.all(admitted.map((hold) => shard.settle(hold, 100n)))
+  expect(await budgetsOf(shard)).toMatchObject([
+    { usedNano: 1_000n, heldNano: 0n },
+    { usedNano: 1_000n, heldNano: 0n },
+  ])
+})
+
+test('a void, a correction and a sweep give back to the windows what they took', async () => {
+  const shard = await open({ leaseMs: 1_000, key: { budgets: [budget('month', 10_000n)] } })
+  const voided = await shard.hold(1_000n, 1)
+  await shard.admission.void({ hold: voided, record: emptyRecord })
+  expect(await budgetsOf(shard)).toMatchObject([{ usedNano: 0n, heldNano: 0n }])
+  const corrected = await shard.hold(1_000n, 1)
+  await shard.settle(corrected, 700n)
+  await shard.settle(corrected, 0n, 'corrected')
+  expect(await budgetsOf(shard)).toMatchObject([{ usedNano: 0n, heldNano: 0n }])
+  await shard.hold(500n, 1)
+  await shard.posting.sweep(shard.shard, 10)
+  shard.clock.offsetMs += 2 * 3_600_000
+  await shard.posting.sweep(shard.shard, 10)
+  shard.clock.offsetMs += 2_000
+  await shard.posting.sweep(shard.shard, 10)
+  expect(await budgetsOf(shard)).toMatchObject([{ usedNano: 0n, heldNano: 0n }])
+})
+
+test('after Redis lost everything, a running request holds in its windows again, and they are loaded with what is posted', async () => {
+  const shard = await open({ key: { budgets: [budget('total', 1_000n)] } })
+  const hold = await shard.hold(600n, 1)
+  const { redis: client } = shard.connection
+  await client.del(...(await client.keys(shard.nameOf('*'))))
+  const record = emptyRecord
+  await shard.admission.renew(shard.shard, [{ hold, costNano: 0n, record }])
+  const row = {
+    kind: 'window',
+    ownerId: shard.keyId,
+    period: 'total',
+    day: 0,
+    postedNano: 300n,
+    version: 5n,
+  } as const
+  await shard.posting.project(shard.shard, [row], null)
+  await shard.open()
+  expect(await budgetsOf(shard)).toMatchObject([{ usedNano: 300n, heldNano: 600n }])
+  expect(await ask(shard, 101n)).toMatchObject({ reason: 'budget_reserved' })
+  await shard.settle(hold, 600n)
+  expect(await budgetsOf(shard)).toMatchObject([{ usedNano: 900n, heldNano: 0n }])
+})
+
+test('a recount corrects what a manual command changed in a window, and counts what is really there', async () => {
+  const shard = await open({ key: { budgets: [budget('total', 1_000n)] } })
+  await spend(shard, 300n)
+  await shard.hold(200n, 1)
+  const name = shard.nameOf(`spend:${shard.keyId}`)
+  await shard.connection.redis.hset(name, 't:pending', '7', 't:held', '8', 'm1:held', '9')
+  const wrong = await shard.posting.recount(shard.shard, {
+    requestIds: [],
+    organizationIds: [],
+    keyIds: [shard.keyId],
+    days: 'recent',
+    entriesMax: 100,
+  })
+  expect(wrong).toHaveLength(3)
+  expect(await budgetsOf(shard)).toMatchObject([{ usedNano: 300n, heldNano: 200n }])
+  expect(await shard.connection.redis.hget(name, 'm1:held')).toBe('0')
+})
+
+test('a budget that is set while requests run counts with what they hold and charge on this day', async () => {
+  const shard = await open()
+  const running = await shard.hold(600n, 1)
+  await spend(shard, 300n)
+  await shard.set({ key: { budgets: [budget('month', 1_000n)] } })
+  expect(await ask(shard, 101n)).toMatchObject({ reason: 'budget_reserved', usedNano: 300n, heldNano: 600n })
+  await shard.settle(running, 600n)
+  expect(await ask(shard, 101n)).toMatchObject({
+    reason: 'request_exceeds_budget',
+    usedNano: 900n,
+    heldNano: 0n,
+  })
+})
+
+test('past windows are forgotten, but not while something of them is pending or held', async () => {
+  const shard = await open({ key: { budgets: [budget('week', 1_000n)] } })
+  const running = await shard.hold(100n, 1)
+  const name = shard.nameOf(`spend:${shard.keyId}`)
+  for (const weeks of [1, 2, 3, 4, 5]) {
+    shard.clock.offsetMs = weeks * 7 * dayMs
+    await shard.settle(await shard.hold(1n, 1), 0n)
+  }
+  const held = (await shard.connection.redis.hkeys(name)).filter((field) => field.endsWith(':held'))
+  expect(held.length).toBeLessThanOrEqual(4)
+  shard.clock.offsetMs = 0
+  expect(await budgetsOf(shard)).toMatchObject([{ heldNano: 100n }])
+  await shard.settle(running, 0n)
+  expect(await budgetsOf(shard)).toMatchObject([{ heldNano: 0n }])
+})
+
+describe('in the time zone of the organization', () => {
+  const newYork = `${-4 * 3_600_000} ${Date.parse('2026-11-01T06:00:00Z')} ${-5 * 3_600_000}`
+
+  test('days, weeks and months begin at its midnight, also when its clocks are changed', async () => {
+    const key = { dailyBudgetNano: 1_000n, budgets: [budget('week', 2_000n), budget('month', 3_000n)] }
+    const shard = await openAt('2026-11-01T03:59:50Z', { key, zone: newYork })
+    await spend(shard, 10n)
+    const october = await shard.state()
+    expect([october.day, ...october.budgets]).toMatchObject([
+      { usedNano: 10n, resetsAtMs: Date.parse('2026-11-01T04:00:00Z') },
+      { usedNano: 10n, resetsAtMs: Date.parse('2026-11-02T05:00:00Z') },
+      { usedNano: 10n, resetsAtMs: Date.parse('2026-11-01T04:00:00Z') },
+    ])
+    at(shard, '2026-11-01T04:00:00Z')
+    await spend(shard, 20n)
+    const november = await shard.state()
+    expect([november.day, ...november.budgets]).toMatchObject([
+      { usedNano: 20n, resetsAtMs: Date.parse('2026-11-02T05:00:00Z') },
+      { usedNano: 30n, resetsAtMs: Date.parse('2026-11-02T05:00:00Z') },
+      { usedNano: 20n, resetsAtMs: Date.parse('2026-12-01T05:00:00Z') },
+    ])
+    at(shard, '2026-11-02T04:59:59Z')
+    expect((await shard.state()).day).toMatchObject({ usedNano: 20n })
+    at(shard, '2026-11-02T05:00:00Z')
+    expect((await shard.state()).day).toMatchObject({ usedNano: 0n })
+  })
+
+  test('a zone that is changed and changed back finds each day and month as it was', async () => {
+    const key = { dailyBudgetNano: 1_000n, budgets: [budget('month', 1_000n)] }
+    const shard = await openAt('2026-11-30T21:30:00Z', { key })
+    await spend(shard, 100n)
+    await shard.set({ key, zone: String(-5 * 3_600_000) })
+    await spend(shard, 30n)
+    const west = await shard.state()
+    expect([west.day.usedNano, west.budgets[0]?.usedNano]).toEqual([30n, 30n])
+    await shard.set({ key, zone: String(moscowMs) })
+    const back = await shard.state()
+    expect([back.day.usedNano, back.budgets[0]?.usedNano]).toEqual([100n, 100n])
+  })
+})
+
+test("budgets of the member who created a key count with all of that member's keys, each once", async () => {
+  const userId = randomUUID()
+  const shard = await open({ key: { budgets: [{ of: { userId }, period: 'month', limitNano: 1_000n }] } })
+  await spend(shard, 600n)
+  expect(await ask(shard, 401n)).toMatchObject({
+    reason: 'request_exceeds_budget',
+    scope: 'member',
+    period: 'month',
+    usedNano: 600n,
+  })
+  const name = shard.nameOf(`spend:${shard.organizationId}.${userId}`)
+  expect(Object.values(await shard.connection.redis.hgetall(name))).toContain('600')
+})
+
+test('windows of 400 years are those of the calendar', async () => {
+  const shard = await open({ key: { budgets: [budget('week', 10n), budget('month', 10n)] } })
+  for (let day = 0; day < 146_097; day += 1_453) {
+    shard.clock.offsetMs = day * dayMs - moscowMs + 1_000 - Date.now()
+    await shard.open()
+    const answer = await ask(shard, 1n)
+    if (answer.outcome !== 'admitted') throw new Error(answer.reason)
+    expect(answer.hold.windows).toBe(`k:${windowOf('week', day)},k:${windowOf('month', day)}`)
+    const [week, month] = await budgetsOf(shard)
+    const nextMonth = new Date(day * dayMs)
+    nextMonth.setUTCMonth(nextMonth.getUTCMonth() + 1, 1)
+    expect(month?.resetsAtMs).toBe(nextMonth.getTime() - moscowMs)
+    expect(new Date((week?.resetsAtMs ?? 0) + moscowMs).getUTCDay()).toBe(1)
+  }
+})
