@@ -187,7 +187,7 @@ test('rejections that a gateway decided are listed with the times, field and num
       agoMs: 0,
     },
   ])
-  const none = { keyId, held: null, needed: null, resetsAtMs: null }
+  const none = { keyId, budget: null, held: null, needed: null, resetsAtMs: null }
   const cut = 'ж'.repeat(64)
   expect(await readRefusals(cabinet, organizationId)).toEqual([
     {
