@@ -78,7 +78,7 @@ export async function openShard(
       { ...plainSecret(secretHash, keyId, organizationId), version, ...changed },
       { ...plainKey(keyId), version, ...key },
       { kind: 'organization', organizationId, version, postedNano: balanceNano ?? 1_000_000_000n },
-      ...(zone === undefined ? [] : [{ kind: 'zone' as const, organizationId, version, zone }]),
+      ...zoneRows(organizationId, version, zone),
     ]
     await posting.project(shard, rows, null)
   }
@@ -89,9 +89,7 @@ export async function openShard(
     await set(settings)
     return await posting.openEpoch(shard, nonce, opensInMs)
   }
-  const admit = (
-    request: { requestId?: string; candidates?: readonly Candidate[]; timeoutMs?: number } = {},
-  ) =>
+  const admit = (request: AskedRequest = {}) =>
     admission.admit({
       requestId: request.requestId ?? randomUUID(),
       shard,
@@ -126,6 +124,16 @@ export async function openShard(
     nameOf: (rest: string) => `${shardPrefix(shard)}${rest}`,
     close: servers.close,
   }
+}
+
+type AskedRequest = {
+  readonly requestId?: string
+  readonly candidates?: readonly Candidate[]
+  readonly timeoutMs?: number
+}
+
+function zoneRows(organizationId: string, version: bigint, zone: string | undefined): ProjectedRow[] {
+  return zone === undefined ? [] : [{ kind: 'zone', organizationId, version, zone }]
 }
 
 async function openServers({ url }: RedisServer): Promise<RedisServers> {
