@@ -31,6 +31,11 @@ const organization = ruled(organizationName, [
   },
 ])
 
+/** Of a week or longer. An ApiKey that may spend nothing is suspended instead. */
+const budget = ruled(rubles, [
+  { cel: matchesCel(/[1-9]/), message: 'must be more than 0 rubles', holds: (text) => /[1-9]/.test(text) },
+])
+
 const limits = z.strictObject({
   requestsPerMinute: z.int().min(1).max(countMax).optional().describe('Requests allowed in any 60 seconds.'),
   tokensPerMinute: z
@@ -44,13 +49,13 @@ const limits = z.strictObject({
     .describe(
       'Rubles that may be spent per day in the time zone of the organization, as a decimal string such as "250.00".',
     ),
-  weeklyBudgetRub: rubles
+  weeklyBudgetRub: budget
     .optional()
     .describe('Rubles that may be spent per week from Monday, in the time zone of the organization.'),
-  monthlyBudgetRub: rubles
+  monthlyBudgetRub: budget
     .optional()
     .describe('Rubles that may be spent per calendar month, in the time zone of the organization.'),
-  totalBudgetRub: rubles
+  totalBudgetRub: budget
     .optional()
     .describe(
       'Rubles that may be spent in all. The key stops when they are spent, until the budget is raised.',

@@ -11,7 +11,7 @@ import type { KeyState } from './key-state.ts'
 const orNull = <Value>(value: fc.Arbitrary<Value>) => fc.option(value, { nil: null })
 const count = fc.integer({ min: 1, max: 2_147_483_647 })
 
-const budget = orNull(fc.bigInt(0n, 999_999_999_999_999_999n).map(nanoRub))
+const budget = (leastNano: bigint) => orNull(fc.bigInt(leastNano, 999_999_999_999_999_999n).map(nanoRub))
 
 const keyState: fc.Arbitrary<KeyState> = fc.record({
   keyId: fc.uuid(),
@@ -23,10 +23,10 @@ const keyState: fc.Arbitrary<KeyState> = fc.record({
   limits: fc.record({
     rpm: orNull(count),
     tpm: orNull(count),
-    dailyBudgetNano: budget,
-    weeklyBudgetNano: budget,
-    monthlyBudgetNano: budget,
-    totalBudgetNano: budget,
+    dailyBudgetNano: budget(0n),
+    weeklyBudgetNano: budget(1n),
+    monthlyBudgetNano: budget(1n),
+    totalBudgetNano: budget(1n),
     allowedModels: orNull(fc.uniqueArray(fc.constantFrom('a/b', 'a/*', 'openai/gpt-4o'))),
     expiresAt: orNull(
       fc.date({ min: new Date('1970-01-01'), max: new Date('9999-12-31'), noInvalidDate: true }),

@@ -130,6 +130,18 @@ const badKeys: readonly BadSpec[] = [
   ],
   [
     'ApiKey',
+    { limits: { weeklyBudgetRub: '0.00' } },
+    'spec.limits.weeklyBudgetRub',
+    'must be more than 0 rubles',
+  ],
+  [
+    'ApiKey',
+    { limits: { totalBudgetRub: '-1' } },
+    'spec.limits.totalBudgetRub',
+    'must be a quoted amount of rubles, such as "250.00"',
+  ],
+  [
+    'ApiKey',
     { limits: { perDay: 1 } },
     'ApiKey in version "v1alpha1" cannot be handled as a ApiKey',
     'unknown field "spec.limits.perDay"',
