@@ -92,8 +92,8 @@ export type Hold = {
   readonly keyId: string
   /** Day of admission in the organization's time zone, since 1970-01-01; hold and charge both count there. */
   readonly day: number
-  /** Of budgets, in which hold and charge count, as `window.lua` names them; `-`: none. */
-  readonly windows: string
+  /** Scopes of budgets other than its key's that hold and charge count in, as `shard.lua` names them; `-`: none. */
+  readonly owners: string
   /** Second of admission by Redis's clock: the bucket of the minute that settle corrects. */
   readonly second: number
   readonly holdNano: bigint
@@ -224,7 +224,7 @@ export function parseAdmitAnswer(reply: ScriptReply, requestId: string, shard: S
       organizationId: reply.text(),
       keyId: reply.text(),
       day: reply.whole(),
-      windows: reply.text(),
+      owners: reply.text(),
       second: reply.whole(),
       holdNano: reply.amount(),
       tokens: reply.whole(),

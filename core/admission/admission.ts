@@ -220,10 +220,10 @@ export function createAdmission(redis: RedisServers, options: AdmissionOptions =
 }
 
 function chargeArguments({ hold, chargeKind, costNano, tokens, record }: Charge) {
-  const { requestId, organizationId, keyId, day, windows } = hold
+  const { requestId, organizationId, keyId, day, owners } = hold
   const cost = costText(costNano)
   const text = recordText(record)
-  return [requestId, rankOf(chargeKind), cost, tokens ?? 'none', organizationId, keyId, day, windows, text]
+  return [requestId, rankOf(chargeKind), cost, tokens ?? 'none', organizationId, keyId, day, owners, text]
 }
 
 function candidateArguments({ model, tokens, promptNano, outputTokenNano, output }: Candidate) {
@@ -245,7 +245,7 @@ function* partsOf(running: Iterable<Running>): Generator<Running[], Running[]> {
 }
 
 function renewalArguments({ hold, costNano, record }: Running): readonly (string | number)[] {
-  const { requestId, organizationId, keyId, day, windows, second, holdNano, tokens, deadlineMs } = hold
+  const { requestId, organizationId, keyId, day, owners, second, holdNano, tokens, deadlineMs } = hold
   // A cost too large to post is no reason to skip the renewal: the same call renews the others of its shard.
   const progress = [cappedText(costNano), recordText(record)]
   return [
@@ -254,7 +254,7 @@ function renewalArguments({ hold, costNano, record }: Running): readonly (string
     organizationId,
     keyId,
     day,
-    windows,
+    owners,
     second,
     cappedText(holdNano),
     tokens,

@@ -3,7 +3,9 @@ export type CountedNames = {
   readonly requestIds: readonly string[]
   readonly organizationIds: readonly string[]
   readonly keyIds: readonly string[]
-  /** Of the keys' sums: every day that is there, or yesterday and today. */
+  /** Members with a budget, each as `<organization>.<user>`. */
+  readonly memberIds: readonly string[]
+  /** Of the keys' sums: every day that is there, or only yesterday's and today's. */
   readonly days: 'every' | 'recent'
   /** Entries read in one call, some 5 µs each. Redis serves no other client during the call. */
   readonly entriesMax: number
@@ -11,9 +13,9 @@ export type CountedNames = {
 
 /** A sum in Redis that was not what it stands for. Amounts are nano-rubles. */
 export type WrongSum = {
-  /** Of an organization, or of a key. */
+  /** Of an organization, of a key, or of a member. */
   readonly id: string
-  /** `pending`, `held`, or a key's `<day>:pending`, `<day>:held`. */
+  /** `pending`, `held`, or `<day>:pending`, `<day>:held`. */
   readonly field: string
   readonly was: string
   readonly isNow: string

@@ -14,6 +14,7 @@ import { whileMoving } from './internal/while-moving.ts'
 import {
   type Copied,
   copyRows,
+  ownerOf,
   type ProjectedRow,
   postedText,
   type RefusedRow,
@@ -167,8 +168,8 @@ export function createPosting(redis: RedisServers, options: PostingOptions = {})
     async projectOver(shard, rows) {
       return (await copyRows(copyTo(shard), rows, null)).refused
     },
-    async recount(shard, { requestIds, organizationIds, keyIds, days, entriesMax }) {
-      const lists = [requestIds, organizationIds, keyIds].flatMap((ids) => [ids.length, ...ids])
+    async recount(shard, { requestIds, organizationIds, keyIds, memberIds, days, entriesMax }) {
+      const lists = [requestIds, organizationIds, keyIds, memberIds].flatMap((ids) => [ids.length, ...ids])
       const args = [entriesMax, options.leaseMs ?? leaseMsDefault, days, ...lists]
       const reply = await run(workerScripts.recount, shard, args, readReply)
       if (oneOf(reply.text(), ['counted', 'too_many']) === 'too_many') return 'too_many'
@@ -293,7 +294,7 @@ function bookedArguments({ entries, balances, keyDays, windows = [] }: Booked): 
     keyDays.length,
     ...keyDays.flatMap((row) => [row.keyId, row.day, ...postedText(row)]),
     windows.length,
-    ...windows.flatMap((row) => [row.ownerId, windowOf(row.period, row.day), ...postedText(row)]),
+    ...windows.flatMap((row) => [...ownerOf(row), windowOf(row.period, row.day), ...postedText(row)]),
   ]
 }
 

@@ -128,11 +128,18 @@ function copiedOf(row: ProjectedRow): [kind: string, id: string, args: readonly 
       return ['org', row.organizationId, ['posted', String(row.postedNano)]]
     case 'key_day':
       return ['day', row.keyId, [row.day, String(row.postedNano)]]
-    case 'window':
-      return ['window', row.ownerId, [windowOf(row.period, row.day), String(row.postedNano)]]
+    case 'window': {
+      const [kind, id] = ownerOf(row)
+      return ['window', id, [kind, windowOf(row.period, row.day), String(row.postedNano)]]
+    }
     case 'zone':
       return ['zone', row.organizationId, [row.zone]]
   }
+}
+
+/** Kind and id of a window's owner, as `copy.lua` takes them. Pure. */
+export function ownerOf({ scope, ownerId }: PostedWindow): readonly [kind: string, id: string] {
+  return [scope === 'key' ? 'k' : scope === 'organization' ? 'o' : 'm', ownerId]
 }
 
 function budgetText({ of, period, limitNano }: KeyBudget): string {

@@ -1,7 +1,7 @@
 import type { Queryable } from '../db/pool.ts'
 import { type ChargeKind, rankOf } from './charge-kind.ts'
 import type { RequestRecord } from './request-record.ts'
-import { type BudgetPeriod, periodOf } from './spend-window.ts'
+import { type BudgetPeriod, type BudgetScope, periodOf, scopeOf } from './spend-window.ts'
 
 /** One end of a request, as it is posted. */
 export type BatchEntry = {
@@ -35,7 +35,8 @@ export type PostedKeyDay = {
 
 /** The spending in one window of a budget, according to Postgres. */
 export type PostedWindow = {
-  /** In Redis: a key, an organization, or a member of it. */
+  readonly scope: BudgetScope
+  /** A key, an organization, or a member as `<organization>.<user>`. */
   readonly ownerId: string
   readonly period: BudgetPeriod
   /** A day of the window, in days since 1970-01-01. */
@@ -92,6 +93,7 @@ export function postedWindow(row: {
 }): PostedWindow {
   const [scope = '', symbol = ''] = row.budget.split(':')
   return {
+    scope: scopeOf(scope),
     ownerId: scope === 'k' || scope === 'o' ? row.id : `${row.id}.${scope}`,
     period: periodOf(symbol),
     day: row.day,

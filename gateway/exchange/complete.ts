@@ -218,7 +218,7 @@ async function admitOnce(
 
 /** A hold of which only the id is known; Redis has the rest, if it made the hold. */
 function unseenHold(requestId: string, shard: Hold['shard']): Hold {
-  const owner = { organizationId: '', keyId: '', windows: '-' }
+  const owner = { organizationId: '', keyId: '', owners: '-' }
   const unknown = { ...owner, day: 0, second: 0, holdNano: 0n, tokens: 0, deadlineMs: 0 }
   return { requestId, shard, ...unknown }
 }

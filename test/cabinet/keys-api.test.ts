@@ -200,6 +200,8 @@ describe('a new key', () => {
     ['weekly_budget_rub', { weekly_budget_rub: '0' }],
     ['monthly_budget_rub', { monthly_budget_rub: '-1' }],
     ['monthly_budget_rub', { monthly_budget_rub: '0.0000000001' }],
+    ['total_budget_rub', { total_budget_rub: '0.00' }],
+    ['daily_budget_rub', { daily_budget_rub: '1000000000000' }],
     ['total_budget_rub', { total_budget_rub: '1000000000000' }],
     ['allowed_models.0', { allowed_models: ['gpt-*'] }],
     ['allowed_models', { allowed_models: ['a/b', 'a/b'] }],

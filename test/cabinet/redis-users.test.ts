@@ -159,7 +159,14 @@ async function runScriptsOfWorker(worker: RedisConnection): Promise<void> {
     version: 1n,
     postedNano: 5n,
   } as const
-  const names = { requestIds: [], organizationIds: [], keyIds: [], days: 'every', entriesMax: 10 } as const
+  const names = {
+    requestIds: [],
+    organizationIds: [],
+    keyIds: [],
+    memberIds: [],
+    days: 'every',
+    entriesMax: 10,
+  } as const
   await posting.beginEpoch(shard, 'nonce')
   expect((await posting.project(shard, [organization], '7')).changed).toBe(1)
   expect(await posting.openEpoch(shard, 'nonce', -1)).toMatch(/opened|kept/)

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import type { KeyBudget } from '#core/admission/projected-rows'
-import { type BudgetPeriod, windowOf } from '#core/ledger/spend-window'
+import type { BudgetPeriod } from '#core/ledger/spend-window'
 import { redisOfThisFile } from '../support/redis.ts'
 import {
   emptyRecord,
@@ -44,6 +44,22 @@ async function spend(shard: OpenShard, costNano: bigint): Promise<void> {
   await shard.settle(await shard.hold(costNano, 1), costNano)
 }
 
+/** Posts all charges that wait, as the spending of the key's present window. */
+async function post(shard: OpenShard, period: BudgetPeriod, postedNano: bigint): Promise<void> {
+  const entries = await shard.charges()
+  const [charge] = entries
+  if (charge?.kind !== 'charge') throw new Error('no charge')
+  const window = {
+    scope: 'key' as const,
+    ownerId: shard.keyId,
+    period,
+    day: charge.day,
+    postedNano,
+    version: 1n,
+  }
+  await shard.posting.apply(shard.shard, { entries, balances: [], keyDays: [], windows: [window] })
+}
+
 const budgetsOf = async (shard: OpenShard) => (await shard.state()).budgets
 
 const cases = [
@@ -83,6 +99,7 @@ test.each(cases)(
 test('a total budget never begins again', async () => {
   const shard = await open({ key: { budgets: [budget('total', 1_000n)] } })
   await spend(shard, 1_000n)
+  await post(shard, 'total', 1_000n)
   for (const days of [0, 40, 400]) {
     shard.clock.offsetMs = days * dayMs
     expect(await ask(shard, 1n)).toMatchObject({
@@ -134,6 +151,7 @@ test('what is posted replaces what was pending, in the windows of its entries, a
   const [first] = entries
   if (first?.kind !== 'charge') throw new Error('no charge')
   const windows = (['week', 'total'] as const).map((period) => ({
+    scope: 'key' as const,
     ownerId: shard.keyId,
     period,
     day: first.day,
@@ -193,6 +211,7 @@ test('after Redis lost everything, a running request holds in its windows again,
   await shard.admission.renew(shard.shard, [{ hold, costNano: 0n, record }])
   const row = {
     kind: 'window',
+    scope: 'key',
     ownerId: shard.keyId,
     period: 'total',
     day: 0,
@@ -207,22 +226,25 @@ test('after Redis lost everything, a running request holds in its windows again,
   expect(await budgetsOf(shard)).toMatchObject([{ usedNano: 900n, heldNano: 0n }])
 })
 
-test('a recount corrects what a manual command changed in a window, and counts what is really there', async () => {
-  const shard = await open({ key: { budgets: [budget('total', 1_000n)] } })
+test("a recount corrects what a manual command changed in a member's sums, and counts what is really there", async () => {
+  const userId = randomUUID()
+  const shard = await open({ key: { budgets: [{ of: { userId }, period: 'total', limitNano: 1_000n }] } })
   await spend(shard, 300n)
-  await shard.hold(200n, 1)
-  const name = shard.nameOf(`spend:${shard.keyId}`)
-  await shard.connection.redis.hset(name, 't:pending', '7', 't:held', '8', 'm1:held', '9')
+  const { day } = await shard.hold(200n, 1)
+  const memberId = `${shard.organizationId}.${userId}`
+  const name = shard.nameOf(`spend:${memberId}`)
+  await shard.connection.redis.hset(name, `${day}:pending`, '7', `${day}:held`, '8', '1:held', '9')
   const wrong = await shard.posting.recount(shard.shard, {
     requestIds: [],
     organizationIds: [],
-    keyIds: [shard.keyId],
+    keyIds: [],
+    memberIds: [memberId],
     days: 'recent',
     entriesMax: 100,
   })
   expect(wrong).toHaveLength(3)
   expect(await budgetsOf(shard)).toMatchObject([{ usedNano: 300n, heldNano: 200n }])
-  expect(await shard.connection.redis.hget(name, 'm1:held')).toBe('0')
+  expect(await shard.connection.redis.hget(name, '1:held')).toBe('0')
 })
 
 test('a budget that is set while requests run counts with what they hold and charge on this day', async () => {
@@ -239,20 +261,30 @@ test('a budget that is set while requests run counts with what they hold and cha
   })
 })
 
-test('past windows are forgotten, but not while something of them is pending or held', async () => {
+test('what a running request holds counts after midnight, also in a budget that is set then', async () => {
+  const shard = await openAt('2026-11-29T20:59:50Z', { key: { budgets: [budget('week', 1_000n)] } })
+  const running = await shard.hold(600n, 1)
+  at(shard, '2026-11-29T21:00:00Z')
+  await shard.set({ key: { budgets: [budget('week', 1_000n), budget('month', 1_000n)] } })
+  expect(await budgetsOf(shard)).toMatchObject([
+    { period: 'week', heldNano: 0n },
+    { period: 'month', heldNano: 600n },
+  ])
+  expect(await ask(shard, 401n)).toMatchObject({ reason: 'budget_reserved', period: 'month' })
+  await shard.settle(running, 500n)
+  expect(await budgetsOf(shard)).toMatchObject([{ usedNano: 0n }, { usedNano: 500n, heldNano: 0n }])
+})
+
+test('past windows are forgotten', async () => {
   const shard = await open({ key: { budgets: [budget('week', 1_000n)] } })
-  const running = await shard.hold(100n, 1)
-  const name = shard.nameOf(`spend:${shard.keyId}`)
-  for (const weeks of [1, 2, 3, 4, 5]) {
+  const name = shard.nameOf(`use:${shard.keyId}`)
+  for (const weeks of [0, 1, 2, 3, 4, 5]) {
     shard.clock.offsetMs = weeks * 7 * dayMs
-    await shard.settle(await shard.hold(1n, 1), 0n)
+    await spend(shard, 1n)
+    await post(shard, 'week', 1n)
   }
-  const held = (await shard.connection.redis.hkeys(name)).filter((field) => field.endsWith(':held'))
-  expect(held.length).toBeLessThanOrEqual(4)
-  shard.clock.offsetMs = 0
-  expect(await budgetsOf(shard)).toMatchObject([{ heldNano: 100n }])
-  await shard.settle(running, 0n)
-  expect(await budgetsOf(shard)).toMatchObject([{ heldNano: 0n }])
+  const posted = (await shard.connection.redis.hkeys(name)).filter((field) => /^w\d+:posted$/.test(field))
+  expect(posted.length).toBeLessThanOrEqual(3)
 })
 
 describe('in the time zone of the organization', () => {
@@ -280,6 +312,18 @@ describe('in the time zone of the organization', () => {
     expect((await shard.state()).day).toMatchObject({ usedNano: 20n })
     at(shard, '2026-11-02T05:00:00Z')
     expect((await shard.state()).day).toMatchObject({ usedNano: 0n })
+  })
+
+  test('what is spent on a day that a changed zone left counts in the week and month that it is in', async () => {
+    const key = { budgets: [budget('week', 1_000n), budget('month', 1_000n)] }
+    const shard = await openAt('2026-11-18T21:30:00Z', { key })
+    await spend(shard, 100n)
+    await shard.set({ key, zone: String(-5 * 3_600_000) })
+    await shard.hold(30n, 1)
+    expect(await budgetsOf(shard)).toMatchObject([
+      { usedNano: 100n, heldNano: 30n },
+      { usedNano: 100n, heldNano: 30n },
+    ])
   })
 
   test('a zone that is changed and changed back finds each day and month as it was', async () => {
@@ -317,7 +361,6 @@ test('windows of 400 years are those of the calendar', async () => {
     await shard.open()
     const answer = await ask(shard, 1n)
     if (answer.outcome !== 'admitted') throw new Error(answer.reason)
-    expect(answer.hold.windows).toBe(`k:${windowOf('week', day)},k:${windowOf('month', day)}`)
     const [week, month] = await budgetsOf(shard)
     const nextMonth = new Date(day * dayMs)
     nextMonth.setUTCMonth(nextMonth.getUTCMonth() + 1, 1)

@@ -167,11 +167,13 @@ function* namesIn(shard: Shard, rows: readonly ChangedRow[]): Generator<CountedN
   const own = rows.flatMap((changed) => (changed.shard === shard ? changed.row : []))
   const organizationIds = own.flatMap((row) => (row.kind === 'organization' ? row.organizationId : []))
   const keyIds = own.flatMap((row) => (row.kind === 'key' && row.state !== 'revoked' ? row.keyId : []))
+  const memberIds = own.flatMap((row) => (row.kind === 'window' && row.scope === 'member' ? row.ownerId : []))
   for (let at = 0; at === 0 || at < keyIds.length; at += keysPerRecount)
     yield {
       requestIds: [],
       organizationIds: at === 0 ? organizationIds : [],
       keyIds: keyIds.slice(at, at + keysPerRecount),
+      memberIds: at === 0 ? [...new Set(memberIds)] : [],
       days: 'recent',
       entriesMax: entriesPerRecountMax,
     }

@@ -9,13 +9,13 @@
     output limit ('' where the request names none), usual output, longest output ('0': not known). The first is the
     model asked for.
 
-  Returns 'admitted organization key day windows second amount tokens deadline allowed keeps_hours rpm used reset tpm used reset
+  Returns 'admitted organization key day owners second amount tokens deadline allowed keeps_hours rpm used reset tpm used reset
            nonce posted_through': a text costs both ends less than 18 items. allowed: for each candidate that may run, by
            commas, its 0-based index, a colon, and the output limit that was set for it (0: none)
        or { 'refused', '', reason }: of a key that is not known, or of a late command
        or { 'refused', organization, key, rpm, used, reset, tpm, used, reset, reason, … }: what a reason carries
           stands where it is refused.
-  Writes request:<id>, due, org:<id>, use:<key>, spend:<owner>. Refused: refused:<organization> and refused:recent, no more.
+  Writes request:<id>, due, org:<id>, use:<key>, spend:<member>. Refused: refused:<organization> and refused:recent, no more.
   A hold is never more than what is available of the balance and of each budget.
   Idempotent: the same request id answers the same hold; one that has ended gets none.
   Without allow-oom: a full Redis refuses before anything is written. ]]
@@ -53,7 +53,7 @@ end
 local function admitted(hold, who, use)
   local rpm, requests, requests_reset, tpm, tokens, tokens_reset = limits_of(who, use)
   return string.format('admitted %s %s %s %s %s %s %s %s %s %s %d %d %d %d %d %d %s %s', hold.organization, hold.key, hold.day,
-    hold.windows, hold.second, hold.amount, hold.tokens, hold.deadline, hold.allowed, who.keeps_hours, rpm, requests, requests_reset, tpm,
+    hold.owners, hold.second, hold.amount, hold.tokens, hold.deadline, hold.allowed, who.keeps_hours, rpm, requests, requests_reset, tpm,
     tokens, tokens_reset, who.nonce, who.posted_through)
 end
 
@@ -86,8 +86,8 @@ local function grant_of(at, available)
 end
 
 -- The most expensive of the candidates that this key may use and that fit, and what each may use.
-local function hold_for(who, windows, tokens_max, available)
-  local hold = { organization = who.organization, key = who.key, day = integer(today), windows = windows, amount = 0, tokens = 0 }
+local function hold_for(who, plan, tokens_max, available)
+  local hold = { organization = who.organization, key = who.key, day = plan.day, owners = plan.owners, amount = 0, tokens = 0 }
   local allowed = {}
   for at = first_candidate, #ARGV, candidate_size do
     local tokens = tonumber(ARGV[at + candidate_argv.tokens])
@@ -120,21 +120,22 @@ end
 
 -- scope, period, limit, posted, pending, held, least cost, end of the window (empty: none), then values of the reason
 local function refuse_budget(who, use, budget, reason, ...)
-  local scope, period, limit, posted, pending, held = budget.scope, budget.period, budget.limit, budget.posted, budget.pending, budget.held
-  local needed, ends = least_cost(), window_ends(period, who.zone)
+  local scope, period, limit = budget.planned.scope, budget.planned.period, budget.planned.limit
+  local posted, pending = budget.posted, budget.pending
+  local held, needed, ends = integer(budget.held), least_cost(), window_ends(period, who.zone)
   local told = {
-    budget = scope .. ':' .. period, limit = limit, used = integer(tonumber(posted) + tonumber(pending)), held = held,
+    budget = scope .. ':' .. period, limit = limit, used = integer(tonumber(posted) + pending), held = held,
     needed = needed, reset = ends ~= '' and ends or nil,
   }
-  return refuse(who, use, told, reason, scope, period, limit, posted, pending, held, needed, ends, ...)
+  return refuse(who, use, told, reason, scope, period, limit, posted, integer(pending), held, needed, ends, ...)
 end
 
 -- What the budgets leave: spent, and also held; each with the budget that leaves the least; and the last one that is spent.
 local function left_of(budgets)
   local left, free, least_left, least_free, spent = math.huge, math.huge, nil, nil, nil
-  for _, budget in ipairs(budgets) do
-    local own_left = tonumber(budget.limit) - tonumber(budget.posted) - tonumber(budget.pending)
-    local own_free = own_left - tonumber(budget.held)
+  for index = 1, #budgets do
+    local budget = budgets[index]
+    local own_left, own_free = budget.left, budget.free
     if own_left <= 0 then spent = budget end
     if own_left < left then left, least_left = own_left, budget end
     if own_free < free then free, least_free = own_free, budget end
@@ -170,7 +171,7 @@ local function admit()
   local held, ending = read_request(request)
   if ending then return refusal_of_nobody('already_ended') end
 
-  local use = use_of(who.key)
+  local use = use_of(who)
   slide(use)
   if held then return admitted(held, who, use) end
 
@@ -187,7 +188,7 @@ local function admit()
   local budgets = budgets_of(who, use)
   local budget_left, budget_free, least_left, least_free, spent = left_of(budgets)
   if spent then
-    return refuse_budget(who, use, spent, spent.window and 'budget_exceeded' or 'daily_budget_exceeded')
+    return refuse_budget(who, use, spent, spent.planned.window and 'budget_exceeded' or 'daily_budget_exceeded')
   end
   if not grant_of(first_candidate, who.unspent) then return refuse_balance(who, use) end
   if not grant_of(first_candidate, budget_left) then
@@ -203,12 +204,11 @@ local function admit()
   if not grant_of(first_candidate, balance_free) then return refuse(who, use, {}, 'balance_reserved') end
   if not grant_of(first_candidate, budget_free) then return refuse_budget(who, use, least_free, 'budget_reserved') end
 
-  local hold = hold_for(who, windows_text(budgets), who.tpm - use.tokens, math.min(balance_free, budget_free))
-  begin_day(use)
-  if hold.windows ~= '-' then begin_windows(budgets, hold.day) end
-  count_in(use, hold.tokens)
-  add_to_day('held', hold.amount, hold)
-  if hold.windows ~= '-' then hold_in_windows(budgets, hold.amount) end
+  local hold = hold_for(who, use.plan, who.tpm - use.tokens, math.min(balance_free, budget_free))
+  begin_day(use.name, use.last_day, hold.day)
+  count_in(use, hold.tokens, hold.amount)
+  if hold.amount ~= '0' then redis.call('HINCRBY', org_name(hold.organization), 'held', hold.amount) end
+  hold_of_others(who, use.plan, hold.amount)
   hold.second, hold.tokens = integer(use.second), integer(hold.tokens)
   hold.deadline, hold.cost, hold.booked, hold.booked_id, hold.record = integer(now_ms + tonumber(ARGV[admit_argv.timeout_ms])), '0', '0', '-', ARGV[admit_argv.record]
   write_hold(request, hold)

@@ -4,10 +4,10 @@
     head of the stream, in order
   then the count of balances, then for each: organization, posted, version
   then the count of key-days, then for each: key, day, posted, version
-  then the count of windows, then for each: owner, window, posted, version
+  then the count of windows, then for each: kind and id of its owner (copy.lua), window, posted, version
   Returns { nonce, posted_through, then for each balance, key-day and window that was refused: its index (0-based, in that order)
             and the newer version that is there }
-  Writes charges, org:<id>, use:<key>, spend:<owner>, epoch (posted_through).
+  Writes charges, org:<id>, use:<key>, spend:<member>, epoch (posted_through).
   Only what this very call removes is taken back, by the amount stored in the entry: nothing drifts, whoever runs this
   and however often. An id that names another entry by now is left alone: a Redis that lost its last ones gives their
   ids again. And only that moves posted_through: an id that is not here was counted by the call that removed it,
@@ -64,8 +64,9 @@ local function apply()
     note_refused(refused, place, newer)
   end
   for place = balances + days, balances + days + tonumber(next_argument()) - 1 do
-    local owner, window, posted, version = next_argument(), next_argument(), next_argument(), next_argument()
-    local _, newer = set_spend(spend_name(owner), window, version, '', posted)
+    local name = window_owner(next_argument(), next_argument())
+    local window, posted, version = next_argument(), next_argument(), next_argument()
+    local _, newer = set_spend(name, window, version, '', posted)
     note_refused(refused, place, newer)
   end
   return { nonce, posted_through, unpack(refused) }

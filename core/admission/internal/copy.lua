@@ -21,9 +21,15 @@ local function set_unless_newer(name, version_field, version, lost, ...)
   return 1
 end
 
--- Of a day in use:<key>, or of a window in spend:<owner>.
+-- Of a day or a window in the hash of its owner.
 local function set_spend(name, window, version, lost, posted)
   return set_unless_newer(name, window .. ':version', version, lost, window .. ':posted', posted)
+end
+
+-- The hash with windows of a key (`kind` k), an organization (o) or a member (m).
+local function window_owner(kind, id)
+  if kind == 'k' then return use_name(id) end
+  return kind == 'o' and org_name(id) or spend_name(id)
 end
 
 -- Adds to a script's reply that the row at this index was rejected because of a newer version.

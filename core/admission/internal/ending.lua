@@ -7,7 +7,7 @@ local remembered_seconds = '1800'
 local function fields_of(entry)
   local fields = {}
   for i = 1, #entry[2], 2 do fields[entry[2][i]] = entry[2][i + 1] end
-  fields.windows = string.match(fields.windows or '', '^[%w:,-]+$') or '-'
+  fields.owners = string.match(fields.owners or '', '^[%w,-]+$') or '-'
   return fields
 end
 
@@ -57,9 +57,9 @@ local function append(request, rank, cost, pending, of, record)
   add('pending', pending, of)
   local fields = { 'request', request, 'rank', rank, 'organization', of.organization, 'key', of.key, 'day', of.day, 'cost', cost,
     'pending', pending, 'record', record }
-  if of.windows ~= '-' then
-    fields[#fields + 1] = 'windows'
-    fields[#fields + 1] = of.windows
+  if of.owners ~= '-' then
+    fields[#fields + 1] = 'owners'
+    fields[#fields + 1] = of.owners
   end
   return redis.call('XADD', charges_name, '*', unpack(fields))
 end

@@ -5,7 +5,7 @@ import type { CountedNames } from '../counted-names.ts'
 /** Names that one step of the walk looks at. */
 const namesPerStep = 1_000
 
-/** Requests, organizations and keys in these shards. @throws RedisUnavailable if one of their servers is. */
+/** Requests, organizations, keys and members in these shards. @throws RedisUnavailable if one of their servers is. */
 export async function findNames(
   redis: RedisServers,
   shards: readonly Shard[],
@@ -21,7 +21,7 @@ async function findNamesOn(
   shards: readonly Shard[],
 ): Promise<ReadonlyMap<Shard, CountedNames>> {
   const found = new Map(
-    shards.map((shard) => [shardPrefix(shard), { shard, request: [], org: [], use: [] } as Found]),
+    shards.map((shard) => [shardPrefix(shard), { shard, request: [], org: [], use: [], spend: [] } as Found]),
   )
   let cursor = '0'
   do {
@@ -34,21 +34,22 @@ async function findNamesOn(
   return new Map([...found.values()].map((names) => [names.shard, countedOf(names)]))
 }
 
-type Kind = 'request' | 'org' | 'use'
+type Kind = 'request' | 'org' | 'use' | 'spend'
 type Found = { readonly shard: Shard } & Record<Kind, string[]>
 
-const namePattern = /^(mg:\{s\d\d\}:)(request|org|use):(.+)$/
+const namePattern = /^(mg:\{s\d\d\}:)(request|org|use|spend):(.+)$/
 
 function note(found: ReadonlyMap<string, Found>, name: string): void {
   const [, prefix = '', kind, id] = namePattern.exec(name) ?? []
   if (id !== undefined) found.get(prefix)?.[kind as Kind].push(id)
 }
 
-function countedOf({ request, org, use }: Found): CountedNames {
+function countedOf({ request, org, use, spend }: Found): CountedNames {
   return {
     requestIds: request,
     organizationIds: org,
     keyIds: use,
+    memberIds: spend,
     days: 'every',
     entriesMax: Number.MAX_SAFE_INTEGER,
   }

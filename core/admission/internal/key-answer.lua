@@ -11,11 +11,13 @@ local function append_amounts(answer, who, use)
   append_to(answer, who.posted, who.pending, who.held)
   local longer = {}
   for _, budget in ipairs(budgets_of(who, use)) do
-    if budget.window then longer[#longer + 1] = budget end
+    if budget.planned.window then longer[#longer + 1] = budget end
   end
   append_to(answer, #longer)
   for _, budget in ipairs(longer) do
-    append_to(answer, budget.scope, budget.period, budget.limit, budget.posted, budget.pending, budget.held, window_ends(budget.period, who.zone))
+    local planned = budget.planned
+    append_to(answer, planned.scope, planned.period, planned.limit, budget.posted, integer(budget.pending), integer(budget.held),
+      window_ends(planned.period, who.zone))
   end
   return answer
 end
@@ -39,7 +41,7 @@ local function of_key(answer)
   read_clock()
   local refusal, who = authenticate(ARGV[key_argv.secret_hash], ARGV[key_argv.run_id])
   if not who then return refusal_of_nobody(refusal[1]) end
-  local use = use_of(who.key)
+  local use = use_of(who)
   slide(use)
   if refusal then return refused(who, use, unpack(refusal)) end
   return answer(who, use)

@@ -38,33 +38,18 @@ local function authenticate(hash, run_id)
   return nil, who
 end
 
--- The usage of a key: its day, in nano-rubles, and its window with buckets that have left it still in the
--- sums.
-local function use_of(key)
-  local name, day, second = use_name(key), integer(today), math.floor(now_ms / 1000)
-  local known = redis.call('HMGET', name, 'day', day .. ':posted', day .. ':pending', day .. ':held', 'sum',
-    bucket_of(second))
+-- The usage of a key: its day and the windows of its budgets, in nano-rubles, and its minute with buckets that have left
+-- it still in the sums.
+local function use_of(who)
+  local name, second, plan = use_name(who.key), math.floor(now_ms / 1000), plan_of(who.budgets)
+  plan.fields[6] = bucket_of(second)
+  local known = redis.call('HMGET', name, unpack(plan.fields))
   local use = {
-    name = name, day = day, last_day = known[1], day_posted = known[2] or '0', day_pending = known[3] or '0', day_held = known[4] or '0',
-    second = second, last = 0, requests = 0, tokens = 0, bucket = known[6],
+    name = name, plan = plan, known = known, last_day = known[1], day_posted = known[2] or '0', day_pending = known[3] or '0',
+    day_held = known[4] or '0', second = second, last = 0, requests = 0, tokens = 0, bucket = known[6],
   }
   if known[5] then use.last, use.requests, use.tokens = struct.unpack(bucket_format, known[5]) end
   return use
-end
-
--- Forgets the past days of a key at its first request of a day, but not the last two and not the day it was used on last:
--- a clock that ran ahead and comes back finds its day as it was, and so does a time zone that is changed. Days to come stay as well. Where something is pending
--- or held that goes on until it is taken back; `posted` is a copy, which a comparison would bring again.
-local function begin_day(use)
-  if use.last_day == use.day then return end
-  redis.call('HSET', use.name, 'day', use.day)
-  local known, gone = redis.call('HGETALL', use.name), {}
-  for at = 1, #known, 2 do
-    local day, what = string.match(known[at], '^(%d+):(%a+)$')
-    local is_past = day and tonumber(day) < today - 2 and day ~= use.last_day
-    if is_past and (what == 'posted' or what == 'version' or known[at + 1] == '0') then gone[#gone + 1] = known[at] end
-  end
-  if #gone > 0 then redis.call('HDEL', use.name, unpack(gone)) end
 end
 
 -- Does HMGET or HDEL with the buckets of some seconds.
@@ -94,13 +79,13 @@ local function slide(use)
   end
 end
 
--- Counts one request of `tokens` in the present second of a window that was moved to now.
-local function count_in(use, tokens)
+-- Counts one request of `tokens` in the present second of a window that was moved to now, and what it holds in the day.
+local function count_in(use, tokens, amount)
   local second, requests_before, tokens_before = use.second, counted_in(use.bucket, use.second)
   if use.last > second then with_buckets('HDEL', use, 0, window_seconds - 1) end -- a new window
   use.requests, use.tokens, use.last = use.requests + 1, use.tokens + tokens, second
   write_counts(use.name, { second, use.requests, use.tokens }, second,
-    { second, requests_before + 1, tokens_before + tokens })
+    { second, requests_before + 1, tokens_before + tokens }, use.plan.held, integer(tonumber(use.day_held) + amount))
 end
 
 -- Milliseconds until buckets worth `excess` requests (`which` = 1) or tokens (2) have left the window. Reads

@@ -19,7 +19,8 @@ local function counted_in(bucket, second)
   return requests, tokens
 end
 
-local function write_counts(use, sum, second, bucket)
+-- `...`: other fields and their values.
+local function write_counts(use, sum, second, bucket, ...)
   redis.call('HSET', use, 'sum', struct.pack(bucket_format, unpack(sum)),
-    bucket_of(second), struct.pack(bucket_format, unpack(bucket)))
+    bucket_of(second), struct.pack(bucket_format, unpack(bucket)), ...)
 end

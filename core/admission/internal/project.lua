@@ -2,10 +2,10 @@
 
   ARGV[2] cursor, or '' to leave it
   ARGV[3…] for each row: kind, id, version, lost version or '', count of arguments, arguments
-    cred, key, org: field, value, …      day: day, posted      window: window, posted      zone: zone, as window.lua reads it
+    cred, key, org: field, value, …      day: day, posted      window: kind of its owner (copy.lua), window, posted      zone: zone, as window.lua reads it
   Returns { rows that changed something, nonce, posted_through, then for each row that was refused: its index (0-based)
             and the newer version that is there }
-  Writes cred:<hash>, key:<id>, org:<id>, use:<key>, spend:<owner>, shard (cursor).
+  Writes cred:<hash>, key:<id>, org:<id>, use:<key>, spend:<member>, shard (cursor).
   Sets fields and never replaces a hash: `pending` and `held`, which live in the same hash, stay. Revoked keys and secrets
   are rows like any other, so that an older row cannot bring them back. ]]
 
@@ -18,7 +18,7 @@ local function project()
     if kind == 'day' then
       set, newer = set_spend(use_name(id), ARGV[at + 5], version, lost, ARGV[at + 6])
     elseif kind == 'window' then
-      set, newer = set_spend(spend_name(id), ARGV[at + 5], version, lost, ARGV[at + 6])
+      set, newer = set_spend(window_owner(ARGV[at + 5], id), ARGV[at + 6], version, lost, ARGV[at + 7])
     elseif kind == 'zone' then
       set, newer = set_unless_newer(org_name(id), 'zone_version', version, lost, 'zone', ARGV[at + 5])
     else

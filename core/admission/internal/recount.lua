@@ -4,16 +4,25 @@
   ARGV[2] most entries to read: where more wait, nothing is done (they are read in one go)   ARGV[3] lease, ms
   ARGV[4] 'every' day of the keys named here, or only 'recent' ones
   then the count of requests, and their ids: holds that must not be missed though `due` may have lost them
-  then the count of organizations, and their ids; then the count of keys, and their ids: sums that may be of nothing
+  then the count of organizations, and their ids; the same of keys; the same of members: sums that may be of nothing
 
-  Returns { 'counted' or 'too_many', then for each sum that was wrong: organization or key id, field, what it was, what
+  Returns { 'counted' or 'too_many', then for each sum that was wrong: organization, key or member, field, what it was, what
             it is now }
-  Writes org:<id>, use:<key>, spend:<owner>, due: a hold that had no lease there gets one, to be swept. ]]
+  Writes org:<id>, use:<key>, spend:<member>, due: a hold that had no lease there gets one, to be swept. ]]
 
 local function each_argument(at, visit)
   local count = tonumber(ARGV[at])
   for index = at + 1, at + count do visit(ARGV[index]) end
   return at + count + 1
+end
+
+-- Of a key's days, as far as zones are from Moscow's day.
+local function recent_fields()
+  local fields = {}
+  for day = today - 1, today + 1 do
+    fields[#fields + 1], fields[#fields + 2] = integer(day) .. ':pending', integer(day) .. ':held'
+  end
+  return fields
 end
 
 local function recount()
@@ -32,10 +41,10 @@ local function recount()
     org[field] = (org[field] or 0) + amount
     local day_field = of.day .. ':' .. field
     use[day_field] = (use[day_field] or 0) + amount
-    for scope, window in string.gmatch(of.windows, '([^:,]+):([^:,]+)') do
-      local name, window_field = spend_name_of(scope, of), window .. ':' .. field
-      local spend = sums_of(name, string.sub(name, #spend_name('') + 1))
-      spend[window_field] = (spend[window_field] or 0) + amount
+    if of.owners == '-' then return end
+    for scope in string.gmatch(of.owners, '[^,]+') do
+      local spend = sums_of(spend_name_of(scope, of))
+      spend[day_field] = (spend[day_field] or 0) + amount
     end
   end
 
@@ -69,18 +78,14 @@ local function recount()
   end
   at = each_argument(at, function(id)
     expect_none(org_name(id), id, { 'pending', 'held' })
-    expect_none_in(spend_name(id), id)
+    expect_none_in(org_name(id), id)
   end)
-  each_argument(at, function(id)
-    local fields = {}
-    for day = today - 1, today + 1 do -- as far as zones are from Moscow's day
-      fields[#fields + 1] = integer(day) .. ':pending'
-      fields[#fields + 1] = integer(day) .. ':held'
-    end
-    expect_none(use_name(id), id, fields)
-    expect_none_in(spend_name(id), id)
+  local recent = recent_fields()
+  at = each_argument(at, function(id)
+    expect_none(use_name(id), id, recent)
     if ARGV[4] == 'every' then expect_none_in(use_name(id), id) end
   end)
+  each_argument(at, function(id) expect_none_in(spend_name(id), id) end)
 
   local answer = { 'counted' }
   for name, amounts in pairs(sums) do

@@ -1,21 +1,21 @@
 --[[ Extends the leases of running requests and notes what they have delivered so far.
 
   ARGV[2] lease, ms
-  ARGV[3…] for each: request id, cost so far, record, organization, key, day, windows, second, amount, tokens, deadline
+  ARGV[3…] for each: request id, cost so far, record, organization, key, day, owners, second, amount, tokens, deadline
   Returns { nonce, posted_through, request ids that have ended … }
-  Writes request:<id>, due, org:<id>, use:<key>, spend:<owner>. Works without an epoch.
+  Writes request:<id>, due, org:<id>, use:<key>, spend:<member>. Works without an epoch.
   A hold that Redis has lost is made again, one that was swept has a lease again; one that has ended stays so. ]]
 
 local renew_argv = { clock_offset_ms = 1, lease_ms = 2 }
 local first_renewal, renewal_size = 3, 11
 
 -- Answers false for a request that has ended.
-local function renew_one(lease_ends_ms, request, cost, record, organization, key, day, windows, second, amount, tokens, deadline)
+local function renew_one(lease_ends_ms, request, cost, record, organization, key, day, owners, second, amount, tokens, deadline)
   local hold, ending = read_request(request)
   if ending then return false end
   if not hold then
     hold = {
-      organization = organization, key = key, day = day, windows = windows, second = second, amount = amount, tokens = tokens,
+      organization = organization, key = key, day = day, owners = owners, second = second, amount = amount, tokens = tokens,
       deadline = deadline, allowed = '0:0', cost = '0', booked = '0', booked_id = '-', record = record,
     }
     add('held', amount, hold)

@@ -3,19 +3,19 @@
   ARGV[2] request id   ARGV[3] rank of the charge (shard.lua)   ARGV[4] cost
   ARGV[5] tokens really used, or none: no provider was called, so the request counts in RPM neither and leaves no entry:
     nothing else would limit how many there are
-  ARGV[6] organization   ARGV[7] key   ARGV[8] day of admission   ARGV[9] windows   ARGV[10] record
+  ARGV[6] organization   ARGV[7] key   ARGV[8] day of admission   ARGV[9] owners   ARGV[10] record
   ARGV[11] instant of this server after which it is too late, ms ('': never): whoever waits is told by then that nothing
     was charged, and a server that stood still must not book it afterwards
 
   Returns 'stream_id-or-- cost_that_counts nonce posted_through'; the stream id is 'late' where it was too late, and
   then nothing was written
-  Writes request:<id>, due, org:<id>, use:<key>, spend:<owner>, charges.
+  Writes request:<id>, due, org:<id>, use:<key>, spend:<member>, charges.
   Works without an epoch and without a hold (Redis lost it): then nothing is given back.
   A request that ended with this rank or a higher one answers what was stored. A higher rank adds to `pending` only
   what its cost differs; Postgres, by ranks, decides what is booked. ]]
 
 local settle_argv = {
-  clock_offset_ms = 1, request_id = 2, rank = 3, cost = 4, tokens = 5, organization = 6, key = 7, day = 8, windows = 9,
+  clock_offset_ms = 1, request_id = 2, rank = 3, cost = 4, tokens = 5, organization = 6, key = 7, day = 8, owners = 9,
   record = 10, until_ms = 11,
 }
 
@@ -39,7 +39,7 @@ local function settle()
   end
   local booked = ending and ending.cost or hold and hold.booked or '0'
   local pending = integer(tonumber(cost) - tonumber(booked))
-  local of = { organization = ARGV[settle_argv.organization], key = ARGV[settle_argv.key], day = ARGV[settle_argv.day], windows = ARGV[settle_argv.windows] }
+  local of = { organization = ARGV[settle_argv.organization], key = ARGV[settle_argv.key], day = ARGV[settle_argv.day], owners = ARGV[settle_argv.owners] }
   return ended(book(request, ARGV[settle_argv.rank], cost, pending, of, ARGV[settle_argv.record]), cost)
 end
 

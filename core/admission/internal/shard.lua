@@ -14,7 +14,7 @@ local rank_pattern = '^[012]$'
 local prefix
 local epoch_name   -- nonce run_id opens_at posted_through
 local shard_name   -- cursor, loading, swept_at, swept_nonce, sweep_from
-local charges_name -- stream: request rank organization key day windows cost pending record
+local charges_name -- stream: request rank organization key day owners cost pending record
 local due_name     -- sorted set: request by end of lease, ms
 local recently_refused_name -- sorted set: organization by time of its last rejection, ms
 local server_ms, now_ms, today -- once read_clock was called; `today` is Moscow's until a zone is read (window.lua)
@@ -22,9 +22,10 @@ local server_ms, now_ms, today -- once read_clock was called; `today` is Moscow'
 local function cred_name(hash) return prefix .. 'cred:' .. hash end -- version key organization valid_until state
 local function key_name(id) return prefix .. 'key:' .. id end       -- version state blocked_by expires_at rpm tpm
                                                                     -- daily_budget budgets models read_balance keeps_hours
-local function use_name(id) return prefix .. 'use:' .. id end       -- day <day>:posted :version :pending :held counts; minute.lua
-local function org_name(id) return prefix .. 'org:' .. id end       -- posted version pending held zone zone_version
-local function spend_name(owner) return prefix .. 'spend:' .. owner end -- day <window>:posted :version :pending :held; window.lua
+local function use_name(id) return prefix .. 'use:' .. id end       -- day <day>:posted :version :pending :held, <window>:… (window.lua)
+                                                                    -- counts (minute.lua)
+local function org_name(id) return prefix .. 'org:' .. id end       -- posted version pending held zone zone_version day <window>:…
+local function spend_name(member) return prefix .. 'spend:' .. member end -- day <window>:…; member: <organization>.<user>
 local function request_name(id) return prefix .. 'request:' .. id end -- text of read_request
 local function refused_name(organization) return prefix .. 'refused:' .. organization end -- list of JSON, newest first
 
@@ -63,28 +64,24 @@ local function mark()
   return epoch[1] or '', epoch[2] or '0-0'
 end
 
--- The hash with a window of the request `of`. `scope`: k: its key's, o: its organization's, else a member of that.
+-- The hash of an owner of the request `of`, and whose it is. `scope`: k: its key's, o: its organization's, else a member
+-- of that.
 local function spend_name_of(scope, of)
-  if scope == 'k' then return spend_name(of.key) end
-  if scope == 'o' then return spend_name(of.organization) end
-  return spend_name(of.organization .. '.' .. scope)
+  if scope == 'k' then return use_name(of.key), of.key end
+  if scope == 'o' then return org_name(of.organization), of.organization end
+  local member = of.organization .. '.' .. scope
+  return spend_name(member), member
 end
 
--- Adds `amount` to `field` (pending or held) of an organization and of a key's day, whichever day that is: what is
--- added here is taken back one day, and both must meet the same sum.
-local function add_to_day(field, amount, of)
+-- Adds `amount` to `field` (pending or held) of an organization and of the day of a key and of other owners, whichever
+-- day that is: what is added here is taken back one day, and both must meet the same sum.
+local function add(field, amount, of)
   if amount == '0' then return end
   redis.call('HINCRBY', org_name(of.organization), field, amount)
   redis.call('HINCRBY', use_name(of.key), of.day .. ':' .. field, amount)
-end
-
--- The same, and to the windows that the request counts in.
-local function add(field, amount, of)
-  if amount == '0' then return end
-  add_to_day(field, amount, of)
-  if of.windows == '-' then return end
-  for scope, window in string.gmatch(of.windows, '([^:,]+):([^:,]+)') do
-    redis.call('HINCRBY', spend_name_of(scope, of), window .. ':' .. field, amount)
+  if of.owners == '-' then return end
+  for scope in string.gmatch(of.owners, '[^,]+') do
+    redis.call('HINCRBY', (spend_name_of(scope, of)), of.day .. ':' .. field, amount)
   end
 end
 
@@ -93,8 +90,8 @@ end
 -- holds nothing.
 -- A hold whose lease ran out was swept: `booked` is the amount charged, `booked_id` its entry, and `amount` the rest,
 -- which stays held until `deadline` because its gateway may only be cut off.
--- `windows` are those of budgets that it counts in; - or absent: none.
--- The first release has the same text with only `allowed` where deadline, `booked`, `booked_id`, `allowed` and `windows` are
+-- `owners` are the scopes of budgets that it counts in besides its key's, by commas; - or absent: none.
+-- The first release has the same text with only `allowed` where deadline, `booked`, `booked_id`, `allowed` and `owners` are
 -- between slashes: it reads no more there, and its holds have no time beyond their lease.
 local function read_request(request)
   local text = redis.call('GET', request_name(request))
@@ -108,14 +105,14 @@ local function read_request(request)
     string.match(text, '^held (%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (%d+) (.*)$')
   -- not written by our scripts: it must not keep the sweep from the others
   if not more then return nil, nil end
-  hold.deadline, hold.booked, hold.booked_id, hold.allowed, hold.windows = string.match(more, '^(%d+)/(%d+)/([^/]+)/([^/]+)/?(.*)$')
+  hold.deadline, hold.booked, hold.booked_id, hold.allowed, hold.owners = string.match(more, '^(%d+)/(%d+)/([^/]+)/([^/]+)/?(.*)$')
   if not hold.deadline then hold.deadline, hold.booked, hold.booked_id, hold.allowed = '0', '0', '-', more end
-  if not hold.windows or hold.windows == '' then hold.windows = '-' end
+  if not hold.owners or hold.owners == '' then hold.owners = '-' end
   return hold, nil
 end
 
 local function write_hold(request, hold)
-  local allowed = hold.windows == '-' and hold.allowed or hold.allowed .. '/' .. hold.windows
+  local allowed = hold.owners == '-' and hold.allowed or hold.allowed .. '/' .. hold.owners
   redis.call('SET', request_name(request), table.concat({ 'held', hold.organization, hold.key, hold.day, hold.second,
     hold.amount, hold.tokens, table.concat({ hold.deadline, hold.booked, hold.booked_id, allowed }, '/'), hold.cost,
     hold.record }, ' '))

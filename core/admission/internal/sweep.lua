@@ -3,7 +3,7 @@
 
   ARGV[2] most requests to look at in this call   ARGV[3] lease, ms   ARGV[4] longest gap between sweeps, ms
   Returns { 'swept' or 'waiting', how many were looked at, how many of them were booked, nonce, posted_through }
-  Writes shard (swept_at, swept_nonce, sweep_from), request:<id>, due, org:<id>, use:<key>, spend:<owner>, charges.
+  Writes shard (swept_at, swept_nonce, sweep_from), request:<id>, due, org:<id>, use:<key>, spend:<member>, charges.
   After a gap or in a new epoch leases may have ended only because nobody could renew them: it waits a whole lease. Also
   after the clock came back, and then no lease ends later than that: a dead gateway's would until the clock caught up. ]]
 

@@ -2,7 +2,7 @@
 
   ARGV[2] request id   ARGV[3] record
   Returns 'stream_id-or-- cost_that_counts nonce posted_through'
-  Writes request:<id>, due, org:<id>, use:<key>, spend:<owner>, charges.
+  Writes request:<id>, due, org:<id>, use:<key>, spend:<member>, charges.
   A request that has ended answers what was stored. An unknown one is only remembered as ended, so that an admit
   still on its way makes no hold. No provider was called: nothing of the request stays in RPM or TPM. ]]
 

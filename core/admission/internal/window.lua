@@ -2,8 +2,9 @@
 
   A window is a period's letter and number: d<day> w<week> m<month>, or t, which never ends. Days count from 1970-01-01
   in the organization's time zone, weeks begin on Monday, months count from year 0. Everything follows from the day.
-  In spend:<owner> a window has posted and version, copies of Postgres, and pending and held of the requests that were
-  admitted while it had a budget. `day` is the last day it was used on. ]]
+  A window has posted and version, copies of Postgres. What is pending or held in it is that of its days: no request that
+  runs, and no charge that waits, is older than a day. A key's days and windows are in use:<key>, an organization's in
+  org:<id>, a member's in spend:<organization>.<member>. `day` is the last day that they were used on. ]]
 
 -- `zone`: an offset from UTC in ms; or several, each followed by the instant at which the next one begins.
 local function offset_at(zone, instant)
@@ -63,69 +64,98 @@ local function window_ends(period, zone)
   return ''
 end
 
--- The names of the present windows of the periods, and of their fields, until the day is another: the same for all owners.
-local named_day, windows_named = nil, {}
-
-local function names_of(period)
-  if named_day ~= today then named_day, windows_named = today, {} end
-  local names = windows_named[period]
-  if not names then
-    local window = window_of(period, today)
-    names = { window = window, posted = window .. ':posted', pending = window .. ':pending', held = window .. ':held' }
-    windows_named[period] = names
-  end
-  return names
+local function fields_of_day(fields, day)
+  fields[#fields + 1], fields[#fields + 2] = integer(day) .. ':pending', integer(day) .. ':held'
 end
 
--- Reads the last budgets, from `first` on, which are all of one owner.
--- What began before a key's budget was set counts with the day that it began on.
-local function read_budgets(budgets, first, fields, who, use)
-  local scope = budgets[first].scope
-  local name = spend_name_of(scope, who)
-  local known = redis.call('HMGET', name, 'day', unpack(fields))
-  local place = 2
-  for index = first, #budgets do
-    local budget = budgets[index]
-    budget.posted, budget.pending, budget.held = known[place] or '0', known[place + 1] or '0', known[place + 2] or '0'
-    budget.held_here, budget.name, budget.last_day = budget.held, name, known[1]
+-- Those of the days before and after today: a zone or a clock that went back left them.
+local function fields_of_neighbors(fields)
+  fields_of_day(fields, today - 1)
+  fields_of_day(fields, today + 1)
+end
+
+-- How the budgets of a text count on a day. `fields` is what to read of the key, `of_key` its own budgets; `others`: the
+-- same of each other owner, by scope.
+local function read_plan(text)
+  local day = integer(today)
+  local plan = {
+    day = day, held = day .. ':held', of_key = {}, others = {}, owners = '-',
+    fields = { 'day', day .. ':posted', day .. ':pending', day .. ':held', 'sum', '' }, -- the sixth: of the second
+  }
+  for scope, period, limit in string.gmatch(text, '([^:,]+):(%l):(%d+)') do
+    local window, group = window_of(period, today), plan.others[#plan.others]
+    local budgets, fields = plan.of_key, plan.fields
     if scope == 'k' then
-      if tonumber(use.day_pending) > tonumber(budget.pending) then budget.pending = use.day_pending end
-      if tonumber(use.day_held) > tonumber(budget.held) then budget.held = use.day_held end
+      if #budgets == 0 then fields_of_neighbors(fields) end
+    else
+      if not group or group.scope ~= scope then
+        group = { scope = scope, fields = { 'day' }, budgets = {} }
+        fields_of_day(group.fields, today)
+        fields_of_neighbors(group.fields)
+        plan.others[#plan.others + 1] = group
+        plan.owners = plan.owners == '-' and scope or plan.owners .. ',' .. scope
+      end
+      budgets, fields = group.budgets, group.fields
     end
-    place = place + 3
+    budgets[#budgets + 1] = {
+      scope = scope, period = period, limit = limit, most = tonumber(limit), window = window, has_before = window_of(period, today - 1) == window,
+      has_after = window_of(period, today + 1) == window,
+    }
+    fields[#fields + 1] = window .. ':posted'
+  end
+  return plan
+end
+
+-- Each plan is made once, for all keys with the same budgets: of those used last, which fit into a few 100 kB.
+local plans, plan_count, plan_count_max = {}, 0, 500
+
+local function plan_of(text)
+  local of_day = plans[today]
+  local known = of_day and of_day[text]
+  if known then return known end
+  if plan_count >= plan_count_max then plans, plan_count = {}, 0 end
+  plans[today] = plans[today] or {}
+  local plan = read_plan(text)
+  plans[today][text], plan_count = plan, plan_count + 1
+  return plan
+end
+
+-- A budget, and what it leaves if holds count or not. Limit and posted are texts: they may be too large for doubles.
+local function budget_of(planned, posted, pending, held)
+  local left = planned.most - tonumber(posted) - pending
+  return { planned = planned, posted = posted, pending = pending, held = held, left = left, free = left - held }
+end
+
+-- Adds those of one owner. `known`: from `today_at` on what is pending and held today, from `beside_at` on that of the days
+-- before and after, and what was posted in each window.
+local function add_budgets(budgets, planned, known, today_at, beside_at)
+  if #planned == 0 then return end
+  local pending, held = tonumber(known[today_at]) or 0, tonumber(known[today_at + 1]) or 0
+  local before_pending, before_held = known[beside_at] or 0, known[beside_at + 1] or 0
+  local after_pending, after_held = known[beside_at + 2] or 0, known[beside_at + 3] or 0
+  for index = 1, #planned do
+    local one, own_pending, own_held = planned[index], pending, held
+    if one.has_before then own_pending, own_held = own_pending + before_pending, own_held + before_held end
+    if one.has_after then own_pending, own_held = own_pending + after_pending, own_held + after_held end
+    budgets[#budgets + 1] = budget_of(one, known[beside_at + 3 + index] or '0', own_pending, own_held)
   end
 end
 
 -- The budgets of a request, each with what was spent of its present window: the day's of its key first, then longer ones.
 local function budgets_of(who, use)
   local budgets = {}
-  if tonumber(who.daily_budget) then
-    budgets[1] = { scope = 'k', period = 'd', limit = who.daily_budget, posted = use.day_posted, pending = use.day_pending, held = use.day_held }
+  local of_day = tonumber(who.daily_budget)
+  if of_day then
+    local planned = { scope = 'k', period = 'd', limit = who.daily_budget, most = of_day }
+    budgets[1] = budget_of(planned, use.day_posted, tonumber(use.day_pending), tonumber(use.day_held))
   end
-  if who.budgets == '' then return budgets end
-
-  local first, scope_read, fields = #budgets + 1, nil, nil
-  for scope, period, limit in string.gmatch(who.budgets, '([^:,]+):(%l):(%d+)') do
-    if scope ~= scope_read then
-      if scope_read then read_budgets(budgets, first, fields, who, use) end
-      scope_read, fields, first = scope, {}, #budgets + 1
-    end
-    local names = names_of(period)
-    budgets[#budgets + 1] = { scope = scope, period = period, limit = limit, window = names.window, held_name = names.held }
-    local count = #fields
-    fields[count + 1], fields[count + 2], fields[count + 3] = names.posted, names.pending, names.held
+  add_budgets(budgets, use.plan.of_key, use.known, 3, 7)
+  for _, group in ipairs(use.plan.others) do
+    local known = redis.call('HMGET', spend_name_of(group.scope, who), unpack(group.fields))
+    group.last_day = known[1] -- of this call
+    add_budgets(budgets, group.budgets, known, 2, 4)
   end
-  read_budgets(budgets, first, fields, who, use)
   return budgets
-end
-
--- The windows that a request counts in, as a hold has them.
-local function windows_text(budgets)
-  local windows = {}
-  for _, budget in ipairs(budgets) do
-    if budget.window then windows[#windows + 1] = budget.scope .. ':' .. budget.window end
-  end
-  return #windows == 0 and '-' or table.concat(windows, ',')
 end
 
 -- Whether a window is over since more than two days and is not that of the day used last.
@@ -134,42 +164,26 @@ local function is_over_for_long(period, number, last_day)
   return tonumber(number) < tonumber(string.sub(window_of(period, today - 2), 2))
 end
 
--- Forgets past windows at the first request of a day, but none that a zone or a clock which goes back by a little would
--- enter again. Where something is pending or held that goes on until it is taken back.
-local function begin_windows_of(name, last_day, day)
+-- Forgets past days and windows at the first request of a day, but none that a zone or a clock which goes back by a little
+-- would enter again, and none to come. Where something is pending or held that goes on until it is taken back; `posted`
+-- is a copy, which a comparison would bring again.
+local function begin_day(name, last_day, day)
+  if last_day == day then return end
   redis.call('HSET', name, 'day', day)
   local known, gone = redis.call('HGETALL', name), {}
   for at = 1, #known, 2 do
-    local period, number, what = string.match(known[at], '^([dwm])(%d+):(%l+)$')
+    local period, number, what = string.match(known[at], '^([dwm]?)(%d+):(%l+)$')
     local may_go = period and (what == 'posted' or what == 'version' or known[at + 1] == '0')
-    if may_go and is_over_for_long(period, number, last_day) then gone[#gone + 1] = known[at] end
+    if may_go and is_over_for_long(period == '' and 'd' or period, number, last_day) then gone[#gone + 1] = known[at] end
   end
   if #gone > 0 then redis.call('HDEL', name, unpack(gone)) end
 end
 
-local function begin_windows(budgets, day)
-  local begun
-  for _, budget in ipairs(budgets) do
-    if budget.name and budget.last_day ~= day and budget.name ~= begun then
-      begun = budget.name -- budgets of one owner follow each other
-      begin_windows_of(budget.name, budget.last_day, day)
-    end
+-- Adds what a request holds to the day of other owners.
+local function hold_of_others(who, plan, amount)
+  for _, group in ipairs(plan.others) do
+    local name = spend_name_of(group.scope, who)
+    begin_day(name, group.last_day, plan.day)
+    if amount ~= '0' then redis.call('HINCRBY', name, plan.held, amount) end
   end
-end
-
--- Adds what a request holds to the windows that were just read: one write for each owner.
-local function hold_in_windows(budgets, amount)
-  if amount == '0' then return end
-  local name, values
-  for _, budget in ipairs(budgets) do
-    if budget.name and budget.name ~= name then
-      if values then redis.call('HSET', name, unpack(values)) end
-      name, values = budget.name, {}
-    end
-    if budget.name then
-      values[#values + 1] = budget.held_name
-      values[#values + 1] = integer(tonumber(budget.held_here) + tonumber(amount))
-    end
-  end
-  if values then redis.call('HSET', name, unpack(values)) end
 end

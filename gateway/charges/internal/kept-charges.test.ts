@@ -15,7 +15,7 @@ function chargeOf(requestId: string, chargeKind: ChargeKind = 'settled'): Charge
     organizationId: randomUUID(),
     keyId: randomUUID(),
     day: 20_000,
-    windows: '-',
+    owners: '-',
     second: 1_800_000_000,
     holdNano: 10n,
     deadlineMs: 600_000,
