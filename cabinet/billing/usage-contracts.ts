@@ -10,10 +10,12 @@ const access = { to: 'member', right: 'usage.read', tokens: true } as const
 
 const groupBy = z.enum(['model', 'key', 'model_and_key'])
 
+const bucket = z.enum(['hour', 'day', 'week', 'month'])
+
 const usageQuery = z.strictObject({
   from: spanEnd,
   to: spanEnd,
-  bucket: z.enum(['hour', 'day']).default('day'),
+  bucket: bucket.default('day').meta({ description: 'Weeks begin on Monday.' }),
   group_by: groupBy.default('model'),
 })
 
@@ -21,7 +23,7 @@ const sums = { requests: z.int(), tokens, cost_rub: rubles }
 
 export const getUsage = {
   operation: 'getUsage',
-  summary: 'Read usage by hour or day, per model, key or both',
+  summary: 'Read usage by hour, day, week or month, per model, key or both',
   method: 'GET',
   url: '/api/v1/usage',
   access,
@@ -34,7 +36,7 @@ export const getUsage = {
         description:
           'Whose days these are. A request belongs to the hour and day of its `created_at` in the ledger: when it was admitted.',
       }),
-      bucket: z.enum(['hour', 'day']),
+      bucket,
       group_by: groupBy,
       data: z.array(
         z.object({

@@ -23,11 +23,9 @@ import { exportUsage, getUsage } from './usage-contracts.ts'
 const hourMs = 3_600_000
 const dayMs = 24 * hourMs
 /** Longest time spans, plus one hour for clocks that are set back. */
-const spanMsMax = { hour: 31 * dayMs + hourMs, day: 400 * dayMs + hourMs } as const
+const spanMsMax = { hours: 31 * dayMs + hourMs, days: 400 * dayMs + hourMs } as const
 /** Rows of one response; about 3 MB. */
 const rowCountMax = 10_000
-/** Days that an export reads at once: about the same number of rows for both buckets. */
-const daysAtOnce = { hour: 1, day: 7 } as const
 
 /** Endpoints for an organization's usage. Its totals equal the ledger. */
 export function usageEndpoints({ pool }: { readonly pool: Pool }): readonly Endpoint[] {
@@ -59,7 +57,7 @@ export function usageEndpoints({ pool }: { readonly pool: Pool }): readonly Endp
         inReadScope(pool, organizationId, work)
       const asked = await read((client) => readQuestion(client, organizationId, query, locale))
       if ('problem' in asked) return asked
-      const parts = await read((client) => readParts(client, asked, daysAtOnce[asked.bucket]))
+      const parts = await read((client) => readParts(client, asked))
       const csv = await csvRows(csvHead, csvCells, async (position: number | undefined) => {
         const [part, ...rest] = parts.slice(position ?? 0)
         if (part === undefined) return { rows: [], next: undefined }
@@ -74,7 +72,7 @@ export function usageEndpoints({ pool }: { readonly pool: Pool }): readonly Endp
 type Query = {
   readonly from: SpanEnd
   readonly to: SpanEnd
-  readonly bucket: 'hour' | 'day'
+  readonly bucket: UsageQuestion['bucket']
   readonly group_by: UsageQuestion['groupBy']
 }
 
@@ -93,13 +91,17 @@ async function readQuestion(
 }
 
 /** Usage is kept by the hour, so parts of an hour are rejected. Pure. */
-function findProblem(span: BoundedSpan, bucket: 'hour' | 'day', locale: Locale): Problem | undefined {
+function findProblem(
+  span: BoundedSpan,
+  bucket: UsageQuestion['bucket'],
+  locale: Locale,
+): Problem | undefined {
   const { from, to } = span
   if (isBackwards(span)) return spanProblem('backwards', 'from', locale)
   if (from.getTime() % hourMs !== 0) return spanProblem('whole_hours', 'from', locale)
   if (to.getTime() % hourMs !== 0) return spanProblem('whole_hours', 'to', locale)
-  if (to.getTime() - from.getTime() <= spanMsMax[bucket]) return undefined
-  return spanProblem(bucket === 'hour' ? 'hours' : 'days', 'to', locale)
+  const unit = bucket === 'hour' ? 'hours' : 'days'
+  return to.getTime() - from.getTime() <= spanMsMax[unit] ? undefined : spanProblem(unit, 'to', locale)
 }
 
 function shownSums({ requests, tokens, cost }: UsageSums) {

@@ -331,6 +331,28 @@ describe('usage', () => {
     expect(new Set(both.data.map(({ model }: Row) => model))).toEqual(new Set(['demo/echo']))
   })
 
+  test('weeks begin on Monday and months on the first, but never before the span, and their sums are those of the days', async () => {
+    const customer = await customerWith()
+    const start = at('2026-10-01T12:00:00Z')
+    await postBatch(
+      pool,
+      Array.from({ length: 30 }, (_, n) => entryAt(customer, start + n * 2 * 86_400_000, BigInt(n) + 1n)),
+    )
+    const span = { from: '2026-10-08', to: '2026-11-26' }
+    const read = async (bucket: string) =>
+      (await call(customer.cookie, '/usage', { query: { ...span, bucket } })).body
+    const [days, weeks, months] = [await read('day'), await read('week'), await read('month')]
+    const startsOf = ({ data }: { readonly data: readonly Row[] }) => data.map((row) => row.start)
+    expect(startsOf(weeks).slice(0, 3)).toEqual([
+      '2026-10-07T21:00:00.000Z', // Thursday, as the span
+      '2026-10-11T21:00:00.000Z',
+      '2026-10-18T21:00:00.000Z',
+    ])
+    expect(startsOf(months)).toEqual(['2026-10-07T21:00:00.000Z', '2026-10-31T21:00:00.000Z'])
+    for (const { totals, ledger_total_rub } of [weeks, months])
+      expect([totals, ledger_total_rub]).toEqual([days.totals, days.ledger_total_rub])
+  })
+
   test.each([
     ['from after to', { from: '2026-11-02', to: '2026-11-01' }, 'from'],
     ['half hours', { from: '2026-11-01T00:30:00Z', to: '2026-11-02' }, 'from'],
@@ -341,7 +363,7 @@ describe('usage', () => {
     ['a day that no month has', { from: '2026-02-30', to: '2026-03-02' }, 'from'],
     ['a year that Postgres cannot read', { from: '0000-01-01', to: '2026-03-02' }, 'from'],
     ['no end', { from: '2026-01-01' }, 'to'],
-    ['another bucket', { from: '2026-01-01', to: '2026-01-02', bucket: 'week' }, 'bucket'],
+    ['another bucket', { from: '2026-01-01', to: '2026-01-02', bucket: 'year' }, 'bucket'],
     ['another group', { from: '2026-01-01', to: '2026-01-02', group_by: 'colour' }, 'group_by'],
   ])('of %s is 422, as JSON and as CSV', async (_, query, path) => {
     const { cookie } = await signedIn(pool)
@@ -365,11 +387,14 @@ describe('usage', () => {
       for (const span of [
         { from: '2026-09-20', to: '2026-12-01', bucket: 'day' },
         { from: '2026-10-02T05:00:00Z', to: '2026-11-01T06:00:00Z', bucket: 'hour' },
+        { from: '2026-09-24', to: '2026-11-24', bucket: 'week', rows: 8 },
+        { from: '2026-09-24', to: '2026-11-24', bucket: 'month', rows: 2 },
       ]) {
-        const query = { ...span, group_by }
+        const { rows = 20, ...asked } = span
+        const query = { ...asked, group_by }
         const json = (await call(customer.cookie, '/usage', { query })).body
         const csv = parseCsv((await call(customer.cookie, '/usage.csv', { query })).text)
-        expect(csv.length).toBeGreaterThan(20)
+        expect(csv.length).toBeGreaterThanOrEqual(rows)
         expect(csv).toEqual(json.data.map(flat))
         expect(json.totals.cost_rub).toBe(json.ledger_total_rub)
       }

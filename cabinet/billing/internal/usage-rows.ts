@@ -6,7 +6,7 @@ import type { BoundedSpan, Span } from './span.ts'
 
 export type UsageSums = { readonly requests: number; readonly tokens: TokenClasses; readonly cost: NanoRub }
 
-/** Usage in one hour or day, per model, per key, or per model and key. */
+/** Usage in one hour, day, week or month, per model, per key, or per model and key. */
 export type UsageRow = UsageSums & {
   readonly start: Date
   readonly model: string | null
@@ -16,7 +16,7 @@ export type UsageRow = UsageSums & {
 
 export type UsageQuestion = BoundedSpan & {
   readonly timeZone: string
-  readonly bucket: 'hour' | 'day'
+  readonly bucket: 'hour' | 'day' | 'week' | 'month'
   readonly groupBy: 'model' | 'key' | 'model_and_key'
 }
 
@@ -25,7 +25,7 @@ type Row = Pick<UsageRow, 'start' | 'model' | 'keyId' | 'keyName'> & {
 }
 
 /**
- * An organization's usage, oldest first, at most `limit` rows. The first and last day are cut at the ends of the time
+ * An organization's usage, oldest first, at most `limit` rows. The first and last bucket are cut at the ends of the time
  * span. Rows that corrections reduced to zero are left out.
  */
 export async function readUsage(
@@ -37,7 +37,7 @@ export async function readUsage(
   const [byModel, byKey] = [groupBy !== 'key', groupBy !== 'model']
   const groups = [...(byModel ? ['u.model'] : []), ...(byKey ? ['u.api_key_id'] : [])].join(', ')
   const places = byModel && byKey ? '1, 2, 3' : '1, 2'
-  const start = { hour: 'u.hour', day: `greatest(date_trunc('day', u.hour, $4), $2)` }[bucket]
+  const start = bucket === 'hour' ? 'u.hour' : `greatest(date_trunc('${bucket}', u.hour, $4), $2)`
   const { rows } = await client.query<Row>(
     `select u.start, ${byModel ? 'u.model' : 'null'} as model,
             ${byKey ? 'u.api_key_id' : 'null'} as "keyId", ${byKey ? 'k.name' : 'null'} as "keyName",
@@ -52,7 +52,7 @@ export async function readUsage(
               order by ${places} limit ${limit}) u
        ${byKey ? 'left join api_keys k on k.id = u.api_key_id and k.organization_id = $1' : ''}
       order by u.start, ${groups}`,
-    [organizationId, from, to, ...(bucket === 'day' ? [timeZone] : [])],
+    [organizationId, from, to, ...(bucket === 'hour' ? [] : [timeZone])],
   )
   return rows.map(({ start, model, keyId, keyName, requests, cost, ...counted }) => ({
     start,
@@ -120,20 +120,23 @@ function addTokens(one: TokenClasses, other: TokenClasses): TokenClasses {
   }
 }
 
-/**
- * Splits a time span into consecutive parts of at most the given number of days. No part cuts a day of the time zone
- * in two.
- */
+/** What an export reads at once, and where it begins: about the same number of rows for every bucket but the longest. */
+const partOf = {
+  hour: ['day', '1 day'],
+  day: ['day', '7 days'],
+  week: ['week', '7 days'],
+  month: ['month', '1 month'],
+} as const
+
+/** Splits a time span into consecutive parts. No part cuts a bucket of the time zone in two. */
 export async function readParts(
   client: Queryable,
-  { from, to, timeZone }: BoundedSpan & { readonly timeZone: string },
-  dayCount: number,
+  { from, to, timeZone, bucket }: Omit<UsageQuestion, 'groupBy'>,
 ): Promise<readonly BoundedSpan[]> {
   const { rows } = await client.query<{ midnight: Date }>(
     `select day at time zone $3 as midnight
-       from generate_series(date_trunc('day', $1::timestamptz at time zone $3), $2::timestamptz at time zone $3,
-                            make_interval(days => $4)) day`,
-    [from, to, timeZone, dayCount],
+       from generate_series(date_trunc($4, $1::timestamptz at time zone $3), $2::timestamptz at time zone $3, $5::interval) day`,
+    [from, to, timeZone, ...partOf[bucket]],
   )
   const cuts = rows.map(({ midnight }) => midnight).filter((midnight) => midnight > from && midnight < to)
   const starts = [from, ...cuts]
