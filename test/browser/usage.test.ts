@@ -58,12 +58,12 @@ test('bars, parts, table, file and ledger have the same sum around midnight in M
     ['range=week&bucket=hour&group=key', 2],
   ] as const) {
     await page.goto(`/app/usage?${query}`)
-    const chart = page.getByRole('img', { name: /Диаграмма расхода/ })
+    const chart = page.getByRole('img', { name: /Динамика расхода/ })
     await chart.waitFor()
-    const bars = chart.locator('g[data-rubles]')
-    expect(await sumIn(bars, 'data-rubles')).toBe(whole)
-    expect(await sumIn(chart.locator('rect[data-rubles]'), 'data-rubles')).toBe(whole)
-    expect(await chart.locator('g[data-rubles]:not([data-rubles="0"])').count()).toBe(filled)
+    const bars = chart.locator('g[data-value]')
+    expect(await sumIn(bars, 'data-value')).toBe(whole)
+    expect(await sumIn(chart.locator('rect[data-value]'), 'data-value')).toBe(whole)
+    expect(await chart.locator('g[data-value]:not([data-value="0"])').count()).toBe(filled)
     const table = page.getByRole('table', { name: 'По времени' })
     expect(await sumIn(table.locator('tbody data'), 'value')).toBe(whole)
     const href = await page.getByRole('link', { name: 'Скачать CSV' }).getAttribute('href')
@@ -77,6 +77,30 @@ test('bars, parts, table, file and ledger have the same sum around midnight in M
     '/ledger?kind=charge',
   )
   expect(addRubles(...ledger.data.map(({ amount_rub }) => amount_rub))).toBe(`-${whole}`)
+  expect(complaints).toEqual([])
+})
+
+test('the chart shows cost, requests, tokens and the share of the cache, by months too, compared with the period before', async () => {
+  const { page, complaints } = await openBrowser()
+  await customerWithRequests(page)
+  await page.goto('/app/usage?range=week')
+  await page
+    .getByText(/Период .+: ничего не было/)
+    .first()
+    .waitFor()
+  for (const [metric, title, total] of [
+    ['Запросы', 'Динамика запросов', /^За весь период: 4$/],
+    ['Токены', 'Динамика токенов', /^За весь период: 4\s006/],
+    ['Доля кэша', 'Доля ввода из кэша', /^За весь период: 0\s%/],
+  ] as const) {
+    await page.getByRole('button', { name: metric, exact: true }).click()
+    await page.getByRole('region', { name: title }).getByText(total).waitFor()
+  }
+  await page.getByRole('button', { name: 'По месяцам' }).click()
+  await page.waitForURL('**/app/usage?range=week&metric=cache&bucket=month')
+  await expectNoViolations(page)
+  await page.getByRole('button', { name: 'Прошлый месяц' }).click()
+  await page.waitForURL('**/app/usage?range=last_month&metric=cache')
   expect(complaints).toEqual([])
 })
 
@@ -116,9 +140,9 @@ test('a tap, a click, the mouse and the keyboard choose exactly the bar under th
   await customerWithRequests(page)
   await page.goto('/app/usage?range=week')
   const scrubber = page.getByRole('slider')
-  const chart = page.getByRole('img', { name: /Диаграмма расхода/ })
+  const chart = page.getByRole('img', { name: /Динамика расхода/ })
   await chart.evaluate((drawing) => drawing.scrollIntoView({ block: 'center' }))
-  const bars = chart.locator('g[data-rubles]')
+  const bars = chart.locator('g[data-value]')
   const { x, y, width } = (await scrubber.boundingBox()) ?? { x: 0, y: 0, width: 0 }
   const chosen = () =>
     bars.evaluateAll((all) => all.map((bar) => (bar.matches('.opacity-40') ? '-' : 'x')).join(''))

@@ -37,6 +37,16 @@ export function addDays(day: string, count: number): string {
   return date.toISOString().slice(0, 10)
 }
 
+/** The first day of a day's month. Pure. */
+export const firstOfMonth = (day: string) => `${day.slice(0, 8)}01`
+
+/** The day on which the next week, from Monday, or the next month begins. Pure. */
+export function nextStart(day: string, unit: 'day' | 'week' | 'month'): string {
+  if (unit === 'month') return firstOfMonth(addDays(firstOfMonth(day), 31))
+  const weekday = new Date(`${day}T00:00:00Z`).getUTCDay() // 0: Sunday
+  return addDays(day, unit === 'day' ? 1 : (8 - weekday) % 7 || 7)
+}
+
 /** Whole days from one to another; negative if the second is earlier. */
 export function daysBetween(from: string, to: string): number {
   return Math.round((Date.parse(`${to}T00:00:00Z`) - Date.parse(`${from}T00:00:00Z`)) / 86_400_000)

@@ -4,7 +4,14 @@ import type { ru } from './messages.ru.ts'
 export const en: typeof ru = {
   lead: 'How much was spent, and on what. Totals match the balance history to the last digit.',
   range: 'Period',
-  ranges: { today: 'Today', week: '7 days', month: '30 days', custom: 'Custom' },
+  ranges: {
+    today: 'Today',
+    week: '7 days',
+    month: '30 days',
+    this_month: 'This month',
+    last_month: 'Last month',
+    custom: 'Custom',
+  },
   from: 'From',
   to: 'To',
   periodWrong: 'The start is after the end',
@@ -12,7 +19,7 @@ export const en: typeof ru = {
   periodLongHours: 'By hour, at most 31 days',
   periodLongDays: 'At most 400 days',
   bucket: 'Step',
-  buckets: { hour: 'By hour', day: 'By day' },
+  buckets: { hour: 'By hour', day: 'By day', week: 'By week', month: 'By month' },
   groupBy: 'Group by',
   groups: { model: 'Model', key: 'Key' },
   csv: 'Download CSV',
@@ -26,9 +33,18 @@ export const en: typeof ru = {
   equalsLedger: 'Matches the balance history',
   differsFromLedger: (sum: string) =>
     `The balance history shows ${sum} for this period. Please contact support.`,
-  chart: 'Spending over time',
-  chartName: (period: string, total: string) =>
-    `Spending chart, ${period}: ${total} in total. The table below has the same numbers.`,
+  metric: 'Show',
+  metrics: { cost: 'Cost', requests: 'Requests', tokens: 'Tokens', cache: 'Cached share' },
+  charts: {
+    cost: 'Spending over time',
+    requests: 'Requests over time',
+    tokens: 'Tokens over time',
+    cache: 'Share of input from the cache',
+  },
+  compared: (percent: string, period: string) => `${percent}% compared with ${period}`,
+  nothingBefore: (period: string) => `Nothing on ${period}`,
+  chartName: (chart: string, period: string, total: string) =>
+    `${chart}, ${period}: ${total} in total. The table below has the same numbers.`,
   scrubber: 'Bar: use the arrow keys',
   wholePeriod: 'The whole period',
   requests: (count: number) => plural('en', count, { one: 'request', other: 'requests' }),

@@ -3,7 +3,14 @@ import { plural } from '../../i18n/plural.ts'
 export const ru = {
   lead: 'Сколько и на что потрачено. Суммы совпадают с историей баланса до последнего знака.',
   range: 'Период',
-  ranges: { today: 'Сегодня', week: '7 дней', month: '30 дней', custom: 'Свой период' },
+  ranges: {
+    today: 'Сегодня',
+    week: '7 дней',
+    month: '30 дней',
+    this_month: 'Этот месяц',
+    last_month: 'Прошлый месяц',
+    custom: 'Свой период',
+  },
   from: 'С даты',
   to: 'По дату',
   periodWrong: 'Начало периода позже конца',
@@ -11,7 +18,7 @@ export const ru = {
   periodLongHours: 'По часам — не больше 31 дня',
   periodLongDays: 'Не больше 400 дней',
   bucket: 'Шаг',
-  buckets: { hour: 'По часам', day: 'По дням' },
+  buckets: { hour: 'По часам', day: 'По дням', week: 'По неделям', month: 'По месяцам' },
   groupBy: 'Разбивка',
   groups: { model: 'По моделям', key: 'По ключам' },
   csv: 'Скачать CSV',
@@ -25,9 +32,18 @@ export const ru = {
   equalsLedger: 'Совпадает с историей баланса',
   differsFromLedger: (sum: string) =>
     `В истории баланса за этот период — ${sum}. Сообщите об этом в поддержку.`,
-  chart: 'Динамика расхода',
-  chartName: (period: string, total: string) =>
-    `Диаграмма расхода, ${period}: всего ${total}. Те же числа — в таблице ниже.`,
+  metric: 'Показать',
+  metrics: { cost: 'Расход', requests: 'Запросы', tokens: 'Токены', cache: 'Доля кэша' },
+  charts: {
+    cost: 'Динамика расхода',
+    requests: 'Динамика запросов',
+    tokens: 'Динамика токенов',
+    cache: 'Доля ввода из кэша',
+  },
+  compared: (percent: string, period: string) => `${percent}\u00a0% к периоду ${period}`,
+  nothingBefore: (period: string) => `Период ${period}: ничего не было`,
+  chartName: (chart: string, period: string, total: string) =>
+    `${chart}, ${period}: всего ${total}. Те же числа — в таблице ниже.`,
   scrubber: 'Столбец: переключайте стрелками',
   wholePeriod: 'За весь период',
   requests: (count: number) => plural('ru', count, { one: 'запрос', few: 'запроса', many: 'запросов' }),

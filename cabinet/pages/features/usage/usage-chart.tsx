@@ -1,13 +1,14 @@
 import { useRef, useState } from 'react'
-import { useLanguage, useWords } from '../../i18n/language.ts'
+import { useWords } from '../../i18n/language.ts'
 import { Money } from '../../kit/money.tsx'
 import { Section } from '../../kit/section.tsx'
 import { TextLink } from '../../kit/text-link.tsx'
-import { compareRubles, digitsOf, formatRoubles, shareOf } from '../../money/rubles.ts'
+import { compareRubles, digitsOf, shareOf } from '../../money/rubles.ts'
 import { barAt, barByKey } from './chosen-bar.ts'
 import { usageWords } from './messages.ts'
+import { type Metric, measure } from './usage-metric.ts'
 import { axisTop, type Bar, barsOf, type Series, seriesOf, type Usage } from './usage-series.ts'
-import { useBarName, useRequestsOf, useSeriesName } from './usage-words.ts'
+import { useBarName, useMetricText, useRequestsOf, useSeriesName } from './usage-words.ts'
 
 const fills = [
   'fill-series-1',
@@ -24,55 +25,61 @@ const fills = [
 const high = 1_000
 
 /** Stacked bars; a pointer or the arrow keys choose one, and the legend below shows its parts. */
-export function UsageChart({ usage }: { readonly usage: Usage }) {
+export function UsageChart({ usage, metric }: { readonly usage: Usage; readonly metric: Metric }) {
   const words = useWords(usageWords)
-  const language = useLanguage()
+  const textOf = useMetricText(metric)
   const seriesName = useSeriesName()
   const barName = useBarName(usage)
   const [chosen, setChosen] = useState<number>()
-  const series = seriesOf(usage.data, words.other, seriesName)
-  const bars = barsOf(usage, series)
+  const series = seriesOf(
+    usage.data,
+    metric === 'cache' ? words.metrics.cache : words.other,
+    seriesName,
+    metric,
+  )
+  const bars = barsOf(usage, series, metric)
   const top = axisTop(
     bars
-      .map(({ rubles }) => rubles)
+      .map(({ value }) => value)
       .toSorted(compareRubles)
       .at(-1) ?? '0',
+    metric === 'cost' ? undefined : '1',
   )
   const bar = chosen === undefined ? undefined : bars[chosen]
   const period = `${barName(bars[0]?.start ?? usage.from)} — ${barName(bars.at(-1)?.start ?? usage.to)}`
-  const total = formatRoubles(usage.totals.cost_rub, language, 'spent')
+  const total = textOf(measure(metric, [usage.totals]))
   return (
-    <Section title={words.chart}>
+    <Section title={words.charts[metric]}>
       <div className="grid gap-4">
         <div className="flex gap-2 text-xs text-muted">
-          <Axis top={top} />
+          <Axis top={textOf(top, 'exact')} bottom={textOf('0', 'exact')} />
           <div className="relative h-56 min-w-0 flex-1">
-            <Bars bars={bars} top={top} chosen={chosen} name={words.chartName(period, total)} />
+            <Bars
+              bars={bars}
+              top={top}
+              chosen={chosen}
+              name={words.chartName(words.charts[metric], period, total)}
+            />
             <Scrubber
               count={bars.length}
               chosen={chosen}
               onChoose={setChosen}
-              text={
-                bar === undefined
-                  ? words.wholePeriod
-                  : `${barName(bar.start)}: ${formatRoubles(bar.rubles, language, 'spent')}`
-              }
+              text={bar === undefined ? words.wholePeriod : `${barName(bar.start)}: ${textOf(bar.value)}`}
             />
           </div>
         </div>
         <TimeAxis bars={bars} barName={barName} />
-        <Parts usage={usage} series={series} bar={bar} onAll={() => setChosen(undefined)} />
+        <Parts usage={usage} metric={metric} series={series} bar={bar} onAll={() => setChosen(undefined)} />
       </div>
     </Section>
   )
 }
 
-function Axis({ top }: { readonly top: string }) {
-  const language = useLanguage()
+function Axis({ top, bottom }: { readonly top: string; readonly bottom: string }) {
   return (
     <div aria-hidden="true" className="flex h-56 flex-col justify-between text-end tabular-nums">
-      <span className="-mt-2">{formatRoubles(top, language, 'exact')}</span>
-      <span className="-mb-2">{formatRoubles('0', language)}</span>
+      <span className="-mt-2">{top}</span>
+      <span className="-mb-2">{bottom}</span>
     </div>
   )
 }
@@ -102,17 +109,17 @@ function Bars({
         className="stroke-line"
         vectorEffect="non-scaling-stroke"
       />
-      {bars.map(({ start, parts, rubles }, index) => (
+      {bars.map(({ start, parts, value }, index) => (
         <g
           key={start}
-          data-rubles={rubles}
+          data-value={value}
           className={chosen === undefined || chosen === index ? '' : 'opacity-40'}
         >
           {stack(parts, top).map(({ part, y, height }, at) => (
             <rect
               // biome-ignore lint/suspicious/noArrayIndexKey: the position of a series is its identity
               key={at}
-              data-rubles={part}
+              data-value={part}
               x={index + gap / 2}
               y={y}
               width={1 - gap}
@@ -222,14 +229,16 @@ const backgrounds = [
   'bg-series-6',
 ]
 
-/** The legend, with the cost of each series in the chosen bar or in the whole period. */
+/** The legend, with the value of each series in the chosen bar or in the whole period. */
 function Parts({
   usage,
+  metric,
   series,
   bar,
   onAll,
 }: {
   readonly usage: Usage
+  readonly metric: Metric
   readonly series: readonly Series[]
   readonly bar: Bar | undefined
   readonly onAll: () => void
@@ -237,14 +246,15 @@ function Parts({
   const words = useWords(usageWords)
   const barName = useBarName(usage)
   const requestsOf = useRequestsOf(usage)
-  const digits = digitsOf(series.map((one) => one.rubles))
-  const rubles = bar?.rubles ?? usage.totals.cost_rub
+  const digits = metric === 'cost' ? digitsOf(series.map(({ value }) => value)) : undefined
+  const value = bar?.value ?? measure(metric, [usage.totals])
   return (
     <div className="grid gap-3 border-t border-line pt-4">
       <div className="flex min-h-8 flex-wrap items-center gap-x-4 gap-y-1">
         <p className="font-medium">
-          {bar === undefined ? words.wholePeriod : barName(bar.start)}: <Money rubles={rubles} isSpent /> ·{' '}
-          {words.requests(bar?.requests ?? usage.totals.requests)}
+          {bar === undefined ? words.wholePeriod : barName(bar.start)}:{' '}
+          <Value metric={metric} value={value} />
+          {metric !== 'requests' && <> · {words.requests(bar?.requests ?? usage.totals.requests)}</>}
         </p>
         <TextLink href={requestsOf({ start: bar?.start })}>{words.showRequests}</TextLink>
         {bar !== undefined && (
@@ -254,7 +264,7 @@ function Parts({
         )}
       </div>
       <ul className="grid gap-x-6 gap-y-1 sm:grid-cols-2">
-        {series.map(({ id, name, rubles: whole }, index) => (
+        {series.map(({ id, name, value: whole }, index) => (
           <li key={id ?? ''} className="flex items-center gap-2 text-sm">
             <span
               aria-hidden="true"
@@ -267,10 +277,33 @@ function Parts({
                 <TextLink href={requestsOf({ start: bar?.start, id })}>{name}</TextLink>
               )}
             </span>
-            <Money rubles={bar === undefined ? whole : (bar.parts[index] ?? '0')} digits={digits} />
+            <Value
+              metric={metric}
+              value={bar === undefined ? whole : (bar.parts[index] ?? '0')}
+              digits={digits}
+            />
           </li>
         ))}
       </ul>
     </div>
+  )
+}
+
+function Value({
+  metric,
+  value,
+  digits,
+}: {
+  readonly metric: Metric
+  readonly value: string
+  readonly digits?: number | undefined
+}) {
+  const textOf = useMetricText(metric)
+  if (metric === 'cost')
+    return <Money rubles={value} {...(digits === undefined ? { isSpent: true } : { digits })} />
+  return (
+    <data value={value} className="whitespace-nowrap tabular-nums">
+      {textOf(value)}
+    </data>
   )
 }

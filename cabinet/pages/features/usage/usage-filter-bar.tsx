@@ -7,7 +7,7 @@ import type { UsageFilters, useUsageAddress } from './usage-filters.ts'
 
 /** Period, step and grouping; all of them are in the address. */
 export function UsageFilterBar({
-  filters: { range, from, to, bucket, group },
+  filters: { range, from, to, bucket, group, metric },
   errors,
   change,
 }: {
@@ -59,6 +59,12 @@ export function UsageFilterBar({
         options={words.groups}
         chosen={group}
         onChoose={(next) => change({ group: next })}
+      />
+      <Choice
+        label={words.metric}
+        options={words.metrics}
+        chosen={metric}
+        onChoose={(next) => change({ metric: next })}
       />
     </div>
   )

@@ -1,43 +1,75 @@
 import { useRead } from '../../api/queries.ts'
 import { useAddressFilters } from '../../kit/address-filters.ts'
-import { addDays, dayOf, daysBetween, isDay } from '../../time/days.ts'
+import { addDays, dayOf, daysBetween, firstOfMonth, isDay } from '../../time/days.ts'
 import type { usageWords } from './messages.ts'
+import { type Metric, metrics } from './usage-metric.ts'
 
-type Range = 'today' | 'week' | 'month' | 'custom'
-type Named = Readonly<Record<'range' | 'from' | 'to' | 'bucket' | 'group', string | undefined>>
+type Range = 'today' | 'week' | 'month' | 'this_month' | 'last_month' | 'custom'
+const buckets = ['hour', 'day', 'week', 'month'] as const
+type Bucket = (typeof buckets)[number]
+type Named = Readonly<Record<'range' | 'from' | 'to' | 'bucket' | 'group' | 'metric', string | undefined>>
 
 /** The chosen period: `from` and `to` are its first and last day. */
 export type UsageFilters = {
   readonly range: Range
   readonly from: string
   readonly to: string
-  readonly bucket: 'hour' | 'day'
+  readonly bucket: Bucket
   readonly group: 'model' | 'key'
+  readonly metric: Metric
 }
 
-const daysOf: Readonly<Record<Exclude<Range, 'custom'>, number>> = { today: 1, week: 7, month: 30 }
+type Period = Pick<UsageFilters, 'from' | 'to'>
+
+const periods: Readonly<Record<Exclude<Range, 'custom'>, (today: string) => Period>> = {
+  today: (today) => ({ from: today, to: today }),
+  week: (today) => ({ from: addDays(today, -6), to: today }),
+  month: (today) => ({ from: addDays(today, -29), to: today }),
+  this_month: (today) => ({ from: firstOfMonth(today), to: today }),
+  last_month: (today) => {
+    const to = addDays(firstOfMonth(today), -1)
+    return { from: firstOfMonth(to), to }
+  },
+}
 
 /** The complete filters of the address; today is the server's, in the organization's zone. Pure. */
 export function readUsageFilters(named: Partial<Named>, today: string): UsageFilters {
   const range = isRange(named.range) ? named.range : 'month'
-  const length = range === 'custom' ? daysOf.month : daysOf[range]
-  const begin = addDays(today, 1 - length)
+  const { from, to } = periods[range === 'custom' ? 'month' : range](today)
   const isCustom = range === 'custom'
-  const bucket = named.bucket === 'hour' || named.bucket === 'day' ? named.bucket : undefined
   return {
     range,
-    from: isCustom && named.from !== undefined && isDay(named.from) ? named.from : begin,
-    to: isCustom && named.to !== undefined && isDay(named.to) ? named.to : today,
-    bucket: bucket ?? (range === 'today' ? 'hour' : 'day'),
+    from: isCustom && named.from !== undefined && isDay(named.from) ? named.from : from,
+    to: isCustom && named.to !== undefined && isDay(named.to) ? named.to : to,
+    bucket: buckets.find((known) => known === named.bucket) ?? (range === 'today' ? 'hour' : 'day'),
     group: named.group === 'key' ? 'key' : 'model',
+    metric: metrics.find((known) => known === named.metric) ?? 'cost',
   }
 }
 
 const isRange = (text: string | undefined): text is Range =>
-  text === 'custom' || (text !== undefined && Object.hasOwn(daysOf, text))
+  text === 'custom' || (text !== undefined && Object.hasOwn(periods, text))
+
+/**
+ * The period to compare with: as long, and immediately before. The days of this month are compared with the same days of
+ * last month, and last month with the one before. Pure.
+ */
+export function previousPeriod({ range, from, to }: Period & { readonly range: Range }): Period {
+  const dayBefore = addDays(from, -1)
+  if (range !== 'this_month' && range !== 'last_month')
+    return { from: addDays(from, -1 - daysBetween(from, to)), to: dayBefore }
+  const first = firstOfMonth(dayBefore)
+  const sameDay = addDays(first, daysBetween(from, to))
+  return { from: first, to: range === 'last_month' || sameDay > dayBefore ? dayBefore : sameDay }
+}
 
 /** The filters as query parameters: `to` is the day after the last, excluded. Pure. */
-export function usageQuery({ from, to, bucket, group }: UsageFilters) {
+export function usageQuery({
+  from,
+  to,
+  bucket,
+  group,
+}: Pick<UsageFilters, 'from' | 'to' | 'bucket' | 'group'>) {
   return { from, to: addDays(to, 1), bucket, group_by: group } as const
 }
 
@@ -69,5 +101,5 @@ export function useToday() {
 }
 
 export function useUsageAddress() {
-  return useAddressFilters(['range', 'from', 'to', 'bucket', 'group'])
+  return useAddressFilters(['range', 'from', 'to', 'bucket', 'group', 'metric'])
 }

@@ -13,17 +13,20 @@ import { Skeleton } from '../../kit/skeleton.tsx'
 import { TextLink } from '../../kit/text-link.tsx'
 import { compareRubles, formatRoubles } from '../../money/rubles.ts'
 import { pageRoutes } from '../../page-routes.ts'
+import { formatDay } from '../../time/days.ts'
 import { usageWords } from './messages.ts'
 import { UsageChart } from './usage-chart.tsx'
 import { UsageFilterBar } from './usage-filter-bar.tsx'
 import {
   periodErrors,
+  previousPeriod,
   readUsageFilters,
   type UsageFilters,
   usageQuery,
   useToday,
   useUsageAddress,
 } from './usage-filters.ts'
+import { changePercent, type Metric, measure } from './usage-metric.ts'
 import type { Usage } from './usage-series.ts'
 import { GroupTable, RowTable } from './usage-tables.tsx'
 import { useRequestsOf } from './usage-words.ts'
@@ -77,14 +80,14 @@ function Known({ usage, filters }: { readonly usage: Usage; readonly filters: Us
   const isEqual = compareRubles(usage.totals.cost_rub, usage.ledger_total_rub) === 0
   return (
     <>
-      <Totals usage={usage} />
+      <Totals usage={usage} filters={filters} />
       {!isEqual && (
         <Notice tone="warning">
           {words.differsFromLedger(formatRoubles(usage.ledger_total_rub, language, 'exact'))}
         </Notice>
       )}
       {usage.data.length === 0 ? (
-        <Section title={words.chart}>
+        <Section title={words.charts[filters.metric]}>
           <EmptyState
             text={words.empty}
             action={mayTry && <ButtonLink href="/app/playground">{words.toPlayground}</ButtonLink>}
@@ -92,7 +95,7 @@ function Known({ usage, filters }: { readonly usage: Usage; readonly filters: Us
         </Section>
       ) : (
         <>
-          <UsageChart key={JSON.stringify(filters)} usage={usage} />
+          <UsageChart key={JSON.stringify(filters)} usage={usage} metric={filters.metric} />
           <GroupTable usage={usage} filters={filters} />
           <RowTable usage={usage} />
         </>
@@ -101,11 +104,10 @@ function Known({ usage, filters }: { readonly usage: Usage; readonly filters: Us
   )
 }
 
-function Totals({ usage }: { readonly usage: Usage }) {
-  const {
-    totals: { requests, tokens, cost_rub },
-    ledger_total_rub,
-  } = usage
+/** The sums of the period, and by how much they differ from those of the period before. */
+function Totals({ usage, filters }: { readonly usage: Usage; readonly filters: UsageFilters }) {
+  const { totals, ledger_total_rub } = usage
+  const { requests, tokens, cost_rub } = totals
   const words = useWords(usageWords)
   const requestsOf = useRequestsOf(usage)
   const number = new Intl.NumberFormat(useLanguage())
@@ -115,11 +117,17 @@ function Totals({ usage }: { readonly usage: Usage }) {
       <Figure
         label={words.spent}
         value={<ExpandableMoney rubles={cost_rub} isSpent />}
-        {...(cost_rub === ledger_total_rub && { note: words.equalsLedger })}
+        note={
+          <>
+            {cost_rub === ledger_total_rub && <span className="block">{words.equalsLedger}</span>}
+            <Compared metric="cost" totals={totals} filters={filters} />
+          </>
+        }
       />
       <Figure
         label={words.requestCount}
         value={<TextLink href={requestsOf({})}>{number.format(requests)}</TextLink>}
+        note={<Compared metric="requests" totals={totals} filters={filters} />}
       />
       <Figure
         label={words.inputTokens}
@@ -133,4 +141,28 @@ function Totals({ usage }: { readonly usage: Usage }) {
       />
     </div>
   )
+}
+
+/** How much more or less than in the period before; nothing until that is known. */
+function Compared({
+  metric,
+  totals,
+  filters,
+}: {
+  readonly metric: Metric
+  readonly totals: Usage['totals']
+  readonly filters: UsageFilters
+}) {
+  const words = useWords(usageWords)
+  const language = useLanguage()
+  const before = previousPeriod(filters)
+  const { data, isPlaceholderData } = useRead('/usage', {
+    query: usageQuery({ ...before, bucket: 'month', group: 'model' }),
+  })
+  if (data === undefined || isPlaceholderData) return null
+  const period = `${formatDay(before.from, language)} — ${formatDay(before.to, language)}`
+  const percent = changePercent(Number(measure(metric, [totals])), Number(measure(metric, [data.totals])))
+  if (percent === undefined) return words.nothingBefore(period)
+  const format = new Intl.NumberFormat(language, { signDisplay: 'exceptZero' })
+  return words.compared(format.format(percent), period)
 }

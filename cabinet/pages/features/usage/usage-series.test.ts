@@ -36,14 +36,30 @@ test('bars cover every day of the zone, and their sum equals that of the rows, d
   expect(bars.map(({ start }) => start)).toEqual(['2026-11-20', '2026-11-21', '2026-11-22'])
   expect(bars.map(({ requests }) => requests)).toEqual([0, 10, 1])
   const sum = addRubles(...usage.data.map(({ cost_rub }) => cost_rub))
-  expect(addRubles(...bars.map(({ rubles }) => rubles))).toBe(sum)
+  expect(addRubles(...bars.map(({ value }) => value))).toBe(sum)
   expect(addRubles(...bars.flatMap(({ parts }) => parts))).toBe(sum)
 })
 
 test('at most eight series have their own color: the most expensive; all others share one', () => {
   const series = seriesOf(usage.data, 'other', ({ model }) => model ?? '')
   expect(series.map(({ name }) => name)).toEqual(['m9', 'm8', 'm7', 'm6', 'm5', 'm4', 'm3', 'other'])
-  expect(series.at(-1)?.rubles).toBe('0.000000003')
+  expect(series.at(-1)?.value).toBe('0.000000003')
+})
+
+test('bars of weeks and months begin with the span, then on Mondays and firsts, and every row is in one of them', () => {
+  const span = { ...usage, from: '2026-10-28T21:00:00.000Z', to: '2026-11-24T21:00:00.000Z' }
+  const starts = ['2026-10-28', '2026-11-01', '2026-11-22'].map((day) => `${day}T21:00:00.000Z`)
+  const weeks = barsOf({ ...span, bucket: 'week', data: starts.map((start) => row(start, 'm', '1')) }, [])
+  expect(weeks.map(({ start }) => start)).toEqual([
+    '2026-10-29', // a Thursday
+    '2026-11-02',
+    '2026-11-09',
+    '2026-11-16',
+    '2026-11-23',
+  ])
+  expect(weeks.map(({ value }) => value)).toEqual(['1', '1', '0', '0', '1'])
+  const months = barsOf({ ...span, bucket: 'month', data: [] }, [])
+  expect(months.map(({ start }) => start)).toEqual(['2026-10-29', '2026-11-01'])
 })
 
 test('hours cover the whole span, also where the clocks are set back', () => {
@@ -57,8 +73,26 @@ test('hours cover the whole span, also where the clocks are set back', () => {
   expect(barsOf({ ...berlin, data: [] }, [])).toHaveLength(1)
 })
 
+test('requests and tokens are stacked like costs, and a share of the cache is of all series together', () => {
+  const mixed = {
+    ...usage,
+    data: [
+      { ...row('2026-11-20T21:00:00.000Z', 'a', '5'), requests: 3, tokens: { ...tokens, cached_input: 2 } },
+      { ...row('2026-11-20T21:00:00.000Z', 'b', '1'), requests: 4 },
+    ],
+  }
+  const shown = (metric: 'requests' | 'tokens' | 'cache') => {
+    const series = seriesOf(mixed.data, 'all', ({ model }) => model ?? '', metric)
+    const bar = barsOf(mixed, series, metric)[1]
+    return [series.map(({ name }) => name).join(), bar?.value, ...(bar?.parts ?? [])]
+  }
+  expect(shown('requests')).toEqual(['b,a', '7', '4', '3'])
+  expect(shown('tokens')).toEqual(['a,b', '6', '4', '2'])
+  expect(shown('cache')).toEqual(['all', '50', '50'])
+})
+
 test('the top of the axis is a round sum that no bar exceeds', () => {
-  expect(['0', '0.03', '1', '1.000000001', '7', '19'].map(axisTop)).toEqual([
+  expect(['0', '0.03', '1', '1.000000001', '7', '19'].map((sum) => axisTop(sum))).toEqual([
     '0.00000001',
     '0.03',
     '1',

@@ -1,18 +1,19 @@
 import type { Answer } from '../../api/calls.ts'
 import { addRubles, compareRubles, nanoOf, rublesOf } from '../../money/rubles.ts'
-import { addDays, dayOf } from '../../time/days.ts'
+import { dayOf, nextStart } from '../../time/days.ts'
+import { type Metric, measure } from './usage-metric.ts'
 
 export type Usage = Answer<'GET /usage'>
 export type UsageRow = Usage['data'][number]
 
 /** A model or key with its color; `id` is undefined for all the others together. */
-export type Series = { readonly id: string | undefined; readonly name: string; readonly rubles: string }
+export type Series = { readonly id: string | undefined; readonly name: string; readonly value: string }
 
-/** One hour or day: the cost of each series in it, in series order. */
+/** One hour, day, week or month: the value of each series in it, in series order. */
 export type Bar = {
   readonly start: string
   readonly parts: readonly string[]
-  readonly rubles: string
+  readonly value: string
   readonly requests: number
 }
 
@@ -21,40 +22,37 @@ const seriesMax = 8
 
 export const seriesIdOf = (row: UsageRow) => row.model ?? row.api_key_id ?? ''
 
-/** The most expensive first; all beyond the limit are in `other`, the last. Pure. */
+/** The largest first; all beyond the limit are in `other`, the last. Shares of the cache cannot be added up: one series. Pure. */
 export function seriesOf(
   rows: readonly UsageRow[],
   other: string,
   nameOf: (row: UsageRow) => string,
+  metric: Metric = 'cost',
 ): readonly Series[] {
-  const byId = Map.groupBy(rows, seriesIdOf)
-  const all = [...byId].map(([id, [first, ...rest]]) => ({
+  if (metric === 'cache') return [{ id: undefined, name: other, value: measure(metric, rows) }]
+  const all = [...Map.groupBy(rows, seriesIdOf)].map(([id, own]) => ({
     id,
-    name: first === undefined ? id : nameOf(first),
-    rubles: addRubles(...[first, ...rest].map((row) => row?.cost_rub ?? '0')),
+    name: own[0] === undefined ? id : nameOf(own[0]),
+    value: measure(metric, own),
   }))
-  const dearest = all.toSorted((a, b) => compareRubles(b.rubles, a.rubles) || (a.name < b.name ? -1 : 1))
-  if (dearest.length <= seriesMax) return dearest
-  const shown = dearest.slice(0, seriesMax - 1)
-  const rest = dearest.slice(seriesMax - 1).map(({ rubles }) => rubles)
-  return [...shown, { id: undefined, name: other, rubles: addRubles(...rest) }]
+  const largest = all.toSorted((a, b) => compareRubles(b.value, a.value) || (a.name < b.name ? -1 : 1))
+  if (largest.length <= seriesMax) return largest
+  const shown = largest.slice(0, seriesMax - 1)
+  const rest = largest.slice(seriesMax - 1).map(({ value }) => value)
+  return [...shown, { id: undefined, name: other, value: addRubles(...rest) }]
 }
 
-/** Every hour or day of the span, including those without usage. Pure. */
-export function barsOf(usage: Usage, series: readonly Series[]): readonly Bar[] {
+/** Every hour, day, week or month of the span, including those without usage. Pure. */
+export function barsOf(usage: Usage, series: readonly Series[], metric: Metric = 'cost'): readonly Bar[] {
   const indexOf = new Map(series.map(({ id }, index) => [id, index]))
   const byStart = Map.groupBy(usage.data, (row) => barOf(row, usage))
   return startsOf(usage).map((start) => {
-    const parts = series.map(() => 0n)
     const rows = byStart.get(start) ?? []
-    for (const row of rows) {
-      const index = indexOf.get(seriesIdOf(row)) ?? series.length - 1
-      parts[index] = (parts[index] ?? 0n) + nanoOf(row.cost_rub)
-    }
+    const bySeries = Map.groupBy(rows, (row) => indexOf.get(seriesIdOf(row)) ?? series.length - 1)
     return {
       start,
-      parts: parts.map(rublesOf),
-      rubles: rublesOf(parts.reduce((sum, part) => sum + part, 0n)),
+      parts: series.map((_, index) => measure(metric, bySeries.get(index) ?? [])),
+      value: measure(metric, rows),
       requests: rows.reduce((sum, { requests }) => sum + requests, 0),
     }
   })
@@ -65,9 +63,9 @@ export function barOf({ start }: UsageRow, usage: Usage): string {
   return placeOf(start, usage)
 }
 
-/** The id of a bar: a day of the zone, or the instant at which an hour begins. */
+/** The id of a bar: its first day in the zone, or the instant at which an hour begins. */
 function placeOf(at: string, { bucket, time_zone }: Usage): string {
-  return bucket === 'day' ? dayOf(at, time_zone) : new Date(at).toISOString()
+  return bucket === 'hour' ? new Date(at).toISOString() : dayOf(at, time_zone)
 }
 
 const hourMs = 3_600_000
@@ -81,16 +79,17 @@ function startsOf(usage: Usage): readonly string[] {
     )
   const days: string[] = []
   const last = placeOf(new Date(endMs - 1).toISOString(), usage)
-  for (let day = placeOf(from, usage); day <= last; day = addDays(day, 1)) days.push(day)
+  for (let day = placeOf(from, usage); day <= last; day = nextStart(day, bucket)) days.push(day)
   return days
 }
 
 /** Tenths of a power of ten: an axis is at most a third longer than its highest bar. */
 const axisSteps = [10n, 12n, 15n, 20n, 25n, 30n, 40n, 50n, 60n, 80n] as const
 
-/** The smallest round number that a sum does not exceed: the top of an axis. Pure. */
-export function axisTop(rubles: string): string {
-  const nano = nanoOf(rubles)
+/** The smallest round number that a value does not exceed: the top of an axis. Counts have whole ones. Pure. */
+export function axisTop(value: string, least = '0'): string {
+  const [nano, leastNano] = [nanoOf(value), nanoOf(least)]
   for (let tenth = 1n; ; tenth *= 10n)
-    for (const step of axisSteps) if (step * tenth >= nano) return rublesOf(step * tenth)
+    for (const step of axisSteps)
+      if (step * tenth >= nano && step * tenth >= leastNano) return rublesOf(step * tenth)
 }

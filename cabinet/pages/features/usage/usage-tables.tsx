@@ -119,7 +119,7 @@ export function RowTable({ usage }: { readonly usage: Usage }) {
       id: 'start',
       head: words.time,
       cell: ({ start }) => (
-        <DateTime at={start} timeZone={usage.time_zone} parts={usage.bucket === 'day' ? 'date' : 'both'} />
+        <DateTime at={start} timeZone={usage.time_zone} parts={usage.bucket === 'hour' ? 'both' : 'date'} />
       ),
     },
     {

@@ -1,7 +1,9 @@
 import { useLanguage, useWords } from '../../i18n/language.ts'
 import { formatTime } from '../../kit/date-time.tsx'
-import { dayOf, formatDay, isDay } from '../../time/days.ts'
+import { formatRoubles } from '../../money/rubles.ts'
+import { addDays, dayOf, formatDay, isDay, nextStart } from '../../time/days.ts'
 import { usageWords } from './messages.ts'
+import type { Metric } from './usage-metric.ts'
 import type { Usage, UsageRow } from './usage-series.ts'
 
 /** The label of a model or key. */
@@ -10,20 +12,42 @@ export function useSeriesName(): (row: UsageRow) => string {
   return (row) => row.model ?? row.api_key_name ?? words.noKey
 }
 
-/** The label of an hour or a day, in the organization's zone. */
-export function useBarName({ time_zone, bucket }: Usage): (start: string) => string {
+/** The label of an hour, a day, or the days of a week or month, in the organization's zone. */
+export function useBarName(usage: Usage): (start: string) => string {
+  const { time_zone, bucket } = usage
   const language = useLanguage()
   return (start) => {
     const day = isDay(start) ? start : dayOf(start, time_zone)
     const shown = formatDay(day, language)
-    return bucket === 'day' ? shown : `${shown}, ${formatTime(start, language, time_zone, 'time')}`
+    if (bucket === 'hour') return `${shown}, ${formatTime(start, language, time_zone, 'time')}`
+    const last = lastDayOf(day, usage)
+    return last === day ? shown : `${shown} — ${formatDay(last, language)}`
+  }
+}
+
+/** The last day of a bar that begins on this day: the last bar ends with the span. */
+function lastDayOf(day: string, { bucket, to, time_zone }: Usage): string {
+  const last = dayOf(new Date(Date.parse(to) - 1).toISOString(), time_zone)
+  const own = bucket === 'hour' ? day : addDays(nextStart(day, bucket), -1)
+  if (own < last) return own
+  return last
+}
+
+/** A value of a metric: rubles, a count, or percent. `digits`: decimal places of rubles. */
+export function useMetricText(metric: Metric): (value: string, digits?: 'spent' | 'exact') => string {
+  const language = useLanguage()
+  const count = new Intl.NumberFormat(language)
+  return (value, digits = 'spent') => {
+    if (metric === 'cost') return formatRoubles(value, language, digits)
+    return metric === 'cache' ? `${count.format(Number(value))}\u00a0%` : count.format(BigInt(value))
   }
 }
 
 const hourMs = 3_600_000
 
 /** The address of the requests behind a bar, a series or both. */
-export function useRequestsOf({ from, to, group_by, time_zone }: Usage) {
+export function useRequestsOf(usage: Usage) {
+  const { from, to, group_by, time_zone } = usage
   return ({
     start,
     id,
@@ -42,7 +66,7 @@ export function useRequestsOf({ from, to, group_by, time_zone }: Usage) {
         from: dayOf(from, time_zone),
         to: dayOf(new Date(Date.parse(to) - 1).toISOString(), time_zone),
       }
-    if (isDay(start)) return { from: start, to: start }
+    if (isDay(start)) return { from: start, to: lastDayOf(start, usage) }
     return { from: start, to: new Date(Date.parse(start) + hourMs).toISOString() }
   }
 }
