@@ -32,6 +32,11 @@ test.each([
     /redis\.host is not set\. Set redis\.host/,
   ],
   [
+    'one Redis and nodes of a cluster',
+    [...stores, '--set', 'redis.cluster.nodes={redis-0,redis-1}'],
+    /redis\.host and redis\.cluster\.nodes are both set\. Set redis\.host for one server/,
+  ],
+  [
     'one host for both',
     [...demo, '--set', 'ingress.enabled=true,appUrl=https://api.example.com'],
     /baseUrl and appUrl have one host, api\.example\.com\. Give the cabinet/,

@@ -300,6 +300,30 @@ test('pods take the settings of all pods, and those of a process take precedence
   })
 })
 
+test('each process is given every node of a Redis cluster, and may connect to their ports', async () => {
+  const set = [
+    'database.host=db,database.owner.existingSecret=owner,redis.admin.existingSecret=r',
+    'redis.cluster.nodes={redis-0,redis-1:6380}',
+  ]
+  const objects = await render('mg', ...set.flatMap((values) => ['--set', values]))
+  const urls = objects
+    .flatMap(podOf)
+    .flatMap(({ spec }) => spec.containers)
+    .flatMap(({ env = [] }) => env.flatMap(({ name, value }) => (name === 'REDIS_URL' ? (value ?? []) : [])))
+  expect(new Set(urls)).toEqual(
+    new Set(
+      ['gateway', 'worker', 'cabinet'].map(
+        (user) =>
+          `rediss://model_gateway_${user}:$(REDIS_PASSWORD)@redis-0:6379,rediss://model_gateway_${user}:$(REDIS_PASSWORD)@redis-1:6380`,
+      ),
+    ),
+  )
+  const policy = kindOf(objects, 'NetworkPolicy').find(({ metadata }) =>
+    metadata.name.endsWith('-prepare-redis'),
+  )
+  expect(JSON.stringify(policy?.spec)).toMatch(/"port":6379,.*"port":6380/)
+})
+
 test('without user ids, as OpenShift wants it, no pod has one', async () => {
   const pods = (await renderWith('mg', { podDefaults: openPods.podDefaults })).flatMap(podOf)
   expect(pods.length).toBeGreaterThan(13)

@@ -81,6 +81,22 @@ modelgateway.dev/secrets-revision: {{ include "mg.text" . | quote }}
 {{- if .Values.demo.enabled -}}{{ include "mg.fullname" . }}-trial-redis{{- else -}}{{ .Values.redis.host }}{{- end -}}
 {{- end -}}
 
+{{- /* Host and port of each node that processes are given. */ -}}
+{{- define "mg.redisNodes" -}}
+{{- $redis := .Values.redis -}}
+{{- $nodes := list -}}
+{{- if .Values.demo.enabled -}}
+{{- $nodes = list (printf "%s:6379" (include "mg.redisHost" .)) -}}
+{{- else if dig "cluster" "nodes" list $redis -}}
+{{- range $redis.cluster.nodes -}}
+{{- $nodes = append $nodes (regexMatch ":[0-9]+$" . | ternary . (printf "%s:%v" . $redis.port)) -}}
+{{- end -}}
+{{- else -}}
+{{- $nodes = list (printf "%s:%v" $redis.host $redis.port) -}}
+{{- end -}}
+{{- toJson $nodes -}}
+{{- end -}}
+
 {{- /* REDIS_URL of a process: as its own user, or as the only one that a managed Redis has. */ -}}
 {{- define "mg.redisUrl" -}}
 {{- $root := .root -}}
@@ -89,8 +105,13 @@ modelgateway.dev/secrets-revision: {{ include "mg.text" . | quote }}
 {{ include "mg.secretVariable" (dict "name" "REDIS_URL" "secret" $redis.url.existingSecret "key" $redis.url.existingSecretKey) }}
 {{- else -}}
 {{ include "mg.secretVariable" (dict "name" "REDIS_PASSWORD" "secret" ($redis.users.existingSecret | default (include "mg.secretsName" $root)) "key" (printf "REDIS_PASSWORD_%s" (upper .user))) }}
+{{- $scheme := and $redis.tls (not $root.Values.demo.enabled) | ternary "rediss" "redis" -}}
+{{- $urls := list -}}
+{{- range include "mg.redisNodes" $root | fromJsonArray -}}
+{{- $urls = append $urls (printf "%s://model_gateway_%s:$(REDIS_PASSWORD)@%s" $scheme $.user .) -}}
+{{- end }}
 - name: REDIS_URL
-  value: {{ printf "%s://model_gateway_%s:$(REDIS_PASSWORD)@%s:%v" (and $redis.tls (not $root.Values.demo.enabled) | ternary "rediss" "redis") .user (include "mg.redisHost" $root) ($root.Values.demo.enabled | ternary 6379 $redis.port) | quote }}
+  value: {{ join "," $urls | quote }}
 {{- end -}}
 {{- end -}}
 

@@ -11,10 +11,14 @@
 {{- if eq $v.database.users.prefix "model_gateway" -}}
 {{- fail "database.users.prefix is model_gateway, so the users would be the roles of the migrations. Set another prefix, for example mg." -}}
 {{- end -}}
-{{- if not (or $v.redis.host $v.redis.url.existingSecret) -}}
-{{- fail "redis.host is not set. Set redis.host, or redis.url.existingSecret for a Redis without ACL users, or demo.enabled=true." -}}
+{{- $redisNodes := dig "cluster" "nodes" list $v.redis -}}
+{{- if not (or $v.redis.host $redisNodes $v.redis.url.existingSecret) -}}
+{{- fail "redis.host is not set. Set redis.host, redis.cluster.nodes for a cluster, redis.url.existingSecret for a Redis without ACL users, or demo.enabled=true." -}}
 {{- end -}}
-{{- if and $v.redis.host (not $v.redis.url.existingSecret) $v.redis.users.create (not $v.redis.admin.existingSecret) -}}
+{{- if and $v.redis.host $redisNodes -}}
+{{- fail "redis.host and redis.cluster.nodes are both set. Set redis.host for one server, or redis.cluster.nodes for a cluster." -}}
+{{- end -}}
+{{- if and (or $v.redis.host $redisNodes) (not $v.redis.url.existingSecret) $v.redis.users.create (not $v.redis.admin.existingSecret) -}}
 {{- fail "redis.admin.existingSecret is not set. Set it to a Secret with the URL of a user who may use ACL, or redis.users.create=false and make the users yourself." -}}
 {{- end -}}
 {{- if and $v.payments.shopId (not $v.payments.existingSecret) -}}

@@ -262,6 +262,7 @@ const stores = {
   }),
   redis: object({
     host: text,
+    cluster: object({ nodes: listOf(matching('^[^\\s,/@]+$')) }),
     port,
     tls: flag,
     admin: existingSecret,
