@@ -27,6 +27,7 @@ import type { WorkerConfig } from './config.ts'
 import { expiryJob } from './expiry-job.ts'
 import { lowBalanceJob } from './low-balance-job.ts'
 import { createShardLocks } from './projection/shard-locks.ts'
+import { redisClusterJob } from './redis-cluster-job.ts'
 import { type AdmissionJobsDeps, admissionJobs } from './shard-jobs.ts'
 import { totpResetJob } from './totp-reset-job.ts'
 import { trialJob } from './trial-job.ts'
@@ -114,6 +115,7 @@ export function workerJobs(config: WorkerConfig, deps: JobDeps): readonly Job[] 
     ...admissionJobs({ pool, redis, locks, defaults, renewEveryMs, leaseMs, registry, log }),
     catalogJob({ pool, redis, routesSigningKeys, registry, log, now }),
     replicasJob({ pool, redis, now }),
+    redisClusterJob({ redis, registry }),
     upkeepJob(pool),
     auditChainJob(pool),
     auditChainCheckJob({ pool: deps.invariantsPool, registry, log }),

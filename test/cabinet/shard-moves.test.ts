@@ -7,6 +7,7 @@ import { epochName, type Shard, shardOf } from '#core/redis/shard'
 import { slotOfShard } from '#core/redis/shard-slots'
 import type { RedisServer } from '#standalone/redis'
 import type { Customer } from '../support/customer.ts'
+import { readMetric } from '../support/read-metric.ts'
 import { redisClusterOfThisFile } from '../support/redis-cluster.ts'
 import { runEntry } from '../support/run-entry.ts'
 import { post, stackOfThisFile, untilOpen, untilServed } from '../support/stack.ts'
@@ -36,6 +37,15 @@ async function otherThan(shard: Shard): Promise<RedisServer> {
     if (primary !== undefined && primary !== owner) return primary
   }
   throw new Error('one primary')
+}
+
+async function replicaOf(primary: RedisServer): Promise<RedisServer> {
+  const id = String(await cluster.ask(primary, 'CLUSTER', 'MYID'))
+  const lines = String(await cluster.ask(primary, 'CLUSTER', 'NODES')).split('\n')
+  const line = lines.find((text) => text.includes(` slave ${id} `)) ?? ''
+  const replica = cluster.nodes.find((node) => line.includes(` ${serverOf(node)}@`))
+  if (replica === undefined) throw new Error('no replica')
+  return replica
 }
 
 async function epochOf(shard: Shard) {
@@ -68,7 +78,7 @@ function keepAsking(gateway: Parameters<typeof post>[0], { key }: Customer, mode
   }
 }
 
-await stack.startWorker()
+const worker = await stack.startWorker()
 // A busy machine must not look like an unavailable server.
 const patient = { REDIS_TIMEOUT_MS: '1000' }
 const gateways = [await stack.startGateway(patient), await stack.startGateway(patient)]
@@ -160,6 +170,33 @@ test('a primary that lacks the users of the processes gets no shard', async () =
   expect(await shards('move', String(shard), serverOf(target))).toMatchObject({
     code: 1,
     stderr: expect.stringMatching(/^\S+ does not have the Redis users of \S+: run prepare-redis first\.\n$/),
+  })
+})
+
+test('the worker shows a primary that has lost its replica', async () => {
+  const shown = async (problem: string) =>
+    await readMetric(worker, `redis_cluster_problems{problem="${problem}"}`)
+  await vi.waitFor(async () => expect(await shown('no_synced_replica')).toBe(0), 20_000)
+  expect(await shown('uncovered_slots')).toBe(0)
+  expect(await shown('unsupported_version')).toBe(0)
+  const primary = await primaryOf(0 as Shard)
+  const replica = await replicaOf(primary)
+  await replica.kill()
+  onTestFinished(async () => {
+    await replica.start()
+    await cluster.untilWhole()
+  })
+  await vi.waitFor(async () => expect(await shown('no_synced_replica')).toBe(1), 20_000)
+})
+
+test('the worker shows a primary that has joined without the users of the processes', async () => {
+  const joined = await cluster.addPrimary()
+  onTestFinished(() => joined[Symbol.asyncDispose]())
+  const shown = async () => await readMetric(worker, 'redis_cluster_problems{problem="unreachable_primary"}')
+  await vi.waitFor(async () => expect(await shown()).toBe(1), 30_000)
+  expect(await shards('move', '5', serverOf(joined))).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('run prepare-redis first'),
   })
 })
 

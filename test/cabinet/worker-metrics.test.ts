@@ -126,6 +126,7 @@ test('each job shows how often it runs, which its age is compared with', async (
     catalogue: 0.5,
     replicas: 0.1,
     hand_over: 0.1,
+    redis_cluster: 5,
     sweep: 0.2,
     maintenance: 3600,
     upkeep: 3600, // deprecated, as the other old names of jobs

@@ -240,6 +240,30 @@ export const alertCases: readonly AlertCase[] = [
     sound: { 'model_gateway_shards_unavailable{namespace="mg"}': '0x40' },
   },
   {
+    alert: 'ModelGatewayRedisSlotsUncovered',
+    at: '20m',
+    breaks: { 'model_gateway_redis_cluster_problems{namespace="mg",problem="uncovered_slots"}': '2x40' },
+    sound: { 'model_gateway_redis_cluster_problems{namespace="mg",problem="uncovered_slots"}': '0x40' },
+  },
+  {
+    alert: 'ModelGatewayRedisUnreplicated',
+    at: '20m',
+    breaks: { 'model_gateway_redis_cluster_problems{namespace="mg",problem="no_synced_replica"}': '2x40' },
+    sound: { 'model_gateway_redis_cluster_problems{namespace="mg",problem="no_synced_replica"}': '0x40' },
+  },
+  {
+    alert: 'ModelGatewayRedisPrimaryUnreachable',
+    at: '20m',
+    breaks: { 'model_gateway_redis_cluster_problems{namespace="mg",problem="unreachable_primary"}': '2x40' },
+    sound: { 'model_gateway_redis_cluster_problems{namespace="mg",problem="unreachable_primary"}': '0x40' },
+  },
+  {
+    alert: 'ModelGatewayRedisVersionUnsupported',
+    at: '20m',
+    breaks: { 'model_gateway_redis_cluster_problems{namespace="mg",problem="unsupported_version"}': '2x40' },
+    sound: { 'model_gateway_redis_cluster_problems{namespace="mg",problem="unsupported_version"}': '0x40' },
+  },
+  {
     alert: 'ModelGatewayJobLate',
     at: '20m',
     breaks: {

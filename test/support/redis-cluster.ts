@@ -18,6 +18,8 @@ export type RedisCluster = {
   primaryOf(slot: number): Promise<RedisServer | undefined>
   /** Resolves once every node sees every other one, and each replica has the data of its primary. */
   untilWhole(): Promise<void>
+  /** Another primary without slots, replicas or users of the processes. It leaves when it is disposed. */
+  addPrimary(): Promise<RedisServer>
   dispose(): Promise<void>
 }
 
@@ -43,7 +45,7 @@ export async function redisClusterOfThisFile(): Promise<RedisCluster> {
 /** @throws Error if it cannot be started. */
 async function startRedisCluster(): Promise<RedisCluster> {
   const server = await findValkeyServer()
-  const starts = Array.from({ length: 2 * primaryCount }, () => startClusterNode(server))
+  const starts = Array.from({ length: 2 * primaryCount }, () => startClusterNode(server, redisLogins))
   const nodes = await Promise.all(starts)
   const clients = new Map(nodes.map((node) => [node, clientOf(node)]))
   const ask = async (node: RedisServer, command: string, ...args: readonly string[]) => {
@@ -59,6 +61,7 @@ async function startRedisCluster(): Promise<RedisCluster> {
     async untilWhole() {
       for (const node of nodes) await until(() => isWhole(node, nodes.length, ask))
     },
+    addPrimary: () => addPrimary(server, cluster),
     async dispose() {
       for (const client of clients.values()) client.disconnect()
       await Promise.all(nodes.map((node) => node[Symbol.asyncDispose]()))
@@ -69,7 +72,30 @@ async function startRedisCluster(): Promise<RedisCluster> {
   return cluster
 }
 
-async function startClusterNode(server: string): Promise<RedisServer> {
+async function addPrimary(server: string, { nodes, ask }: RedisCluster): Promise<RedisServer> {
+  const [first] = nodes
+  if (first === undefined) throw new Error('no nodes')
+  const joined = await startClusterNode(server, [])
+  const client = clientOf(joined)
+  const id = String(await client.call('CLUSTER', 'MYID'))
+  const busPort = await configOf(first, 'cluster-port', ask)
+  await client.call('CLUSTER', 'MEET', '127.0.0.1', String(first.port), busPort)
+  const isKnown = async (node: RedisServer) => String(await ask(node, 'CLUSTER', 'NODES')).includes(id)
+  for (const node of nodes) await until(() => isKnown(node))
+  return {
+    ...joined,
+    async [Symbol.asyncDispose]() {
+      client.disconnect()
+      await joined[Symbol.asyncDispose]()
+      for (const node of nodes) await ask(node, 'CLUSTER', 'FORGET', id)
+    },
+  }
+}
+
+async function startClusterNode(
+  server: string,
+  logins: readonly (typeof redisLogins)[number][],
+): Promise<RedisServer> {
   const settings = {
     'cluster-enabled': 'yes',
     'cluster-node-timeout': String(nodeTimeoutMs),
@@ -80,7 +106,7 @@ async function startClusterNode(server: string): Promise<RedisServer> {
   }
   return await startRedis({
     server,
-    logins: redisLogins,
+    logins,
     settings: Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value]),
   })
 }
