@@ -17,6 +17,10 @@ export const isOnCi = process.env.CI !== undefined
 /** Tries that `test/cabinet/even-answers.test.ts` makes with known addresses, and as many with unknown ones. */
 export const evenTryCount = Number(process.env.EVEN_TRIES ?? '40')
 
+/** Holds of the shard that `test/cabinet/moved-holds.test.ts` moves, and how often it moves it. */
+export const movedHoldCount = Number(process.env.MOVED_HOLDS ?? '2000')
+export const moveCount = Number(process.env.MOVES ?? '3')
+
 /** `SCREENSHOTS=1`: the browser tests take a picture of every page. */
 export const takesScreenshots = process.env.SCREENSHOTS !== undefined
 
