@@ -110,7 +110,7 @@ const siblingsOf: Readonly<Record<string, Readonly<Record<string, readonly strin
     organizations: ['api', 'billing'],
     keys: ['api', 'billing', 'team'],
     events: ['api', 'people'],
-    team: ['api', 'mail', 'people'],
+    team: ['api', 'billing', 'mail', 'people'],
     tokens: ['api'],
     approvals: ['api', 'billing', 'mail'],
     payments: ['api', 'approvals', 'billing', 'mail', 'people'],

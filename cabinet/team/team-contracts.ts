@@ -1,7 +1,9 @@
 import { z } from 'zod'
+import { nanoRub } from '#core/ledger/money'
 import { memberRoles } from '../api/access.ts'
 import type { Contract } from '../api/contract.ts'
 import { id, pathId, time } from '../api/fields.ts'
+import { rubles, rublesFrom } from '../billing/rubles.ts'
 import { emailAddress } from '../people/email-address.ts'
 
 const role = z.enum(memberRoles)
@@ -11,6 +13,11 @@ const keysMax = z.int().min(0).max(200).nullable().meta({
   description: 'How many keys of the member may exist at a time; null: no limit for this member.',
 })
 
+/** The largest budget is that of a key. */
+const monthlyBudget = rublesFrom(nanoRub(1n), nanoRub(999_999_999_999_999_999n)).nullable().meta({
+  description: 'The most that the keys which the member created may spend in a month; null: no limit.',
+})
+
 const member = z.object({
   user_id: id,
   email: z.string(),
@@ -18,6 +25,13 @@ const member = z.object({
   joined_at: time,
   key_count: z.int().meta({ description: 'Keys that the member created and that are not revoked.' }),
   keys_max: keysMax,
+  monthly_budget_rub: rubles.nullable().meta({
+    description:
+      'The most that the keys which the member created may spend in a calendar month of the organization. It ends with the membership; null: no limit.',
+  }),
+  spent_this_month_rub: rubles
+    .nullable()
+    .meta({ description: 'Charges of these keys posted this month; null without a budget.' }),
   is_you: z.boolean(),
 })
 
@@ -39,12 +53,16 @@ export const listMembers = {
 
 export const changeMember = {
   operation: 'changeMember',
-  summary: "Change a member's role or limit of keys; applies to the member's next call",
+  summary: "Change a member's role, limit of keys or budget; applies to the member's next call",
   method: 'PATCH',
   url: '/api/v1/members/:user_id',
   access: toWrite,
   params: aMember,
-  body: z.strictObject({ role: role.optional(), keys_max: keysMax.optional() }),
+  body: z.strictObject({
+    role: role.optional(),
+    keys_max: keysMax.optional(),
+    monthly_budget_rub: monthlyBudget.optional(),
+  }),
   answers: { 200: member },
   problems: ['last_owner'],
 } as const satisfies Contract

@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import type { MemberRole } from '#cabinet/api/access'
+import { postBatch } from '#core/ledger/post-batch'
 import { cabinetOfThisFile, lettersTo, newEmail, type SignedUp, signUp } from '../support/cabinet.ts'
+import { entryOf } from '../support/customer.ts'
 
 const cabinet = await cabinetOfThisFile()
 const { pool } = cabinet
@@ -320,6 +322,46 @@ describe('a limit of keys', () => {
     expect((await limit(null)).body.keys_max).toBe(null)
     expect(await make(member)).toMatch(/^[\da-f-]{36}$/)
     for (const wrong of [-1, 201, 1.5]) expect((await limit(wrong)).status).toBe(422)
+    expect(await auditOf(owner.organizationId)).toContain('organization.limit_member')
+  }, 60_000)
+})
+
+describe('a monthly budget', () => {
+  test('is set by owners only, shown to all members, and copied to the keys of the member', async () => {
+    const owner = await join()
+    const member = await memberOf(owner)
+    const by = (who: SignedUp, monthly_budget_rub: unknown) =>
+      callFor(owner.organizationId, who)('PATCH', `/members/${member.userId}`, { monthly_budget_rub })
+    expect(await by(member, '5')).toMatchObject({ status: 403 })
+    expect(await by(owner, '1500.5')).toMatchObject({
+      status: 200,
+      body: { monthly_budget_rub: '1500.5', spent_this_month_rub: '0', keys_max: null },
+    })
+    const { body } = await member.visitor.call(
+      'POST',
+      '/keys',
+      { name: 'k' },
+      { 'organization-id': owner.organizationId, 'idempotency-key': randomUUID() },
+    )
+    const { rows } = await pool.query(
+      'select member_monthly_budget_nano as nano from api_keys where id = $1',
+      [body.key.id],
+    )
+    expect(rows).toEqual([{ nano: 1_500_500_000_000n }])
+    await postBatch(pool, [
+      entryOf({ organizationId: owner.organizationId, keyId: body.key.id, key: '' }, 7n),
+    ])
+    const { data } = (await callFor(owner.organizationId, member)('GET', '/members')).body
+    expect(data).toMatchObject([
+      { monthly_budget_rub: null, spent_this_month_rub: null },
+      { monthly_budget_rub: '1500.5', spent_this_month_rub: '0.000000007' },
+    ])
+    for (const wrong of ['0', '-1', '1000000000000', '0.0000000001', 5, ''])
+      expect(await by(owner, wrong)).toMatchObject({
+        status: 422,
+        body: { errors: [{ path: 'monthly_budget_rub' }] },
+      })
+    expect((await by(owner, null)).body).toMatchObject({ monthly_budget_rub: null })
     expect(await auditOf(owner.organizationId)).toContain('organization.limit_member')
   }, 60_000)
 })

@@ -5,9 +5,10 @@ import { writeKey } from '#core/keys/key'
 import { blockKey, revokeKey, rotateKey, unblockKey } from '#core/keys/key-store'
 import { credit } from '#core/ledger/credit'
 import { nanoRub } from '#core/ledger/money'
-import { shardOf } from '#core/redis/shard'
+import { shardOf, shardPrefix } from '#core/redis/shard'
 import type { ModelFields } from '../support/catalog.ts'
 import { type Customer, pepper, uuidV7 } from '../support/customer.ts'
+import { createKeyOf, createMember, setMemberBudget } from '../support/member.ts'
 import { patient } from '../support/patient-gateway.ts'
 import type { Process } from '../support/processes.ts'
 import { viewOfThisFile } from '../support/redis-view.ts'
@@ -278,6 +279,41 @@ describe('a limit', () => {
     const resetsAt = new Date(answer.error.resets_at ?? '')
     expect((resetsAt.getTime() + 3 * 3_600_000) % 86_400_000).toBe(0)
     expect(resetsAt.getTime()).toBeGreaterThan(Date.now() - 60_000)
+    expectShape(answer)
+  })
+
+  test("a member's budget that another of the member's keys has spent is 402 and names it", async () => {
+    const { organizationId, model } = await served({}, { contextLength: 100 })
+    const userId = await createMember(stack.database.pool, organizationId)
+    const [first, second] = [
+      await createKeyOf(stack.database.pool, organizationId, userId),
+      await createKeyOf(stack.database.pool, organizationId, userId),
+    ]
+    await setMemberBudget(stack.database.pool, organizationId, userId, 1_600_000n)
+    for (const { key } of [first, second]) await untilServed(gateway, key, model)
+    stack.upstream.answer(model, usageAnswer(100, 20))
+    await vi.waitFor(async () => {
+      const limits = await view.ask((redis) =>
+        redis.hget(`${shardPrefix(shardOf(organizationId))}key:${first.keyId}`, 'budgets'),
+      )
+      expect(limits).toBe(`${userId}:m:1600000`)
+    })
+    expect((await post(gateway, first.key, { model, messages, max_tokens: 20 })).status).toBe(200)
+    const answer = await ask(second.key, { model })
+    expect(answer).toMatchObject({
+      status: 402,
+      error: {
+        type: 'insufficient_quota',
+        code: 'budget_exceeded',
+        budget: 'member',
+        period: 'month',
+        limit: '0.0016',
+        used: '0.0016',
+      },
+    })
+    expect(answer.error.message).toContain(
+      'The member who created this API key has used up its monthly budget',
+    )
     expectShape(answer)
   })
 

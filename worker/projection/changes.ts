@@ -132,30 +132,37 @@ async function readKeys(
                  else 'active' end as state,
             case when revoked_at is null then blocked_by end as "blockedBy",
             ${milliseconds('expires_at')} as "expiresAtMs", rpm, tpm, daily_budget_nano as "dailyBudgetNano",
-            weekly_budget_nano as week, monthly_budget_nano as month, total_budget_nano as total, allowed_models as "allowedModels", read_balance as "readBalance",
+            weekly_budget_nano as week, monthly_budget_nano as month, total_budget_nano as total,
+            member_monthly_budget_nano as "memberMonth", created_by as "createdBy", allowed_models as "allowedModels", read_balance as "readBalance",
             keeps_responses_hours as "keepsResponsesHours"
        from (select o.shard, not (${unnoted('k')}) as "isNoted", k.id, k.version, k.revoked_at, k.expires_at, k.daily_budget_nano,
-                    k.weekly_budget_nano, k.monthly_budget_nano, k.total_budget_nano, k.allowed_models,
+                    k.weekly_budget_nano, k.monthly_budget_nano, k.total_budget_nano, k.member_monthly_budget_nano,
+                    k.created_by, k.allowed_models,
                     k.read_balance, k.keeps_responses_hours, coalesce(k.rpm, $2) as rpm, coalesce(k.tpm, $3) as tpm,
                     ${blockerSql('k')} as blocked_by
                from api_keys k join organizations o on o.id = k.organization_id where ${condition}) as key`,
     [...values, defaults.rpm, defaults.tpm],
   )
-  return rows.map(({ shard, isNoted, week, month, total, ...row }) => ({
+  return rows.map(({ shard, isNoted, week, month, total, memberMonth, createdBy, ...row }) => ({
     shard,
     isNoted,
-    row: { kind: 'key', ...row, budgets: budgetsOf({ week, month, total }) },
+    row: { kind: 'key', ...row, budgets: budgetsOf({ week, month, total, memberMonth, createdBy }) },
   }))
 }
 
-type Budgets = Record<'week' | 'month' | 'total', bigint | null>
+type Budgets = Record<'week' | 'month' | 'total' | 'memberMonth', bigint | null> & {
+  readonly createdBy: string | null
+}
 
-function budgetsOf(limits: Budgets): readonly KeyBudget[] {
+/** Its own first, as `window.lua` expects. */
+function budgetsOf({ memberMonth, createdBy, ...own }: Budgets): readonly KeyBudget[] {
   const periods = ['week', 'month', 'total'] as const
-  return periods.flatMap((period) => {
-    const limitNano = limits[period]
+  const ofKey = periods.flatMap((period) => {
+    const limitNano = own[period]
     return limitNano === null ? [] : [{ of: 'key' as const, period, limitNano }]
   })
+  if (memberMonth === null || createdBy === null) return ofKey
+  return [...ofKey, { of: { userId: createdBy }, period: 'month', limitNano: memberMonth }]
 }
 
 async function readBalances(client: PoolClient, condition: string, values: unknown[]): Promise<ChangedRow[]> {
@@ -188,7 +195,8 @@ async function readWindows(client: PoolClient, condition: string, values: unknow
   return windowsOf(
     client,
     `select k.id, d.day::date as day from api_keys k join organizations o on o.id = k.organization_id, ${days} as d (day)
-      where (${condition}) and coalesce(k.weekly_budget_nano, k.monthly_budget_nano, k.total_budget_nano) is not null
+      where (${condition}) and coalesce(k.weekly_budget_nano, k.monthly_budget_nano, k.total_budget_nano,
+                                       k.member_monthly_budget_nano) is not null
         and k.revoked_at is null`,
     values,
   )
@@ -197,7 +205,13 @@ async function readWindows(client: PoolClient, condition: string, values: unknow
 type Windows = readonly Extract<ProjectedRow, { kind: 'window' }>[]
 
 async function readWindowsAgain(client: PoolClient, windows: Windows): Promise<ChangedRow[]> {
-  const asked = "select id, date '1970-01-01' + day as day from unnest($1::uuid[], $2::int[]) as d (id, day)"
+  const asked = `select k.id, date '1970-01-01' + d.day as day
+       from unnest($1::text[], $2::int[]) as d (owner, day) join api_keys k on k.id = any(
+         case when d.owner like '%.%'
+           then array(select m.id from api_keys m where m.organization_id = split_part(d.owner, '.', 1)::uuid
+                         and m.created_by = split_part(d.owner, '.', 2)::uuid and m.member_monthly_budget_nano is not null
+                       limit 1)
+           else array[d.owner::uuid] end)`
   const read = await windowsOf(client, asked, [
     windows.map(({ ownerId }) => ownerId),
     windows.map(({ day }) => day),
@@ -214,7 +228,8 @@ async function windowsOf(client: PoolClient, asked: string, values: unknown[]): 
   const { rows } = await client.query<WindowRow>(
     `select o.shard, w.id, w.budget, w.day, w.amount, w.version
        from (select array_agg(a.id) as ids, array_agg(a.day) as days from (${asked}) a) a,
-            budget_windows(a.ids, a.days) w join api_keys k on k.id = w.id join organizations o on o.id = k.organization_id`,
+            budget_windows(a.ids, a.days) w left join api_keys k on k.id = w.id
+            join organizations o on o.id = coalesce(k.organization_id, w.id)`,
     values,
   )
   return rows.map(({ shard, ...row }) => ({

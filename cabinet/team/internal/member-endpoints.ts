@@ -2,6 +2,7 @@ import type { Pool } from 'pg'
 import { inReadScope, inScope, type ScopedClient, scopeOfPerson } from '#core/audit/scope'
 import { isId } from '#core/db/id'
 import { countKeysByCreator } from '#core/keys/key-state'
+import { formatRub, type NanoRub, nanoRub } from '#core/ledger/money'
 import type { Member, MemberRole } from '../../api/access.ts'
 import { type Endpoint, endpoint, type Visit } from '../../api/endpoint.ts'
 import { notFound, type Problem } from '../../api/problem.ts'
@@ -21,6 +22,7 @@ import {
   noteRejection,
   readMembers,
   setKeyLimit,
+  setMonthlyBudget,
   setRole,
 } from './member-store.ts'
 
@@ -56,6 +58,7 @@ const lastOwner = { problem: { code: 'last_owner' } } as const satisfies Failed
 type MemberChange = {
   readonly role?: MemberRole | 'none' | undefined
   readonly keys_max?: number | null | undefined
+  readonly monthly_budget_rub?: NanoRub | null | undefined
 }
 
 /** Changes a member. A rejected attempt is audited. */
@@ -63,7 +66,7 @@ async function changeTeam(
   pool: Pool,
   { caller: { userId: actorId, organizationId }, visit }: Call,
   memberId: string,
-  { role: after, keys_max }: MemberChange,
+  { role: after, keys_max, monthly_budget_rub }: MemberChange,
 ): Promise<Failed | undefined> {
   if (!isId(memberId)) return notFound
   const userId = memberId.toLowerCase()
@@ -76,8 +79,10 @@ async function changeTeam(
     if (role === undefined) return notFound
     const membership = { organizationId, userId, role }
     const failed = after === undefined ? undefined : await changeRole(client, membership, after)
-    if (failed === undefined && keys_max !== undefined) await setKeyLimit(client, membership, keys_max)
-    return failed
+    if (failed !== undefined) return failed
+    if (keys_max !== undefined) await setKeyLimit(client, membership, keys_max)
+    if (monthly_budget_rub !== undefined) await setMonthlyBudget(client, membership, monthly_budget_rub)
+    return undefined
   })
 }
 
@@ -114,14 +119,20 @@ async function showMembers(pool: Pool, { organizationId, userId: callerId }: Mem
   return inReadScope(pool, organizationId, async (client) => {
     const members = await readMembers(client, organizationId)
     const keyCounts = await countKeysByCreator(client, organizationId)
-    return members.map(({ userId, email, role, joinedAt, keysMax }) => ({
+    return members.map(({ userId, email, role, joinedAt, keysMax, monthlyBudgetNano, spentNano }) => ({
       user_id: userId,
       email,
       role,
       joined_at: joinedAt.toISOString(),
       key_count: keyCounts.get(userId) ?? 0,
       keys_max: keysMax,
+      monthly_budget_rub: rubOrNull(monthlyBudgetNano),
+      spent_this_month_rub: rubOrNull(spentNano),
       is_you: userId === callerId,
     }))
   })
+}
+
+function rubOrNull(nano: bigint | null): string | null {
+  return nano === null ? null : formatRub(nanoRub(nano))
 }

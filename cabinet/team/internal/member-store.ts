@@ -1,6 +1,7 @@
 import type { Facts } from '#core/audit/audit-log'
 import type { ScopedClient } from '#core/audit/scope'
 import type { Queryable } from '#core/db/pool'
+import { formatRub, type NanoRub } from '#core/ledger/money'
 import type { MemberRole } from '../../api/access.ts'
 
 /** Members of an organization, and invitations that may become members. Lists of members are not paged. */
@@ -14,6 +15,10 @@ export type TeamMember = {
   readonly joinedAt: Date
   /** Keys of the member that may exist at a time; `null`: no limit for this member. */
   readonly keysMax: number | null
+  /** For all keys that the member created; `null`: no limit. */
+  readonly monthlyBudgetNano: bigint | null
+  /** Posted of these keys this month; `null` without a budget. */
+  readonly spentNano: bigint | null
 }
 
 /**
@@ -27,8 +32,15 @@ export async function lockTeam(client: ScopedClient, organizationId: string): Pr
 /** Members of an organization, oldest membership first. */
 export async function readMembers(client: Queryable, organizationId: string): Promise<readonly TeamMember[]> {
   const { rows } = await client.query<TeamMember>(
-    `select u.id as "userId", u.email, m.role, m.created_at as "joinedAt", m.keys_max as "keysMax"
-       from memberships m join users u on u.id = m.user_id
+    `select u.id as "userId", u.email, m.role, m.created_at as "joinedAt", m.keys_max as "keysMax",
+            m.monthly_budget_nano as "monthlyBudgetNano",
+            case when m.monthly_budget_nano is not null then
+              (select coalesce(sum(s.amount), 0)::bigint
+                 from api_keys k join key_daily_spend s on s.key_id = k.id
+                where k.organization_id = m.organization_id and k.created_by = m.user_id
+                  and s.day >= date_trunc('month', now() at time zone o.time_zone)::date
+                  and s.day < date_trunc('month', now() at time zone o.time_zone)::date + interval '1 month') end as "spentNano"
+       from memberships m join users u on u.id = m.user_id join organizations o on o.id = m.organization_id
       where m.organization_id = $1 order by m.created_at, u.id limit $2`,
     [organizationId, membersMax],
   )
@@ -101,6 +113,24 @@ export async function setKeyLimit(
       where organization_id = $1 and user_id = $2 and keys_max is distinct from $3 returning user_id`,
     [organizationId, userId, keysMax],
     () => changeOf('organization.limit_member', organizationId, null, { userId, keysMax }),
+  )
+}
+
+/** Limits what the keys that a member created may spend in a month, those that exist and later ones. */
+export async function setMonthlyBudget(
+  client: ScopedClient,
+  { organizationId, userId }: Pick<Membership, 'organizationId' | 'userId'>,
+  budgetNano: NanoRub | null,
+): Promise<void> {
+  await client.change(
+    `update memberships set monthly_budget_nano = $3
+      where organization_id = $1 and user_id = $2 and monthly_budget_nano is distinct from $3 returning user_id`,
+    [organizationId, userId, budgetNano],
+    () =>
+      changeOf('organization.limit_member', organizationId, null, {
+        userId,
+        monthlyBudgetRub: budgetNano === null ? null : formatRub(budgetNano),
+      }),
   )
 }
 

@@ -1,4 +1,4 @@
--- Defined by migrations/0056-key-budgets.sql; change it by a new migration.
+-- Defined by migrations/0057-member-budgets.sql; change it by a new migration.
 --
 -- Posts a batch of charges: each request once, at the cost of its highest rank.
 --
@@ -48,7 +48,8 @@ begin
       left join key_daily_spend s on s.key_id = k.key_id and s.day = k.day;
   if exists (select from api_keys k
               where k.id in (select e.key_id from batch_entries(entries) e)
-                and coalesce(k.weekly_budget_nano, k.monthly_budget_nano, k.total_budget_nano) is not null) then
+                and coalesce(k.weekly_budget_nano, k.monthly_budget_nano, k.total_budget_nano,
+                             k.member_monthly_budget_nano) is not null) then
     return query
       select 'window', w.id, w.day, w.amount, w.version, w.budget
         from (select array_agg(e.key_id) as keys, array_agg(e.day) as days

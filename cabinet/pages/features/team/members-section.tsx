@@ -3,7 +3,7 @@ import { call } from '../../api/call.ts'
 import type { Answer } from '../../api/calls.ts'
 import { readAgain, useRead } from '../../api/queries.ts'
 import { useMay } from '../../app/me.ts'
-import { useWords } from '../../i18n/language.ts'
+import { useLanguage, useWords } from '../../i18n/language.ts'
 import { Badge } from '../../kit/badge.tsx'
 import { Button } from '../../kit/button.tsx'
 import { DateTime } from '../../kit/date-time.tsx'
@@ -11,10 +11,12 @@ import { Dialog } from '../../kit/dialog.tsx'
 import { TextField } from '../../kit/fields.tsx'
 import { Form, FormEnd } from '../../kit/form.tsx'
 import { Loaded } from '../../kit/loaded.tsx'
+import { Money } from '../../kit/money.tsx'
 import { Section } from '../../kit/section.tsx'
 import { SkeletonRows } from '../../kit/skeleton.tsx'
 import { type Column, Table } from '../../kit/table.tsx'
 import { announce } from '../../kit/toasts.tsx'
+import { compareRubles, findTypedRubles, isFinerThanKopecks, typedRubles } from '../../money/rubles.ts'
 import { teamWords } from './messages.ts'
 import { RoleField, roleIn } from './role-field.tsx'
 
@@ -31,6 +33,7 @@ export function MembersSection() {
     { id: 'email', head: words.member, cell: (member) => <Name member={member} /> },
     { id: 'role', head: words.role, cell: ({ role }) => words.roles[role] },
     { id: 'keys', head: words.keys, isNumber: true, cell: (member) => keysOf(member) },
+    { id: 'budget', head: words.monthlyBudget, isNumber: true, cell: (member) => <Budget member={member} /> },
     { id: 'joined', head: words.joined, cell: ({ joined_at }) => <DateTime at={joined_at} /> },
   ]
   const actions: Column<Member> = {
@@ -69,6 +72,18 @@ function Name({ member: { email, is_you } }: { readonly member: Member }) {
   )
 }
 
+/** What the keys of a member spent this month, of its budget. */
+function Budget({ member: { monthly_budget_rub, spent_this_month_rub } }: { readonly member: Member }) {
+  const words = useWords(teamWords)
+  if (monthly_budget_rub === null) return words.noBudget
+  return (
+    <span>
+      <Money rubles={spent_this_month_rub ?? '0'} isSpent /> {words.ofBudget}{' '}
+      <Money rubles={monthly_budget_rub} />
+    </span>
+  )
+}
+
 function MemberActions({
   member: { email, is_you },
   onOpen,
@@ -93,19 +108,28 @@ function MemberActions({
 
 type DialogProps = { readonly member: Member; readonly onClose: () => void }
 
-function RoleDialog({ member: { user_id, email, role, keys_max }, onClose }: DialogProps) {
+function RoleDialog({ member, onClose }: DialogProps) {
+  const { user_id, email, role, keys_max, monthly_budget_rub } = member
   const words = useWords(teamWords)
+  const initialBudget = typedRubles(monthly_budget_rub ?? '', useLanguage())
   return (
     <Dialog title={words.changeRole} onClose={onClose}>
       <Form
         check={(values) => ({
-          keys_max: isKeyLimit(limitIn(values)) ? undefined : words.keysMaxWrong,
+          keys_max: isKeyLimit(textIn(values, 'keys_max')) ? undefined : words.keysMaxWrong,
+          monthly_budget_rub: isBudget(textIn(values, 'monthly_budget_rub'), initialBudget)
+            ? undefined
+            : words.budgetWrong,
         })}
         send={(values) => {
-          const keysMax = limitIn(values)
+          const keysMax = textIn(values, 'keys_max')
           return call('PATCH /members/:user_id', {
             params: { user_id },
-            body: { role: roleIn(values), keys_max: keysMax === '' ? null : Number(keysMax) },
+            body: {
+              role: roleIn(values),
+              keys_max: keysMax === '' ? null : Number(keysMax),
+              monthly_budget_rub: findTypedRubles(textIn(values, 'monthly_budget_rub')) ?? null,
+            },
           })
         }}
         onDone={() => {
@@ -124,13 +148,31 @@ function RoleDialog({ member: { user_id, email, role, keys_max }, onClose }: Dia
           inputMode="numeric"
           autoComplete="off"
         />
+        <TextField
+          name="monthly_budget_rub"
+          label={words.monthlyBudgetOfKeys}
+          hint={words.monthlyBudgetHint}
+          defaultValue={initialBudget}
+          inputMode="decimal"
+          autoComplete="off"
+        />
         <FormEnd send={words.save} onCancel={onClose} />
       </Form>
     </Dialog>
   )
 }
 
-const limitIn = (values: FormData) => String(values.get('keys_max')).trim()
+const textIn = (values: FormData, field: string) => String(values.get(field)).trim()
+
+/** The largest budget of a key. */
+const budgetMax = '999999999.999999999'
+
+/** A budget that is finer than kopecks may stay unchanged. */
+function isBudget(typed: string, initial: string): boolean {
+  if (typed === '' || typed === initial) return true
+  const rubles = isFinerThanKopecks(typed) ? undefined : findTypedRubles(typed)
+  return rubles !== undefined && compareRubles(rubles, '0') > 0 && compareRubles(rubles, budgetMax) <= 0
+}
 
 /** As many as an organization may have. */
 const keysMaxMax = 200
