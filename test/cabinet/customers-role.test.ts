@@ -15,6 +15,7 @@ const customers = poolAs(role, database)
 
 /** What the role may do with a table of money or administration. */
 const money: Readonly<Record<string, readonly string[]>> = {
+  account_lanes: [],
   balance_ledger: ['SELECT'],
   balance_ledger_default: [],
   bonuses: ['SELECT'],
@@ -24,6 +25,7 @@ const money: Readonly<Record<string, readonly string[]>> = {
   checked_ledger_hours: [],
   checked_usage_hours: [],
   key_daily_spend: ['SELECT'],
+  lane_runs: ['SELECT'],
   ledger_daily: [],
   ledger_hourly: ['SELECT'],
   model_prices: ['SELECT'],

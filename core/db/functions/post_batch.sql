@@ -1,16 +1,18 @@
--- Defined by migrations/0057-member-budgets.sql; change it by a new migration.
+-- Defined by migrations/0067-ledger-lanes.sql; change it by a new migration.
 --
 -- Posts a batch of charges: each request once, at the cost of its highest rank.
 --
--- Locks the accounts in order of id. Batches therefore never deadlock, and no other transaction posts for these
--- organizations until this one ends. Under READ COMMITTED, each statement below sees all rows committed before the locks
--- were taken.
+-- Locks the accounts with one lane in order of id, then the lanes of all others in order. Batches therefore never deadlock,
+-- and no other transaction posts in these lanes until this one ends. Under READ COMMITTED, each statement below sees all
+-- rows committed before the locks were taken. An account that got lanes while this waited for it is not counted as single;
+-- if its lanes are then locked in another order, a deadlock ends one of the two, which is retried.
 --
 -- The first entry of a request posts a charge. A later one of higher rank posts the difference as an adjust and replaces
 -- the record. Any other entry is ignored. Cost 0 creates a record and no ledger row.
 --
--- Returns balance and version of every organization, and sum and version of the daily spend of every key in the batch,
--- also if every entry was known: what = 'organization' | 'key_day'; day counts from 1970-01-01.
+-- Returns balance and version of every organization, sum and version of the daily spend of every key in the batch, and of
+-- the windows of budgets that these days are in, also if every entry was known: what = 'organization' | 'key_day' |
+-- 'window'; day counts from 1970-01-01. A budget that is set in the meantime waits for the account or is seen here.
 -- SQLSTATE 22… or 23…: an entry is invalid and nothing is posted.
 --
 -- Every lookup uses an index: the settings prevent other plans, which the planner prefers while its statistics are young.
@@ -26,22 +28,32 @@ CREATE OR REPLACE FUNCTION public.post_batch(entries jsonb)
 AS $function$
 #variable_conflict use_column
 declare
+  organizations uuid[];
   rounds bigint;
+  single bigint;
+  has_lanes boolean;
 begin
-  perform from org_account a
-    where a.organization_id in (select e.organization_id from batch_entries(entries) e)
-    order by a.organization_id for update;
+  select array_agg(distinct e.organization_id), max(e.occurrence) into organizations, rounds from batch_entries(entries) e;
+  select count(*) into single from (
+    select from org_account a where a.organization_id = any (organizations) and a.lanes = 1
+     order by a.organization_id for update) locked;
+  has_lanes := single < cardinality(organizations);
+  if has_lanes then
+    perform lock_lanes(entries, organizations, rounds);
+  end if;
   perform check_batch(entries);
-  select max(e.occurrence) into rounds from batch_entries(entries) e;
   perform set_config('model_gateway.booking', 'on', true); -- its own rows say what it changes (0021)
   for round in 1 .. coalesce(rounds, 0) loop
-    perform post_round(entries, round);
+    if has_lanes then
+      perform post_round_in_lanes(entries, round);
+    else
+      perform post_round(entries, round);
+    end if;
   end loop;
   perform set_config('model_gateway.booking', 'off', true);
   return query
     select 'organization', a.organization_id, null::integer, a.balance, a.version, null
-      from org_account a
-     where a.organization_id in (select e.organization_id from batch_entries(entries) e)
+      from org_account a where a.organization_id = any (organizations)
     union all
     select 'key_day', k.key_id, k.day - date '1970-01-01', coalesce(s.amount, 0), coalesce(s.version, 0), null
       from (select distinct e.key_id, e.day from batch_entries(entries) e) k

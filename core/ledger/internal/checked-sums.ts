@@ -1,4 +1,5 @@
 import type { Queryable } from '../../db/pool.ts'
+import { isMisplaced, placesOfHour } from './lane-checks.ts'
 import type { Span, Subject, Thing } from './notes.ts'
 import type { InvariantName } from './whole-checks.ts'
 
@@ -132,22 +133,25 @@ const compareKeyDays = `
 const compareHours = `
   with counted as materialized (
     select o.organization_id, o.hour, o.charged, o.first_seq, o.last_seq,
-           h.charged as booked, h.first_seq as booked_first, h.last_seq as booked_last, o.is_doubted
+           h.charged as booked, h.first_seq as booked_first, h.last_seq as booked_last,
+           h.first_place, h.last_place, o.is_doubted
            or (h.charged, h.first_seq, h.last_seq) is distinct from (o.charged, o.first_seq, o.last_seq) as is_doubted
       from (select * from checked_ledger_hours where is_open order by organization_id, hour limit ${sumCountMax}) o
       left join lateral (select * from ledger_hourly
                           where organization_id = o.organization_id and hour = o.hour offset 0) h on true
   ), settled as materialized (
-    select c.organization_id, c.hour, c.booked, c.booked_first, c.booked_last, l.charged, l.first_seq, l.last_seq
+    select c.organization_id, c.hour, c.booked, c.booked_first, c.booked_last, l.charged, l.first_seq, l.last_seq,
+           ${isMisplaced('c', 'p')} as is_misplaced
       from counted c
      cross join lateral (
        select case when count(*) > 0 then coalesce(-sum(amount) filter (where kind in ('charge', 'adjust')), 0) end::bigint
                 as charged, min(seq) as first_seq, max(seq) as last_seq
          from balance_ledger
         where organization_id = c.organization_id and ts >= c.hour and ts < c.hour + interval '1 hour') l
+     cross join lateral (${placesOfHour('c.organization_id', 'c.hour')}) p
      where c.is_doubted
     union all
-    select organization_id, hour, booked, booked_first, booked_last, charged, first_seq, last_seq
+    select organization_id, hour, booked, booked_first, booked_last, charged, first_seq, last_seq, false
       from counted where not is_doubted
   ), kept as (
     insert into checked_ledger_hours (organization_id, hour, charged, first_seq, last_seq)
@@ -156,7 +160,7 @@ const compareHours = `
       last_seq = excluded.last_seq, is_open = false, is_doubted = false
   )
   select jsonb_build_object('organization_id', organization_id, 'hour', hour)::text as thing,
-         case when (booked, booked_first, booked_last) is distinct from (charged, first_seq, last_seq)
+         case when (booked, booked_first, booked_last) is distinct from (charged, first_seq, last_seq) or is_misplaced
               then settled::text end as sample
     from settled`
 

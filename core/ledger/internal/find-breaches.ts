@@ -1,6 +1,7 @@
 import type { Queryable } from '../../db/pool.ts'
 import { lookAtRequests, requestInvariants } from './booked-requests.ts'
 import { type BookedRef, type ComparedSum, comparisons } from './checked-sums.ts'
+import { runCheck } from './lane-checks.ts'
 import type { Notes, Subject, Thing } from './notes.ts'
 import {
   accountChecks,
@@ -95,7 +96,8 @@ async function findInChain(client: Queryable, touched: Touched): Promise<Breach[
   }))
   const spans = [...touched.notes.spans, ...rows]
   if (spans.length === 0) return []
-  return find(client, 'ledger_has_no_gap', chainCheck, [JSON.stringify(spans)])
+  const inChain = await find(client, 'ledger_has_no_gap', chainCheck, [JSON.stringify(spans)])
+  return [...inChain, ...(await find(client, 'ledger_has_no_gap', runCheck, [JSON.stringify(spans)]))]
 }
 
 async function find(

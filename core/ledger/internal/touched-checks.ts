@@ -1,3 +1,4 @@
+import { isIncomplete, isOutOfChain, isUnbalanced, lanesOfAccount } from './lane-checks.ts'
 import type { InvariantName } from './whole-checks.ts'
 
 /**
@@ -103,8 +104,8 @@ export const refChecks = {
 export const accountChecks = {
   balance_is_sum_of_ledger: `
     select jsonb_build_object('organization_id', a.organization_id) as thing, a.balance, l.balance_after
-      from ${accounts} ${accountOf} ${lastRow}
-     where a.balance <> coalesce(l.balance_after, 0)`,
+      from ${accounts} ${accountOf} ${lastRow} ${lanesOfAccount}
+     where case when a.lanes = 1 then a.balance <> coalesce(l.balance_after, 0) else ${isUnbalanced} end`,
 
   welcome_is_given_once: `
     select jsonb_build_object('organization_id', t.organization_id) as thing, l.welcomes
@@ -115,8 +116,8 @@ export const accountChecks = {
 
   ledger_has_no_gap: `
     select jsonb_build_object('organization_id', a.organization_id, 'seq', a.version) as thing, a.balance
-      from ${accounts} ${accountOf} ${lastRow}
-     where a.version <> coalesce(l.seq, 0)`,
+      from ${accounts} ${accountOf} ${lastRow} ${lanesOfAccount}
+     where case when a.lanes = 1 then a.version <> coalesce(l.seq, 0) else ${isIncomplete} end`,
 } satisfies Partial<Record<InvariantName, string>>
 
 /** Rows that do not follow from the one before them. `$1`: spans; the row behind each is looked at, too. */
@@ -129,7 +130,7 @@ export const chainCheck = `
        from balance_ledger
       where organization_id = s.organization_id and seq between s.first_seq - 1 and s.last_seq + 1
      window line as (order by seq)) l
-   where l.seq >= s.first_seq and (l.seq <> l.seq_before + 1 or l.balance_after <> l.balance_before + l.amount)`
+   where l.seq >= s.first_seq and ${isOutOfChain}`
 
 /** They are empty, or a person is at work: whole, as far as it is kept. */
 export const strayRowsCheck = `

@@ -1,3 +1,4 @@
+import { isOutOfChain, wholeLaneSums, wholePlacesOfHours, wholeRunCheck } from './lane-checks.ts'
 import { recomputedCost } from './recomputed-cost.ts'
 
 /** The subjects of an invariant, and the columns that identify the subject of a breach. */
@@ -32,7 +33,8 @@ export const wholeChecks = {
       select a.organization_id, a.balance, coalesce(l.total, 0) as ledger
         from org_account a
         left join (select organization_id, sum(amount) as total from balance_ledger group by 1) l using (organization_id)
-       where a.balance <> coalesce(l.total, 0)`,
+       where a.balance <> coalesce(l.total, 0)
+      union all ${wholeLaneSums}`,
   },
 
   ledger_has_no_gap: {
@@ -42,12 +44,13 @@ export const wholeChecks = {
         from (select *, lag(seq, 1, 0::bigint) over chain as seq_before,
                      lag(balance_after, 1, 0::bigint) over chain as balance_before
                 from balance_ledger window chain as (partition by organization_id order by seq)) l
-       where seq <> seq_before + 1 or balance_after <> balance_before + amount
+       where ${isOutOfChain}
       union all
       select a.organization_id, a.version, a.balance
         from org_account a
         left join (select organization_id, max(seq) as seq from balance_ledger group by 1) l using (organization_id)
-       where a.version <> coalesce(l.seq, 0)`,
+       where a.lanes = 1 and a.version <> coalesce(l.seq, 0)
+      union all ${wholeRunCheck}`,
   },
 
   request_is_charged_once: {
@@ -96,7 +99,8 @@ export const wholeChecks = {
         full join (select organization_id, date_trunc('hour', ts, 'UTC') as hour, min(seq) as first_seq, max(seq) as last_seq,
                           coalesce(-sum(amount) filter (where kind in ('charge', 'adjust')), 0) as charged
                      from balance_ledger group by 1, 2) l using (organization_id, hour)
-       where (h.charged, h.first_seq, h.last_seq) is distinct from (l.charged::bigint, l.first_seq, l.last_seq)`,
+       where (h.charged, h.first_seq, h.last_seq) is distinct from (l.charged::bigint, l.first_seq, l.last_seq)
+      union all ${wholePlacesOfHours}`,
   },
 
   ledger_day_is_sum_of_ledger: {
