@@ -1,12 +1,15 @@
 /** An SQL condition. Each `?` in it takes the next of its values. */
 export type Condition = readonly [sql: string, ...values: readonly unknown[]]
 
-/** Joins conditions, with numbered parameters, and their values. Skips `false`. Pure. */
-export function allOf(conditions: readonly (Condition | false)[]): {
+/** Joins conditions, with parameters numbered after `earlier` ones, and all values. Skips `false`. Pure. */
+export function allOf(
+  conditions: readonly (Condition | false)[],
+  earlier: readonly unknown[] = [],
+): {
   readonly sql: string
   readonly values: unknown[]
 } {
-  const values: unknown[] = []
+  const values: unknown[] = [...earlier]
   const parts = conditions
     .filter((condition) => condition !== false)
     .map(([sql, ...own]) => {

@@ -1,4 +1,5 @@
 import type { Queryable } from '#core/db/pool'
+import { balanceAfterSql } from '#core/ledger/balance-after-sql'
 import { formatRub, nanoRub } from '#core/ledger/money'
 
 /** Most objects of one kind that a search returns: more are no answer. */
@@ -27,8 +28,9 @@ export async function readLedgerOf(client: Queryable, refIds: readonly string[])
     amount: bigint
     balanceAfter: bigint
   }>(
-    `select organization_id as "organizationId", ts as at, kind, ref_id as "refId", amount, balance_after as "balanceAfter"
-       from balance_ledger where ref_id = any($1::uuid[]) order by ts, seq limit $2`,
+    `select l.organization_id as "organizationId", l.ts as at, l.kind, l.ref_id as "refId", l.amount,
+            ${balanceAfterSql('l')} as "balanceAfter"
+       from balance_ledger l where l.ref_id = any($1::uuid[]) order by l.ts, l.seq limit $2`,
     [refIds, 2 * foundMax],
   )
   return rows.map(({ organizationId, at, kind, refId, amount, balanceAfter }) => ({

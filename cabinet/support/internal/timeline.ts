@@ -1,5 +1,6 @@
 import { exactTimeSql } from '#core/db/exact-time'
 import type { Queryable } from '#core/db/pool'
+import { balanceAfterSql } from '#core/ledger/balance-after-sql'
 import { formatRub, nanoRub } from '#core/ledger/money'
 
 type TimelineEvent = {
@@ -24,6 +25,10 @@ type Source = {
   /** The order of its index, newest first. */
   readonly order: string
 }
+
+/** Events behind the cursor. */
+const behind = (kind: TimelineEvent['kind'], at: string, id: string) =>
+  `($2::timestamptz is null or (${at}, ('${kind}:' || ${id}) collate "C") < ($2, $3::text))`
 
 const members = 'select m.user_id from memberships m where m.organization_id = $1'
 
@@ -65,14 +70,22 @@ const sources: readonly Source[] = [
     order: 'r.created_at desc, r.id desc',
   },
   {
-    // Charges are too many; the ledger has them.
+    // Charges are too many; the ledger has them. Each lane has an order of its index.
     kind: 'ledger',
     at: 'l.posted_at',
     id: 'l.seq',
     facts:
-      "jsonb_build_object('entry', l.kind, 'ref_id', l.ref_id, 'amount_nano', l.amount::text, 'balance_nano', l.balance_after::text)",
-    from: "balance_ledger l where l.organization_id = $1 and l.kind <> 'charge'",
-    order: 'l.seq desc',
+      "jsonb_build_object('entry', l.kind, 'ref_id', l.ref_id, 'amount_nano', l.amount::text, 'balance_nano', l.balance::text)",
+    from: `org_account a
+            cross join lateral generate_series(0, a.lanes - 1) n (lane)
+            cross join lateral (
+              select l.*, ${balanceAfterSql('l')} as balance from balance_ledger l
+               where l.organization_id = $1 and l.kind <> 'charge'
+                 and l.seq >= n.lane::bigint << 48 and l.seq < (n.lane::bigint + 1) << 48
+                 and ${behind('ledger', 'l.posted_at', 'l.seq')}
+               order by l.seq desc limit $4) l
+            where a.organization_id = $1`,
+    order: 'l.posted_at desc, l.seq desc',
   },
   {
     kind: 'change',
@@ -110,7 +123,7 @@ const timelineSql = sources
   .map(
     ({ kind, at, id, facts, from, order }) =>
       `(select ${at} as at, '${kind}' as kind, '${kind}:' || ${id} as key, ${facts} as facts
-          from ${from} and ($2::timestamptz is null or (${at}, ('${kind}:' || ${id}) collate "C") < ($2, $3::text))
+          from ${from} and ${behind(kind, at, id)}
          order by ${order} limit $4)`,
   )
   .join(' union all ')
