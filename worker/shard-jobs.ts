@@ -12,6 +12,7 @@ import type { LimitDefaults } from './projection/changes.ts'
 import { copyRefused, type LostRowsDeps } from './projection/lost-rows.ts'
 import { createProjection } from './projection/projection.ts'
 import type { ShardLocks } from './projection/shard-locks.ts'
+import { createLaneReader } from './settlement/lane-reader.ts'
 import { settleWaitingCharges } from './settlement/settlement.ts'
 
 export type AdmissionJobsDeps = {
@@ -89,6 +90,7 @@ function settlementJob(
     pool,
     posting: lostRows.posting,
     locks,
+    readLanes: createLaneReader(pool, () => performance.now()),
     copyRefused: (refused) => copyRefused(lostRows, refused),
     onPosted: (count) => metrics.posted.inc(count),
     onUnknownKey: (keyId) =>

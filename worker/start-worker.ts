@@ -46,7 +46,11 @@ export async function startWorker(config: WorkerConfig, log: Log): Promise<Worke
   const { databaseUrl } = config
   const registry = createProcessRegistry()
   const now = () => performance.now()
-  const pool = createPool({ databaseUrl, applicationName: 'model-gateway-worker' })
+  const pool = createPool({
+    databaseUrl,
+    applicationName: 'model-gateway-worker',
+    connectionCountMax: 20, // 4 shards, one of them in 16 lanes, with one more connection
+  })
   const invariantsPool = createPool({
     databaseUrl,
     applicationName: 'model-gateway-worker-invariants',

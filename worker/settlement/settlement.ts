@@ -9,11 +9,14 @@ import { RedisUnavailable } from '#core/redis/redis-connection'
 import type { Shard } from '#core/redis/shard'
 import type { RefusedOfShard } from '../projection/lost-rows.ts'
 import type { ShardLocks } from '../projection/shard-locks.ts'
+import { type Lanes, lanesOfShard, newestOf, splitByLane } from './internal/lane-batches.ts'
 import { rejectCharge } from './internal/reject-charge.ts'
 import { endIfUnknown } from './internal/unknown-key.ts'
 
-/** Entries of one batch, all of one shard: some milliseconds for Postgres, two for Redis. */
+/** Entries of one batch, all of one lane of a shard: some milliseconds for Postgres, two for Redis. */
 const entriesPerBatchMax = 200
+/** Batches of different lanes that are taken from Redis by one call, so that it is not blocked for longer than 8 ms. */
+const lanesPerTakeMax = 4
 /** Shards settled concurrently. With a distant Postgres, most of a batch's time is waiting. */
 const shardsAtOnceMax = 4
 /** How long a pass continues with shards that have more than one batch before it checks the others again. */
@@ -25,6 +28,8 @@ export type SettlementDeps = {
   readonly pool: Pool
   readonly posting: Posting
   readonly locks: ShardLocks
+  /** Organizations whose charges are posted in several lanes at once. */
+  readonly readLanes: () => Promise<Lanes>
   /** Called for each entry that Postgres will never accept. Each needs investigation. */
   readonly onRejected: (rejection: {
     readonly shard: Shard
@@ -55,7 +60,8 @@ export async function settleWaitingCharges(deps: SettlementDeps): Promise<'more'
     const waiting = await shardsToSettle(deps, shards)
     if (deps.posting.isSpread())
       isOfSome = (error) => error instanceof RedisUnavailable || isOfOneShard(error)
-    return await settleShards(deps, waiting, isOfSome)
+    const lanes = waiting.length === 0 ? [] : await deps.readLanes()
+    return await settleShards(deps, waiting, lanes, isOfSome)
   } catch (error) {
     if (!isOfSome(error)) await deps.locks.standBack()
     throw error
@@ -65,6 +71,7 @@ export async function settleWaitingCharges(deps: SettlementDeps): Promise<'more'
 async function settleShards(
   deps: SettlementDeps,
   shards: readonly Shard[],
+  lanes: Lanes,
   isOfSome: (error: unknown) => boolean,
 ): Promise<'more' | 'idle'> {
   const endsAtMs = performance.now() + passMs
@@ -76,9 +83,10 @@ async function settleShards(
   async function settleInTurn(): Promise<void> {
     for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
       try {
-        const batch = await readBatch(deps, next)
-        await settle(deps, batch)
-        if (batch.entries.length < entriesPerBatchMax) continue
+        const countMax = entriesPerBatchMax * Math.min(lanesOfShard(lanes, next), lanesPerTakeMax)
+        const batch = await readBatch(deps, next, countMax)
+        await settle(deps, batch, lanes)
+        if (batch.entries.length < countMax) continue
         if (performance.now() < endsAtMs) queue.push(batch.shard)
         else hasMore = true
       } catch (error) {
@@ -107,8 +115,8 @@ async function shardsToSettle(
 
 type Batch = { readonly shard: Shard; readonly entries: readonly WaitingEntry[] }
 
-async function readBatch({ posting }: SettlementDeps, shard: Shard): Promise<Batch> {
-  return { shard, entries: await posting.readCharges(shard, entriesPerBatchMax) }
+async function readBatch({ posting }: SettlementDeps, shard: Shard, countMax: number): Promise<Batch> {
+  return { shard, entries: await posting.readCharges(shard, countMax) }
 }
 
 /**
@@ -126,18 +134,32 @@ export function isOfOneShard(error: unknown): boolean {
  */
 const outOfReach = /^(?:08|28|53|57P)/
 
-async function settle(deps: SettlementDeps, { shard, entries }: Batch): Promise<void> {
+async function settle(deps: SettlementDeps, { shard, entries }: Batch, lanes: Lanes): Promise<void> {
   if (entries.length === 0) return
   for (const entry of entries)
     if (entry.kind === 'malformed') await reject(deps, shard, entry, { sqlstate: null, why: entry.problem })
   const charges = entries.filter((entry) => entry.kind === 'charge')
-  const posted = await bookOrBisect(deps, shard, charges)
+  const posted = await bookInLanes(deps, shard, splitByLane(charges, lanes))
   const { refused } = await deps.posting.apply(shard, { entries, ...posted })
   deps.onPosted(charges.length)
   await deps.copyRefused(refused.map((row) => ({ ...row, shard })))
 }
 
 const nothingPosted: PostedBatch = { balances: [], keyDays: [], windows: [] }
+
+/** Posts the charges of each lane at the same time. Each part ends before this returns or throws. */
+async function bookInLanes(
+  deps: SettlementDeps,
+  shard: Shard,
+  parts: readonly (readonly WaitingCharge[])[],
+): Promise<PostedBatch> {
+  const [only, ...others] = parts
+  if (only === undefined || others.length === 0) return bookOrBisect(deps, shard, only ?? [])
+  const ends = await Promise.allSettled(parts.map((part) => bookOrBisect(deps, shard, part)))
+  const failed = ends.find((end) => end.status === 'rejected')
+  if (failed !== undefined) throw failed.reason
+  return newestOf(ends.flatMap((end) => (end.status === 'fulfilled' ? [end.value] : [])))
+}
 
 /**
  * Posts in order. A batch that Postgres rejects as bad data is halved until the bad entry is isolated and moved aside.
