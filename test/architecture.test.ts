@@ -164,7 +164,7 @@ const siblingsOf: Readonly<Record<string, Readonly<Record<string, readonly strin
       'pages',
     ],
   },
-  worker: { projection: [], settlement: ['projection'], invariants: [] },
+  worker: { projection: [], settlement: ['projection'], invariants: [], lanes: [] },
   standalone: { keys: [], manifests: ['keys'], yookassa: [], 'demo-provider': [] },
   // What a Helm release runs besides its processes: Jobs, each a main.ts
   release: {

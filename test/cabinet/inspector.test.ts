@@ -17,6 +17,7 @@ const entries: readonly (readonly [entry: string, ...args: string[]])[] = [
   ['worker/main.ts'],
   ['core/db/main.ts'],
   ['worker/invariants/main.ts'],
+  ['worker/lanes/main.ts', 'acme'],
   ['core/organizations/main.ts', 'acme', '1'],
   ['cabinet/administration/main.ts'],
   ['cabinet/administrators/main.ts', 'admin@example.com'],

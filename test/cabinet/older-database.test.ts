@@ -71,6 +71,7 @@ test.each([
   { command: 'organization', entry: 'core/organizations/main.ts', args: ['acme'] },
   { command: 'admin', entry: 'cabinet/administrators/main.ts', args: ['somebody@example.com'] },
   { command: 'invariants', entry: 'worker/invariants/main.ts', args: [] },
+  { command: 'lanes', entry: 'worker/lanes/main.ts', args: ['acme'] },
   { command: 'revoke', entry: 'core/keys/main.ts', args: [randomUUID()] },
 ])(
   'npm run $command names the migration that a database lacks, and what to run',
