@@ -51,9 +51,18 @@ async function openCustomer(options: Parameters<typeof openBrowser>[0] = {}) {
 const listOf = (page: Page) => page.getByRole('table', { name: 'Запросы' })
 const rowsOf = (page: Page) => listOf(page).locator('tbody tr:has(th)')
 
+/** Also on a busy machine. */
+async function expectRows(page: Page, count: number): Promise<void> {
+  await expect.poll(() => rowsOf(page).count(), { timeout: 10_000 }).toBe(count)
+}
+
 async function valuesIn(cells: Locator): Promise<string> {
   const sums = await Promise.all((await cells.all()).map((cell) => cell.getAttribute('value')))
   return addRubles(...sums.map((sum) => sum ?? 'none'))
+}
+
+async function expectSum(page: Page, sum: string | null): Promise<void> {
+  await expect.poll(() => valuesIn(listOf(page).locator('data')), { timeout: 10_000 }).toBe(sum)
 }
 
 test('one click on a model, a key, a bar or a row opens exactly its requests, and their sum is the figure', async () => {
@@ -78,7 +87,7 @@ test('one click on a model, a key, a bar or a row opens exactly its requests, an
         await figure.getByRole('link').click()
         await page.waitForURL('**/app/requests?**')
         await rowsOf(page).first().waitFor()
-        await vi.waitFor(async () => expect(await valuesIn(listOf(page).locator('data'))).toBe(sum))
+        await expectSum(page, sum)
         const totals = page.getByText(/^Всего \d+\sзапрос/)
         expect(await totals.locator('data').getAttribute('value')).toBe(sum)
         expect(await totals.textContent()).toContain(String(await rowsOf(page).count()))
@@ -92,7 +101,7 @@ test('one click on a model, a key, a bar or a row opens exactly its requests, an
     const sum = await chosen.getAttribute('value')
     await page.getByRole('link', { name: 'Показать запросы' }).click()
     await rowsOf(page).first().waitFor()
-    expect(await valuesIn(listOf(page).locator('data'))).toBe(sum)
+    await expectSum(page, sum)
   }
   expect(complaints).toEqual([])
 })
@@ -100,7 +109,7 @@ test('one click on a model, a key, a bar or a row opens exactly its requests, an
 test('the list has one heading a day, and each row its cached tokens, first token and speed', async () => {
   const { page } = await openCustomer()
   await page.goto('/app/requests')
-  await expect.poll(() => rowsOf(page).count()).toBe(12)
+  await expectRows(page, 12)
   const headings = listOf(page).locator('tbody tr:not(:has(th))')
   expect(await headings.count()).toBe(3)
   expect(await headings.first().textContent()).toMatch(/^\d+ \S+ \d{4} г\., МСК$/)
@@ -115,16 +124,16 @@ test('a part of a model name, a status and a part of the id filter the list; a p
   await page.getByLabel('Модель').fill('MODEL-2')
   await page.keyboard.press('Enter')
   await page.waitForURL('**/app/requests?model_contains=MODEL-2')
-  await expect.poll(() => rowsOf(page).count()).toBe(4)
+  await expectRows(page, 4)
   await page.getByLabel('Код', { exact: true }).fill('5XX')
   await page.keyboard.press('Enter')
   await page.getByText('По этим условиям запросов не нашлось.').waitFor()
   await page.getByRole('button', { name: 'Сбросить фильтры' }).click()
   await page.getByLabel('Стоимость от').fill('10,5')
   await page.keyboard.press('Enter')
-  await expect.poll(() => rowsOf(page).count()).toBe(1)
+  await expectRows(page, 1)
   await page.goto(`/app/requests?id_contains=${entries[3]?.requestId.slice(-10)}`)
-  await expect.poll(() => rowsOf(page).count()).toBe(1)
+  await expectRows(page, 1)
   await expectNoViolations(page)
 })
 
@@ -151,7 +160,7 @@ test('a filter that is too long or no amount shows an error at its field: no lis
 test('a rejection appears among the requests by itself, with its reason, and links to its explanation', async () => {
   const { page, keys } = await openCustomer()
   await page.goto('/app/requests')
-  await expect.poll(() => rowsOf(page).count()).toBe(12)
+  await expectRows(page, 12)
   await page.getByText(/Отклонённые запросы хранятся 7 дней, не больше 1 000/).waitFor()
   const sent = await vi.waitFor(async () => {
     const response = await fetch(`${system.baseUrl}/chat/completions`, {
@@ -161,12 +170,12 @@ test('a rejection appears among the requests by itself, with its reason, and lin
     })
     expect(response.status).toBe(404)
     return response
-  })
+  }, 10_000)
   const requestId = sent.headers.get('x-gateway-request-id') ?? ''
   const row = rowsOf(page).filter({ hasText: 'no/such' }).first()
   await row.getByText('Такой модели нет, или она не открыта организации').waitFor({ timeout: 15_000 })
   await page.getByLabel('Итог').selectOption('rejection')
-  await expect.poll(() => rowsOf(page).filter({ hasNotText: 'no/such' }).count()).toBe(0)
+  await expect.poll(() => rowsOf(page).filter({ hasNotText: 'no/such' }).count(), { timeout: 10_000 }).toBe(0)
   await expectNoViolations(page)
   await listOf(page).locator(`a[href="/app/requests/${requestId}"]`).click()
   await page.getByRole('heading', { name: 'Запрос отклонён' }).waitFor()
@@ -175,7 +184,7 @@ test('a rejection appears among the requests by itself, with its reason, and lin
 test('on a phone each request is two lines, and nothing is wider than the screen', async () => {
   const { page } = await openCustomer({ width: 320 })
   await page.goto('/app/requests')
-  await expect.poll(() => rowsOf(page).count()).toBe(12)
+  await expectRows(page, 12)
   for (const row of await rowsOf(page).all()) expect((await row.boundingBox())?.height).toBeLessThan(72)
   expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(320)
   await expectNoViolations(page)
