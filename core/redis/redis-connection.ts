@@ -1,7 +1,8 @@
 import { Redis, ReplyError } from 'ioredis'
 import { type AnswerWaits, createAnswerWaits, type Wait } from './internal/answer-waits.ts'
+import { createCallLanes, type Place } from './internal/call-lanes.ts'
 import { type CircuitBreaker, createCircuitBreaker, type OnCircuit } from './internal/circuit-breaker.ts'
-import { type Script, sendScriptCall } from './script-call.ts'
+import { type Lane, type Script, sendScriptCall } from './script-call.ts'
 import type { Shard } from './shard.ts'
 
 /** Longest wait for one answer: clients are promised a 503 within about 100 ms, or 200 ms of a process that is short of processor. */
@@ -89,6 +90,15 @@ export type RedisConnection = RedisServers & {
     args: readonly (string | number)[],
     read: (reply: unknown) => Answer,
   ): Promise<Answer>
+  /**
+   * As `run`, for a script that takes several calls at once. Calls made while one of the same lane is under way are
+   * sent as one, in order. Each has its own reply, error and time limit, which begins now.
+   */
+  runInLane<Answer>(
+    lane: Lane,
+    args: readonly (string | number)[],
+    read: (reply: unknown) => Answer,
+  ): Promise<Answer>
 }
 
 /** Settings of connections, and what hears of them. `server` is host and port. */
@@ -126,7 +136,7 @@ export function connectRedis(
   const { onScript } = options
   const server = serverOf(url)
   const redis = openClient(url, options, server)
-  const gather = gatherWrites(redis)
+  const gather = gatherWrites(redis, () => scripts.endTurn())
   const now = () => performance.now()
   const onChange: OnCircuit = (state) => options.onCircuit?.(state, server)
   const breaker = createCircuitBreaker({ timeoutsMax, probeMs, now, onChange })
@@ -147,6 +157,8 @@ export function connectRedis(
     if (waits.count() > 0) gather()
     return new Asking(question, connected)
   }
+
+  const scripts = createScriptCalls(redis, { refuse, begin, gather, connected })
 
   let kind: 'single' | 'cluster' = 'single'
   const onKind = (found: typeof kind) => {
@@ -175,6 +187,35 @@ export function connectRedis(
         )
       })
     },
+    run: scripts.run,
+    runInLane: scripts.runInLane,
+    close: () => redis.disconnect(),
+  }
+  return connection
+}
+
+/** How scripts are called. `endTurn`: to be called at the end of a turn whose writes `gather` collects. */
+function createScriptCalls(
+  redis: Redis,
+  deps: {
+    readonly refuse: (script: Script) => RedisUnavailable | undefined
+    readonly begin: <Reply, Answer>(question: Question<Reply, Answer>) => Asking<Reply, Answer>
+    readonly gather: () => boolean
+    readonly connected: Connected
+  },
+): Pick<RedisConnection, 'run' | 'runInLane'> & { endTurn(): void } {
+  const { refuse, begin, gather, connected } = deps
+  const othersWait = () => connected.waits.count() > 1
+  const lanes = createCallLanes({
+    isAnswer,
+    gathers: () => othersWait() && gather(),
+    send(call, hearer) {
+      if (othersWait()) gather()
+      sendScriptCall(redis, call, hearer)
+    },
+  })
+  return {
+    endTurn: lanes.endTurn,
     // One promise and no timer per call: every request of the gateway comes here twice.
     run(script, keys, args, read) {
       const refused = refuse(script)
@@ -183,9 +224,16 @@ export function connectRedis(
         sendScriptCall(redis, { script, keys, args }, begin({ script, read, resolve, reject })),
       )
     },
-    close: () => redis.disconnect(),
+    runInLane(lane, args, read) {
+      const { script } = lane
+      const refused = refuse(script)
+      if (refused !== undefined) return Promise.reject(refused)
+      return new Promise((resolve, reject) => {
+        const asking = new Asking({ script, read, resolve, reject }, connected)
+        asking.place = lanes.call(lane, args, asking)
+      })
+    },
   }
-  return connection
 }
 
 /** A client that queues nothing and resends nothing. */
@@ -230,20 +278,25 @@ let connectionCount = 0
 /**
  * Sends all commands of one turn of the event loop in one write. Saves a fifth of a busy gateway's CPU.
  *
+ * Answers whether it does so now; `endTurn` may add to it.
+ *
  * Not ioredis's own pipelining: when the connection breaks, that leaves a rejection behind which no code can
  * handle and which ends the process.
  */
-function gatherWrites(redis: Redis): () => void {
+function gatherWrites(redis: Redis, endTurn: () => void): () => boolean {
   let gathering: Redis['stream'] | undefined
   return () => {
-    if (gathering !== undefined || redis.status !== 'ready') return
+    if (redis.status !== 'ready') return false
+    if (gathering !== undefined) return true
     const { stream } = redis
     gathering = stream
     stream.cork()
     setImmediate(() => {
+      endTurn()
       gathering = undefined
       stream.uncork()
     })
+    return true
   }
 }
 
@@ -311,6 +364,8 @@ type Connected = {
 
 /** One question to Redis: receives the reply and passes it to the caller, within the time-out. */
 class Asking<Reply, Answer> {
+  /** Where it may wait for others to be answered. */
+  place: Place | undefined
   readonly #question: Question<Reply, Answer>
   readonly #connected: Connected
   readonly #wait: Wait
@@ -348,7 +403,14 @@ class Asking<Reply, Answer> {
     const { breaker, timeoutMs } = this.#connected
     breaker.timedOut()
     this.#note('failed')
-    this.#question.reject(new RedisUnavailable(new Error(`no answer within ${timeoutMs} ms`)))
+    const mayHaveRun = this.place?.withdraw() === true ? 'no' : 'yes'
+    this.#question.reject(new RedisUnavailable(new Error(`no answer within ${timeoutMs} ms`), mayHaveRun))
+  }
+
+  onUnsent(error: unknown): void {
+    if (this.#wait.end() === 'late') return
+    this.#note('failed')
+    this.#question.reject(new RedisUnavailable(error, 'no'))
   }
 
   #note(end: 'answered' | 'failed'): void {

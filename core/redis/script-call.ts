@@ -32,14 +32,28 @@ export type Script = {
   readonly sent: 'always' | 'unless_open'
 }
 
-type ScriptCall = {
+export type ScriptCall = {
   readonly script: Script
   readonly keys: readonly string[]
   readonly args: readonly (string | number)[]
 }
 
+/** What calls have in common that may be sent as one: all of them read and write the same. */
+export type Lane = {
+  /**
+   * Takes the arguments of several calls, one after the other, and replies with an array of as many replies and errors. To
+   * one call it replies as if there were no others.
+   */
+  readonly script: Script
+  readonly keys: readonly string[]
+  /** What they are about, for example an API key. */
+  readonly of: string
+  /** The arguments before those of the calls. */
+  readonly head: readonly (string | number)[]
+}
+
 /** Receives the reply to a call, once and later. Texts come as strings. */
-type Hearer = { onReply(reply: unknown): void; onError(error: unknown): void }
+export type Hearer = { onReply(reply: unknown): void; onError(error: unknown): void }
 
 /** Runs a script; sends its source as well if Redis does not have it. */
 export function sendScriptCall(redis: Redis, call: ScriptCall, hearer: Hearer): void {

@@ -250,6 +250,7 @@ function unavailable(of: RedisConnection): RedisConnection {
     connectionNumber: () => 0,
     ask: refuse,
     run: refuse,
+    runInLane: refuse,
     connected: refuse,
     close: () => undefined,
   }
