@@ -46,7 +46,7 @@ const slow = [
   ...rare,
   'test/chaos/chaos.test.ts',
   'test/gateway/{parallel,fuzz}.test.ts',
-  'test/cabinet/{endpoint-fuzz,webhook-bad-input,trials,derived-sums}.test.ts',
+  'test/cabinet/{endpoint-fuzz,webhook-bad-input,trials,derived-sums,shards-batches}.test.ts',
   'test/charts/{install,render,refusals,renamed-values}.test.ts',
 ]
 /** Pages in states that few people see, at their only size: `npm run test:slow` runs them, and nothing else does. */

@@ -2,7 +2,7 @@ import type { KeyHash } from '../keys/key.ts'
 import { type ChargeKind, rankOf } from '../ledger/charge-kind.ts'
 import { type RequestRecord, recordText } from '../ledger/request-record.ts'
 import { type RedisServers, RedisUnavailable } from '../redis/redis-connection.ts'
-import type { Script } from '../redis/script-call.ts'
+import type { Lane, Script } from '../redis/script-call.ts'
 import { readReply, type ScriptReply } from '../redis/script-reply.ts'
 import { epochName, type Shard, shardOf } from '../redis/shard.ts'
 import {
@@ -64,7 +64,8 @@ type Renewed = {
 }
 
 /**
- * The gateway's side of Redis. Each call is one script, atomic, in one shard; time is Redis's own.
+ * The gateway's side of Redis. Each call is one script, atomic, in one shard; time is Redis's own. Requests
+ * of one key share a call while another one for that key is under way (`call-lanes.ts`).
  *
  * A rejection is an answer. Every call throws `RedisUnavailable` when Redis does not answer in time or is not
  * connected; then it is unknown whether the script ran, and every one of them may be sent again.
@@ -154,12 +155,7 @@ export function createAdmission(redis: RedisServers, options: AdmissionOptions =
   const unpostedAgeMsMax = options.unpostedAgeMsMax ?? unpostedAgeMsMaxDefault
   const offset = () => options.clockOffsetMs?.() ?? 0
   const mayList = options.mayList ?? (() => true)
-  const run = <Answer>(
-    script: Script,
-    shard: Shard,
-    args: readonly (string | number)[],
-    read: (reply: ScriptReply) => Answer,
-  ) => redis.connectionOf(shard).run(script, [epochName(shard)], args, (reply) => read(readReply(reply)))
+  const { run, runInLane } = createCalls(redis)
   async function askOfKey(script: Script, shard: Shard, secretHash: KeyHash): Promise<Inspection> {
     const runId = redis.connectionOf(shard).runId()
     if (runId === undefined) return refusedUnseen
@@ -173,11 +169,12 @@ export function createAdmission(redis: RedisServers, options: AdmissionOptions =
     async admit({ requestId, shard, secretHash, candidates, record, timeoutMs, attempt = 'final' }) {
       const runId = redis.connectionOf(shard).runId()
       if (runId === undefined) return refusedUnseen
-      const asked = [offset(), runId, secretHash, requestId, leaseMs, unpostedAgeMsMax]
-      const args = [...asked, recordText(record), timeoutMs, mayList(shard) ? attempt : `${attempt} unlisted`]
+      const head = [offset(), runId, secretHash, leaseMs, unpostedAgeMsMax]
+      const listing = mayList(shard) ? attempt : `${attempt} unlisted`
+      const args = [requestId, recordText(record), timeoutMs, listing, candidates.length]
       for (const candidate of candidates) args.push(...candidateArguments(candidate))
       try {
-        return await run(gatewayScripts.admit, shard, args, (reply) =>
+        return await runInLane({ script: gatewayScripts.admit, shard, of: '', head }, args, (reply) =>
           parseAdmitAnswer(reply, requestId, shard),
         )
       } catch (error) {
@@ -193,8 +190,9 @@ export function createAdmission(redis: RedisServers, options: AdmissionOptions =
       await run(gatewayScripts.list, shardOf(organizationId), args, () => undefined)
     },
     settle(charge, untilMs) {
-      const args = [offset(), ...chargeArguments(charge), untilMs ?? '']
-      return run(gatewayScripts.settle, charge.hold.shard, args, parseSettled)
+      const { shard, keyId } = charge.hold
+      const lane = { script: gatewayScripts.settle, shard, of: keyId, head: [offset()] }
+      return runInLane(lane, [...chargeArguments(charge), untilMs ?? ''], parseSettled)
     },
     void({ hold, record }) {
       return run(
@@ -215,6 +213,28 @@ export function createAdmission(redis: RedisServers, options: AdmissionOptions =
         ended.push(...reply.rest())
         if (done) return { mark, ended }
       }
+    },
+  }
+}
+
+/** Calls of a shard's scripts, one by one or in lanes. */
+function createCalls(redis: RedisServers) {
+  return {
+    run: <Answer>(
+      script: Script,
+      shard: Shard,
+      args: readonly (string | number)[],
+      read: (reply: ScriptReply) => Answer,
+    ) => redis.connectionOf(shard).run(script, [epochName(shard)], args, (reply) => read(readReply(reply))),
+    runInLane: <Answer>(
+      { shard, ...lane }: Omit<Lane, 'keys'> & { readonly shard: Shard },
+      args: readonly (string | number)[],
+      read: (reply: ScriptReply) => Answer,
+    ) => {
+      const connection = redis.connectionOf(shard)
+      return connection.runInLane({ ...lane, keys: [epochName(shard)] }, args, (reply) =>
+        read(readReply(reply)),
+      )
     },
   }
 }

@@ -11,6 +11,10 @@ export type TcpGate = {
   holdAnswers(): void
   /** Lets the answers go on, those held back first. */
   letAnswersPass(): void
+  /** From now on what clients say does not arrive. */
+  holdCalls(): void
+  /** Lets it go on, what was held back first. */
+  letCallsPass(): void
   /** From now on an answer passes so much later than it came; 0: at once. */
   delayAnswers(ms: number): void
   /** Breaks every connection, with the answers that were held back; new ones are let through. */
@@ -67,6 +71,12 @@ export async function gateOfThisTest(port: number): Promise<TcpGate> {
     letAnswersPass() {
       holds = false
       for (const { late, server } of links) server.pipe(late)
+    },
+    holdCalls() {
+      for (const { client, server } of links) client.unpipe(server)
+    },
+    letCallsPass() {
+      for (const { client, server } of links) client.pipe(server)
     },
     delayAnswers(ms) {
       delayMs = ms

@@ -9,7 +9,8 @@
 local function count(who, use)
   local excess = use.requests + 1 - who.rpm
   if excess > 0 then return refused(who, use, 'rpm', who.rpm, use.requests, wait_for(use, 1, excess)) end
-  count_in(use, 0, 0)
+  count_in(use, 0)
+  write_use(use, 0)
   return usable(who, use)
 end
 

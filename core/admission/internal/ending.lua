@@ -17,10 +17,12 @@ local function is_ours(fields)
     and fields.organization and fields.key and tonumber(fields.day)
 end
 
--- The reply of settle and void.
-local function ended(id, cost)
+-- The reply of settle and void; `marked`: the mark as text.
+local function ended(id, cost, marked) return id .. ' ' .. cost .. ' ' .. marked end
+
+local function mark_text()
   local nonce, posted_through = mark()
-  return id .. ' ' .. cost .. ' ' .. nonce .. ' ' .. posted_through
+  return nonce .. ' ' .. posted_through
 end
 
 -- Replaces its hold. It only saves work, so it may expire.
@@ -28,45 +30,48 @@ local function remember_ending(request, rank, cost, id)
   redis.call('SET', request_name(request), 'ended ' .. rank .. ' ' .. cost .. ' ' .. id, 'EX', remembered_seconds)
 end
 
--- Corrects the bucket of a hold's second to what was really used, while that bucket is in the window: `tokens`, or 'none'
--- where no provider was called, so that the request counts in RPM neither.
--- Never below zero: after a loss of data a bucket may not contain what its hold had added.
+-- By how many requests and tokens the bucket of a hold's second, and the sum whose last second is `last`, are to be
+-- corrected to what was really used, or nothing: `tokens`, or 'none' where no provider was called, so that the request
+-- counts in RPM neither. Never below zero: after a loss of data a bucket may not contain what its hold had added.
+local function correction(hold, tokens, last, bucket_requests, bucket_tokens)
+  if bucket_requests == 0 then return end
+  local uncalled = tokens == 'none' and 1 or 0
+  local difference = math.max((tonumber(tokens) or 0) - tonumber(hold.tokens), -bucket_tokens)
+  if uncalled == 0 and difference == 0 then return end
+  if last - tonumber(hold.second) >= window_seconds then return end
+  return uncalled, difference
+end
+
 local function correct_use(hold, tokens)
   local name, second = use_name(hold.key), tonumber(hold.second)
   local known = redis.call('HMGET', name, 'sum', bucket_of(second))
   local bucket_requests, bucket_tokens = counted_in(known[2], second)
   if bucket_requests == 0 then return end
-  local uncalled = tokens == 'none' and 1 or 0
-  local difference = math.max((tonumber(tokens) or 0) - tonumber(hold.tokens), -bucket_tokens)
-  if uncalled == 0 and difference == 0 then return end
   local last, requests, all_tokens = struct.unpack(bucket_format, known[1])
-  if last - second >= window_seconds then return end
-  write_counts(name, { last, requests - uncalled, all_tokens + difference }, second,
-    { second, bucket_requests - uncalled, bucket_tokens + difference })
+  local uncalled, difference = correction(hold, tokens, last, bucket_requests, bucket_tokens)
+  if not uncalled then return end
+  write_counts(name, last, requests - uncalled, all_tokens + difference, second, bucket_requests - uncalled, bucket_tokens + difference)
 end
 
--- Gives a hold back; `tokens` as correct_use takes them, nil if unknown. What became of the request is then to be remembered.
+-- Gives a hold back; `tokens` as `correction` takes them, nil if unknown. What became of the request is then to be remembered.
 local function release(request, hold, tokens)
   redis.call('ZREM', due_name, request)
   if tokens then correct_use(hold, tokens) end
   add('held', minus(hold.amount), hold)
 end
 
--- Appends an entry for Postgres and adds `pending` to what waits. Answers the stream id.
-local function append(request, rank, cost, pending, of, record)
-  add('pending', pending, of)
-  local fields = { 'request', request, 'rank', rank, 'organization', of.organization, 'key', of.key, 'day', of.day, 'cost', cost,
-    'pending', pending, 'record', record }
-  if of.owners ~= '-' then
-    fields[#fields + 1] = 'owners'
-    fields[#fields + 1] = of.owners
+-- Appends an entry for Postgres. Answers the stream id.
+local function append_entry(request, rank, cost, pending, of, record)
+  if of.owners == '-' then
+    return redis.call('XADD', charges_name, '*', 'request', request, 'rank', rank, 'organization', of.organization, 'key', of.key,
+      'day', of.day, 'cost', cost, 'pending', pending, 'record', record)
   end
-  return redis.call('XADD', charges_name, '*', unpack(fields))
+  return redis.call('XADD', charges_name, '*', 'request', request, 'rank', rank, 'organization', of.organization, 'key', of.key,
+    'day', of.day, 'cost', cost, 'pending', pending, 'record', record, 'owners', of.owners)
 end
 
--- The same, and remembers the ending.
-local function book(request, rank, cost, pending, of, record)
-  local id = append(request, rank, cost, pending, of, record)
-  remember_ending(request, rank, cost, id)
-  return id
+-- The same, and adds `pending` to what waits.
+local function append(request, rank, cost, pending, of, record)
+  add('pending', pending, of)
+  return append_entry(request, rank, cost, pending, of, record)
 end

@@ -79,13 +79,25 @@ local function slide(use)
   end
 end
 
--- Counts one request of `tokens` in the present second of a window that was moved to now, and what it holds in the day.
-local function count_in(use, tokens, amount)
-  local second, requests_before, tokens_before = use.second, counted_in(use.bucket, use.second)
-  if use.last > second then with_buckets('HDEL', use, 0, window_seconds - 1) end -- a new window
-  use.requests, use.tokens, use.last = use.requests + 1, use.tokens + tokens, second
-  write_counts(use.name, { second, use.requests, use.tokens }, second,
-    { second, requests_before + 1, tokens_before + tokens }, use.plan.held, integer(tonumber(use.day_held) + amount))
+-- Requests and tokens of the present second of a window that was moved to now.
+local function present_of(use)
+  if not use.second_requests then use.second_requests, use.second_tokens = counted_in(use.bucket, use.second) end
+  return use.second_requests, use.second_tokens
+end
+
+-- Counts one request of `tokens` in the present second of a window that was moved to now; `write_use` writes that.
+local function count_in(use, tokens)
+  local requests_before, tokens_before = present_of(use)
+  if use.last > use.second then with_buckets('HDEL', use, 0, window_seconds - 1) end -- a new window
+  use.requests, use.tokens, use.last = use.requests + 1, use.tokens + tokens, use.second
+  use.second_requests, use.second_tokens = requests_before + 1, tokens_before + tokens
+end
+
+-- Writes the counts of a window, and adds `amount` to what the day holds.
+local function write_use(use, amount)
+  local requests, tokens = present_of(use)
+  write_counts(use.name, use.last, use.requests, use.tokens, use.second, requests, tokens,
+    use.plan.held, integer(tonumber(use.day_held) + amount))
 end
 
 -- Milliseconds until buckets worth `excess` requests (`which` = 1) or tokens (2) have left the window. Reads
@@ -95,7 +107,9 @@ local function wait_for(use, which, excess)
   for from = use.second - window_seconds + 1, use.second, 10 do
     for index, bucket in ipairs(with_buckets('HMGET', use, from, math.min(from + 9, use.second))) do
       local second = from + index - 1
-      excess = excess - (select(which, counted_in(bucket, second)))
+      local requests, tokens = counted_in(bucket, second)
+      if second == use.second then requests, tokens = present_of(use) end -- what was counted may not be written yet
+      excess = excess - (which == 1 and requests or tokens)
       if excess <= 0 then return (second + window_seconds) * 1000 - now_ms end
     end
   end

@@ -20,7 +20,7 @@ local function counted_in(bucket, second)
 end
 
 -- `...`: other fields and their values.
-local function write_counts(use, sum, second, bucket, ...)
-  redis.call('HSET', use, 'sum', struct.pack(bucket_format, unpack(sum)),
-    bucket_of(second), struct.pack(bucket_format, unpack(bucket)), ...)
+local function write_counts(use, last, requests, tokens, second, bucket_requests, bucket_tokens, ...)
+  redis.call('HSET', use, 'sum', struct.pack(bucket_format, last, requests, tokens),
+    bucket_of(second), struct.pack(bucket_format, second, bucket_requests, bucket_tokens), ...)
 end

@@ -3,15 +3,15 @@
 
 local listed_max, listed_ms = 1000, 604800000
 
--- Two at a time, so that lists shrink although each call adds to one.
-local function forget_old(name)
-  for _ = 1, 2 do
+-- Two for each that is `added`, so that lists shrink.
+local function forget_old(name, added)
+  for _ = 1, 2 * added do
     local at = tonumber(string.match(redis.call('LINDEX', name, -1), '"at":(%d+)'))
     if at and at > now_ms - listed_ms then break end
     redis.call('RPOP', name)
   end
 
-  local quiet = redis.call('ZRANGE', recently_refused_name, '-inf', integer(now_ms - listed_ms), 'BYSCORE', 'LIMIT', 0, 2)
+  local quiet = redis.call('ZRANGE', recently_refused_name, '-inf', integer(now_ms - listed_ms), 'BYSCORE', 'LIMIT', 0, 2 * added)
   for _, organization in ipairs(quiet) do
     redis.call('LTRIM', refused_name(organization), 1, 0)
     redis.call('ZREM', recently_refused_name, organization)
@@ -25,5 +25,5 @@ local function list_refused(organization, ...)
   redis.call('LTRIM', name, 0, listed_max - 1)
   redis.pcall('PEXPIRE', name, listed_ms) -- a manually created Redis user may lack it
   redis.call('ZADD', recently_refused_name, integer(now_ms), organization)
-  forget_old(name)
+  forget_old(name, select('#', ...))
 end

@@ -14,9 +14,11 @@ function tableIn(file: string, name: string): { readonly names: string[]; readon
 test.each([
   ['key-answer', 'key', 1],
   ['admit', 'admit', 1],
+  ['admit', 'asked', 0],
   ['admit', 'candidate', 0],
   ['list', 'list', 1],
   ['settle', 'settle', 1],
+  ['settle', 'charge', 0],
   ['void', 'void', 1],
   ['renew', 'renew', 1],
 ] as const)('%s.lua reads the arguments of %s where admission.ts writes them', (file, name, first) => {

@@ -1,24 +1,16 @@
 /**
  * The arguments of the gateway's scripts in their order, by the names of the tables of positions in the `.lua` files
- * (`script-arguments.test.ts` compares them). `candidate` and `renewal` are repeated after those of `admit` and `renew`.
+ * (`script-arguments.test.ts` compares them). `asked` with its `candidate`s, `charge` and `renewal` are
+ * repeated after those of `admit`, `settle` and `renew`.
  */
 export const argumentNames = {
   key: ['clock_offset_ms', 'run_id', 'secret_hash'],
-  admit: [
-    'clock_offset_ms',
-    'run_id',
-    'secret_hash',
-    'request_id',
-    'lease_ms',
-    'unposted_age_ms_max',
-    'record',
-    'timeout_ms',
-    'attempt',
-  ],
+  admit: ['clock_offset_ms', 'run_id', 'secret_hash', 'lease_ms', 'unposted_age_ms_max'],
+  asked: ['request_id', 'record', 'timeout_ms', 'attempt', 'candidate_count'],
   candidate: ['model', 'tokens', 'prompt', 'output_token', 'limit', 'usual', 'longest'],
   list: ['clock_offset_ms', 'organization'],
-  settle: [
-    'clock_offset_ms',
+  settle: ['clock_offset_ms'],
+  charge: [
     'request_id',
     'rank',
     'cost',

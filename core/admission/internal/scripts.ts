@@ -10,6 +10,7 @@ const library = loadLibrary(
     'key',
     'key-answer',
     'ending',
+    'endings',
     'refused-list',
     'inspect',
     'count',

@@ -75,14 +75,42 @@ end
 
 -- Adds `amount` to `field` (pending or held) of an organization and of the day of a key and of other owners, whichever
 -- day that is: what is added here is taken back one day, and both must meet the same sum.
-local function add(field, amount, of)
-  if amount == '0' then return end
+local function add_all(field, amount, of)
   redis.call('HINCRBY', org_name(of.organization), field, amount)
   redis.call('HINCRBY', use_name(of.key), of.day .. ':' .. field, amount)
   if of.owners == '-' then return end
   for scope in string.gmatch(of.owners, '[^,]+') do
     redis.call('HINCRBY', (spend_name_of(scope, of)), of.day .. ':' .. field, amount)
   end
+end
+
+local function add(field, amount, of)
+  if amount ~= '0' then add_all(field, amount, of) end
+end
+
+-- Below this doubles are exact, also twice as far. Our amounts are not larger.
+local summed_max = 4e15
+
+-- Collects what is to be added in `sums`: what requests of one key, day and owners add is written as one amount.
+local function add_later(sums, field, amount, of)
+  if amount == '0' then return end
+  local name = field .. ' ' .. of.organization .. ' ' .. of.key .. ' ' .. of.day .. ' ' .. of.owners
+  local sum = sums[name]
+  if not sum then
+    sum = { field = field, of = of, amount = 0 }
+    sums[name] = sum
+  end
+  local total = sum.amount + tonumber(amount)
+  if total > summed_max or total < -summed_max then
+    add_all(field, amount, of)
+  else
+    sum.amount = total
+  end
+end
+
+-- Also a sum of 0: its fields are then there, as if each amount had been added by itself.
+local function write_sums(sums)
+  for _, sum in pairs(sums) do add_all(sum.field, integer(sum.amount), sum.of) end
 end
 
 -- A request: its hold, or how it ended ({ rank, cost, stream id or - }); neither if it is unknown.
@@ -93,27 +121,41 @@ end
 -- `owners` are the scopes of budgets that it counts in besides its key's, by commas; - or absent: none.
 -- The first release has the same text with only `allowed` where deadline, `booked`, `booked_id`, `allowed` and `owners` are
 -- between slashes: it reads no more there, and its holds have no time beyond their lease.
-local function read_request(request)
-  local text = redis.call('GET', request_name(request))
+local function parse_request(text)
   if not text then return nil, nil end
   if string.sub(text, 1, 1) == 'e' then
     local rank, cost, id = string.match(text, '^ended (%d) (%d+) (%S+)$')
     return nil, { rank = tonumber(rank), cost = cost, id = id }
   end
-  local hold, more = {}, nil
-  hold.organization, hold.key, hold.day, hold.second, hold.amount, hold.tokens, more, hold.cost, hold.record =
-    string.match(text, '^held (%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (%d+) (.*)$')
+  local organization, key, day, second, amount, tokens, more, cost, record_at =
+    string.match(text, '^held (%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (%d+) ()')
   -- not written by our scripts: it must not keep the sweep from the others
   if not more then return nil, nil end
-  hold.deadline, hold.booked, hold.booked_id, hold.allowed, hold.owners = string.match(more, '^(%d+)/(%d+)/([^/]+)/([^/]+)/?(.*)$')
-  if not hold.deadline then hold.deadline, hold.booked, hold.booked_id, hold.allowed = '0', '0', '-', more end
-  if not hold.owners or hold.owners == '' then hold.owners = '-' end
-  return hold, nil
+  local deadline, booked, booked_id, allowed, owners = string.match(more, '^(%d+)/(%d+)/([^/]+)/([^/]+)/?(.*)$')
+  if not deadline then deadline, booked, booked_id, allowed = '0', '0', '-', more end
+  if not owners or owners == '' then owners = '-' end
+  return {
+    organization = organization, key = key, day = day, second = second, amount = amount, tokens = tokens, cost = cost,
+    deadline = deadline, booked = booked, booked_id = booked_id, allowed = allowed, owners = owners,
+    record = string.sub(text, record_at),
+  }, nil
 end
 
-local function write_hold(request, hold)
-  local allowed = hold.owners == '-' and hold.allowed or hold.allowed .. '/' .. hold.owners
-  redis.call('SET', request_name(request), table.concat({ 'held', hold.organization, hold.key, hold.day, hold.second,
-    hold.amount, hold.tokens, table.concat({ hold.deadline, hold.booked, hold.booked_id, allowed }, '/'), hold.cost,
-    hold.record }, ' '))
+local function read_request(request) return parse_request(redis.call('GET', request_name(request))) end
+
+-- The texts of several requests; false for one that is unknown.
+local function texts_of(requests)
+  if #requests == 1 then return { redis.call('GET', request_name(requests[1])) } end
+  local names = {}
+  for index, request in ipairs(requests) do names[index] = request_name(request) end
+  return redis.call('MGET', unpack(names))
 end
+
+local function hold_text(hold)
+  local allowed = hold.owners == '-' and hold.allowed or hold.allowed .. '/' .. hold.owners
+  return 'held ' .. hold.organization .. ' ' .. hold.key .. ' ' .. hold.day .. ' ' .. hold.second .. ' ' .. hold.amount .. ' ' ..
+    hold.tokens .. ' ' .. hold.deadline .. '/' .. hold.booked .. '/' .. hold.booked_id .. '/' .. allowed .. ' ' .. hold.cost .. ' ' ..
+    hold.record
+end
+
+local function write_hold(request, hold) redis.call('SET', request_name(request), hold_text(hold)) end

@@ -11,16 +11,19 @@ local void_argv = { clock_offset_ms = 1, request_id = 2, record = 3 }
 local function void()
   local request = ARGV[void_argv.request_id]
   local hold, ending = read_request(request)
-  if ending then return ended(ending.id, ending.cost) end
+  if ending then return ended(ending.id, ending.cost, mark_text()) end
 
+  local id, cost = '-', '0'
   if hold then
     release(request, hold, 'none')
-    if hold.booked_id == '-' then return ended(book(request, rank_released, '0', '0', hold, ARGV[void_argv.record]), '0') end
-    remember_ending(request, rank_released, hold.booked, hold.booked_id) -- a sweep was first
-    return ended(hold.booked_id, hold.booked)
+    if hold.booked_id == '-' then
+      id = append(request, rank_released, '0', '0', hold, ARGV[void_argv.record])
+    else
+      id, cost = hold.booked_id, hold.booked -- a sweep was first
+    end
   end
-  remember_ending(request, rank_released, '0', '-')
-  return ended('-', '0')
+  remember_ending(request, rank_released, cost, id)
+  return ended(id, cost, mark_text())
 end
 
 offer('void', void, { 'allow-oom' })
