@@ -8,26 +8,49 @@
   Returns { nonce, posted_through, then for each balance, key-day and window that was refused: its index (0-based, in that order)
             and the newer version that is there }
   Writes charges, org:<id>, use:<key>, spend:<member>, epoch (posted_through).
-  Only what this very call removes is taken back, by the amount stored in the entry: nothing drifts, whoever runs this
-  and however often. An id that names another entry by now is left alone: a Redis that lost its last ones gives their
-  ids again. And only that moves posted_through: an id that is not here was counted by the call that removed it,
+  Only what this very call removes is taken back, by the amount stored in the entry, in one sum for each field:
+  nothing drifts, whoever runs this and however often. An id that names another entry by now is left alone: a Redis that
+  lost its last ones gives their ids again. And only that moves posted_through: an id that is not here was counted by the call that removed it,
   or is of a generation that this Redis has lost, and may lie ahead of what is charged here for long. Posted amounts are set
   unless a newer version is there. ]]
 
 local uuid = '^%x%x%x%x%x%x%x%x%-%x%x%x%x%-%x%x%x%x%-%x%x%x%x%-%x%x%x%x%x%x%x%x%x%x%x%x$'
 local function readable(text, pattern) return string.match(text or '', pattern) or '' end
 
--- Answers whether the entry was there.
-local function remove(id, request, rank)
-  local entry = redis.call('XRANGE', charges_name, id, id)[1]
-  if not entry then return false end
-  local fields = fields_of(entry)
-  if readable(fields.request, uuid) ~= request or readable(fields.rank, rank_pattern) ~= rank then return false end
-  redis.call('XDEL', charges_name, id)
-  if is_ours(fields) then
-    add('pending', minus(fields.pending), fields)
+-- Lua passes no more than some thousand arguments on.
+local deleted_at_once = 1000
+
+-- Those of the entries from `first` to `last` that the stream has, by id: no more than as many as are asked for.
+local function entries_between(first, last, count)
+  local found = {}
+  for _, entry in ipairs(redis.call('XRANGE', charges_name, first, last, 'COUNT', count)) do found[entry[1]] = entry end
+  return found
+end
+
+-- Whether this is the entry that was posted, and not another one under its id.
+local function is_same(fields, request, rank)
+  return readable(fields.request, uuid) == request and readable(fields.rank, rank_pattern) == rank
+end
+
+-- Removes entries, each `{ id, request, rank }`, and takes back what they added. Answers the ids of those that were there.
+local function remove(booked)
+  if #booked == 0 then return {} end
+  local found = entries_between(booked[1][1], booked[#booked][1], #booked)
+  local removed, is_removed, sums = {}, {}, {}
+  for _, named in ipairs(booked) do
+    local id, request, rank = unpack(named)
+    local entry = found[id] or redis.call('XRANGE', charges_name, id, id)[1]
+    local fields = entry and not is_removed[id] and fields_of(entry)
+    if fields and is_same(fields, request, rank) then
+      removed[#removed + 1], is_removed[id] = id, true
+      if is_ours(fields) then add_later(sums, 'pending', minus(fields.pending), fields) end
+    end
   end
-  return true
+  for first = 1, #removed, deleted_at_once do
+    redis.call('XDEL', charges_name, unpack(removed, first, math.min(first + deleted_at_once - 1, #removed)))
+  end
+  write_sums(sums) -- last: after an error, what was not taken back only makes less available
+  return removed
 end
 
 local function is_later(id, than)
@@ -45,9 +68,10 @@ local function apply()
   end
 
   local nonce, posted_through = mark()
-  for _ = 1, tonumber(next_argument()) do
-    local id = next_argument()
-    if remove(id, next_argument(), next_argument()) and is_later(id, posted_through) then posted_through = id end
+  local booked = {}
+  for place = 1, tonumber(next_argument()) do booked[place] = { next_argument(), next_argument(), next_argument() } end
+  for _, id in ipairs(remove(booked)) do
+    if is_later(id, posted_through) then posted_through = id end
   end
   redis.call('HSET', epoch_name, 'posted_through', posted_through)
 
