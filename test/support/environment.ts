@@ -21,6 +21,9 @@ export const evenTryCount = Number(process.env.EVEN_TRIES ?? '40')
 export const movedHoldCount = Number(process.env.MOVED_HOLDS ?? '2000')
 export const moveCount = Number(process.env.MOVES ?? '3')
 
+/** How often `test/cabinet/redis-failover.test.ts` does each harm to a primary. */
+export const failoverCount = Number(process.env.FAILOVERS ?? '1')
+
 /** `SCREENSHOTS=1`: the browser tests take a picture of every page. */
 export const takesScreenshots = process.env.SCREENSHOTS !== undefined
 
