@@ -360,6 +360,12 @@ export const alertCases: readonly AlertCase[] = [
     sound: { 'model_gateway_archive_failing{namespace="mg"}': '1x30 0 1x50' },
   },
   {
+    alert: 'ModelGatewayArchiveDiffers',
+    at: '20m',
+    breaks: { 'model_gateway_archive_partition_differs{namespace="mg"}': '1x40' },
+    sound: { 'model_gateway_archive_partition_differs{namespace="mg"}': '0x40' },
+  },
+  {
     alert: 'ModelGatewayTrialCreditAlmostSpent',
     at: '20m',
     breaks: {

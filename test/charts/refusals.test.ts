@@ -107,6 +107,16 @@ test.each([
     /payments\.existingSecret is not set, but payments\.shopId is/,
   ],
   [
+    'requests that leave Postgres without an archive',
+    [...stores, '--set', 'archive.keptDays=40'],
+    /archive\.existingSecret is not set, but archive\.keptDays is/,
+  ],
+  [
+    'requests that leave Postgres within a day',
+    [...stores, '--set', 'archive.existingSecret=clickhouse,archive.keptDays=1'],
+    /archive[./]keptDays/,
+  ],
+  [
     'a mail server without a sender',
     [...stores, '--set', 'mail.existingSecret=smtp'],
     /mail\.from is not set, but mail\.existingSecret is/,

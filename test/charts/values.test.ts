@@ -186,7 +186,7 @@ test('gateways, and no other process, use an egress proxy, and their network pol
   expect(secret.ports).toEqual([...without.ports, 3129])
 })
 
-test('the worker, and no other process, gets the archive, and its network policy lets it', async () => {
+test('the worker, the cabinet and administration get the archive, and network policies let them', async () => {
   const put = async (...values: readonly string[]) => {
     const objects = await render('mg', ...demo, ...values.flatMap((value) => ['--set', value]))
     const open = kindOf(objects, 'NetworkPolicy').filter((policy) =>
@@ -196,13 +196,16 @@ test('the worker, and no other process, gets the archive, and its network policy
     const variables = containers.flatMap(({ name, env = [] }) =>
       env.filter((variable) => variable.name === 'CLICKHOUSE_URL').map((variable) => [name, variable]),
     )
-    return { policies: open.map(({ metadata }) => metadata.name), variables }
+    return { policies: open.map(({ metadata }) => metadata.name).sort(), variables: variables.sort() }
   }
   expect(await put('archive.port=8124')).toEqual({ policies: [], variables: [] })
   const secretKeyRef = { name: 'clickhouse', key: 'url' }
   expect(await put('archive.existingSecret=clickhouse', 'archive.port=8124')).toEqual({
-    policies: ['mg-model-gateway-worker'],
-    variables: [['worker', { name: 'CLICKHOUSE_URL', valueFrom: { secretKeyRef } }]],
+    policies: ['administration', 'cabinet', 'worker'].map((name) => `mg-model-gateway-${name}`),
+    variables: ['administration', 'cabinet', 'worker'].map((name) => [
+      name,
+      { name: 'CLICKHOUSE_URL', valueFrom: { secretKeyRef } },
+    ]),
   })
 })
 

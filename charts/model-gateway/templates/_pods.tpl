@@ -157,6 +157,15 @@ modelgateway.dev/secrets-revision: {{ include "mg.text" . | quote }}
 - {name: TRIAL_DAILY_RUB, value: {{ .Values.trialCredit.dailyRub | int64 | quote }}}
 {{- end -}}
 
+{{- /* The archive: the worker writes it, the cabinet and administration read requests that left Postgres. */ -}}
+{{- define "mg.archive" -}}
+{{- with .Values.archive -}}
+{{- if .existingSecret }}
+{{ include "mg.secretVariable" (dict "name" "CLICKHOUSE_URL" "secret" .existingSecret "key" .existingSecretKey) }}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
 {{- /* For processes that must trust a private authority: of Postgres, Redis, providers, the payment provider. */ -}}
 {{- define "mg.caVariable" -}}
 {{- if .Values.caCertificates.existingSecret -}}

@@ -24,6 +24,11 @@
 {{- if and $v.payments.shopId (not $v.payments.existingSecret) -}}
 {{- fail "payments.existingSecret is not set, but payments.shopId is. Set it to a Secret with the shop's secret key." -}}
 {{- end -}}
+{{- with $v.archive -}}
+{{- if and .keptDays (not .existingSecret) -}}
+{{- fail "archive.existingSecret is not set, but archive.keptDays is. Set it to a Secret with the URL of ClickHouse: without an archive, requests would be lost." -}}
+{{- end -}}
+{{- end -}}
 {{- if and $v.mail.existingSecret (not $v.mail.from) -}}
 {{- fail "mail.from is not set, but mail.existingSecret is. Set it to the sender of letters, for example Model Gateway <no-reply@example.com>." -}}
 {{- end -}}
