@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { type Sender, type SmtpServer, senderSetting, smtpUrlSetting } from '#cabinet/mail/mail-settings'
 import { refuseHalfAShop, type ShopSettings, shopOf, shopSettings } from '#cabinet/payments/payment-settings'
-import { clickHouseUrlSetting } from '#core/archive/archive-setting'
+import { clickHouseUrlSetting, keptDaysSetting } from '#core/archive/archive-setting'
 import { type TrialRules, trialRulesOf, trialSettings } from '#core/ledger/trial-settings'
 import {
   countSetting,
@@ -43,6 +43,13 @@ const settingsSchema = z.object({
    * ClickHouse's HTTP interface, with user, password and database: requests are copied there. Without it nothing is archived.
    */
   CLICKHOUSE_URL: clickHouseUrlSetting.optional(),
+  /**
+   * Days that requests stay in Postgres after their partition has ended; at least 35. Then they are in ClickHouse only. Without it
+   * Postgres keeps all of them.
+   */
+  REQUESTS_KEPT_DAYS: keptDaysSetting.optional(),
+  /** `monthly` or `daily`: the partitions of requests in Postgres. Months that exist stay as they are, unless they are empty and begin later. */
+  REQUESTS_PARTITIONS: z.enum(['monthly', 'daily']).default('monthly'),
   /** Time between two incremental audits of the ledger. */
   INVARIANTS_EVERY_MS: spanMsSetting.default(60_000),
   /** `smtp://user:password@host:587` or `smtps://…`. Without it emails wait. Set `MAIL_FROM` as well. */
@@ -56,6 +63,12 @@ const settingsSchema = z.object({
 /** Every setting, with its default. Secrets have none. */
 export const envSchema = settingsSchema.superRefine((data, context) => {
   refuseHalfAShop(data, context)
+  if (data.REQUESTS_KEPT_DAYS !== undefined && data.CLICKHOUSE_URL === undefined)
+    context.addIssue({
+      code: 'custom',
+      path: ['REQUESTS_KEPT_DAYS'],
+      message: 'must be unset without CLICKHOUSE_URL, because requests would be lost',
+    })
   const { SMTP_URL, MAIL_FROM } = data
   if ((SMTP_URL === undefined) === (MAIL_FROM === undefined)) return
   context.addIssue({ code: 'custom', path: [SMTP_URL === undefined ? 'SMTP_URL' : 'MAIL_FROM'] })
@@ -77,6 +90,10 @@ export type WorkerConfig = {
   readonly leaseMs: number
   /** ClickHouse with the archive of requests; `undefined`: there is none. */
   readonly clickHouseUrl: string | undefined
+  /** Days that requests stay in Postgres after their partition has ended; `undefined`: permanently. */
+  readonly requestsKeptDays: number | undefined
+  /** Whether new partitions of requests are days instead of months. */
+  readonly dailyPartitions: boolean
   /** Time between two checks of the money invariants. */
   readonly invariantsEveryMs: number
   /** The mail server and the sender. Without both, emails wait. */
@@ -105,6 +122,8 @@ export function readConfig(env: NodeJS.ProcessEnv, warn?: Warn): WorkerConfig {
     renewEveryMs: data.RENEW_EVERY_MS,
     leaseMs: data.LEASE_MS,
     clickHouseUrl: data.CLICKHOUSE_URL,
+    requestsKeptDays: data.REQUESTS_KEPT_DAYS,
+    dailyPartitions: data.REQUESTS_PARTITIONS === 'daily',
     invariantsEveryMs: data.INVARIANTS_EVERY_MS,
     mail: server === undefined || from === undefined ? undefined : { server, from },
     shop: shopOf(data),

@@ -2,7 +2,7 @@ import type { Pool } from 'pg'
 import { mailJobs } from '#cabinet/mail/mail-jobs'
 import { paymentJobs } from '#cabinet/payments/payment-jobs'
 import { openShop, type Shop } from '#cabinet/payments/shop'
-import { archiveJobs } from '#core/archive/archive-job'
+import { archiveJobs, leaveJob } from '#core/archive/archive-job'
 import { type ArchiveStore, openArchive } from '#core/archive/archive-store'
 import { auditChainCheckJob } from '#core/audit/chain-check-job'
 import { auditChainJob } from '#core/audit/chain-job'
@@ -41,6 +41,9 @@ export type Worker = {
 /** Longest wait for Redis. The worker's commands are larger than the gateway's, and no client waits for them. */
 const redisTimeoutMs = 2_000
 
+/** Longest wait for ClickHouse to sum up a day of requests. */
+const compareTimeoutMs = 600_000
+
 /** Starts the jobs of every module. Any number of workers may run at the same time. */
 export async function startWorker(config: WorkerConfig, log: Log): Promise<Worker> {
   const { databaseUrl } = config
@@ -70,7 +73,8 @@ export async function startWorker(config: WorkerConfig, log: Log): Promise<Worke
   const locks = createShardLocks(databaseUrl, now)
   const shop = config.shop === undefined ? undefined : openShop(config.shop)
   const archive = config.clickHouseUrl === undefined ? undefined : openArchive(config.clickHouseUrl)
-  const jobDeps = { pool, invariantsPool, redis, locks, shop, archive, registry, log, now }
+  const leaving = openLeaving(config)
+  const jobDeps = { pool, invariantsPool, redis, locks, shop, archive, leaving, registry, log, now }
   const jobs = runJobs(workerJobs(config, jobDeps), {
     registry,
     log,
@@ -96,18 +100,37 @@ export async function startWorker(config: WorkerConfig, log: Log): Promise<Worke
     await locks.release()
     redis.close()
     await shop?.close()
-    await archive?.close()
-    await Promise.all([pool.end(), invariantsPool.end()])
+    await Promise.all([archive?.close(), leaving?.store.close()])
+    await Promise.all([pool.end(), invariantsPool.end(), leaving?.pool.end()])
     await admin.stop()
   }
 
   return { adminPort: admin.port, stop: () => within(stopMsMax, stop()) }
 }
 
+type Leaving = { readonly pool: Pool; readonly store: ArchiveStore; readonly keptDays: number }
+
+/** Connections of the job that removes partitions of requests from Postgres; it compares a day of requests at once. */
+function openLeaving({ databaseUrl, clickHouseUrl, requestsKeptDays }: WorkerConfig): Leaving | undefined {
+  if (clickHouseUrl === undefined || requestsKeptDays === undefined) return undefined
+  const pool = createPool({
+    databaseUrl,
+    applicationName: 'model-gateway-worker-archive',
+    connectionCountMax: 1,
+    statementTimeoutMs: auditStatementTimeoutMs,
+  })
+  return {
+    pool,
+    store: openArchive(clickHouseUrl, { timeoutMs: compareTimeoutMs }),
+    keptDays: requestsKeptDays,
+  }
+}
+
 type JobDeps = Pick<AdmissionJobsDeps, 'pool' | 'redis' | 'locks' | 'registry' | 'log'> & {
   readonly invariantsPool: Pool
   readonly shop: Shop | undefined
   readonly archive: ArchiveStore | undefined
+  readonly leaving: Leaving | undefined
   readonly now: () => number
 }
 
@@ -120,7 +143,7 @@ export function workerJobs(config: WorkerConfig, deps: JobDeps): readonly Job[] 
     catalogJob({ pool, redis, routesSigningKeys, registry, log, now }),
     replicasJob({ pool, redis, now }),
     redisClusterJob({ redis, registry }),
-    upkeepJob(pool),
+    upkeepJob(pool, config),
     auditChainJob(pool),
     auditChainCheckJob({ pool: deps.invariantsPool, registry, log }),
     pepperJob({ pool, redis }),
@@ -129,6 +152,7 @@ export function workerJobs(config: WorkerConfig, deps: JobDeps): readonly Job[] 
     trialJob(pool, registry, config.trials),
     totpResetJob(pool),
     ...archiveJobs({ pool, registry, log }, deps.archive),
+    ...(deps.leaving === undefined ? [] : [leaveJob({ ...deps.leaving, registry, log })]),
     ...mailJobs({ pool, registry, log }, config.mail),
     ...paymentJobs({ pool, registry, log }, deps.shop),
     ...invariantsJobs({ pool: deps.invariantsPool, everyMs: config.invariantsEveryMs, registry, log }),

@@ -1,8 +1,11 @@
-import type { Pool, PoolClient } from 'pg'
+import type { Pool } from 'pg'
 import { Counter, Gauge, type Registry } from 'prom-client'
+import type { Queryable } from '../db/pool.ts'
 import type { Job } from '../process/job.ts'
 import type { Log } from '../process/log.ts'
 import type { ArchiveStore } from './archive-store.ts'
+import { leaveOldest } from './internal/leave-partition.ts'
+import { asOnlyHolder } from './internal/only-holder.ts'
 import {
   measureOutbox,
   noteOlder,
@@ -21,6 +24,12 @@ const measureEveryMs = 15_000
 const lockIdleMsDefault = 60_000
 /** Advisory lock of the worker that copies. Any fixed number. */
 const copyLock = 0x6d67_0064
+/** The same of the worker that removes partitions. */
+const leaveLock = 0x6d67_0065
+/** Both sides are compared day by day, and ClickHouse may take ten minutes for one. */
+const leaveIdleMsMax = 900_000
+/** A partition is ready to leave once a day or a month; one that waits or differs is compared again. */
+const leaveEveryMs = 600_000
 
 type Deps = {
   readonly pool: Pool
@@ -53,6 +62,53 @@ export function archiveJobs(deps: Deps, store: ArchiveStore | undefined): readon
   return store === undefined ? [measure] : [measure, copyJob(deps, store, metrics)]
 }
 
+type LeaveDeps = {
+  /** Its statements may take an hour, and one runs at a time. */
+  readonly pool: Pool
+  /** Its queries may take ten minutes. */
+  readonly store: ArchiveStore
+  /** Whole days (24 hours) that a partition stays in Postgres after its end; at least 35. */
+  readonly keptDays: number
+  readonly registry: Registry
+  readonly log: Log
+}
+
+/**
+ * Removes partitions of requests from Postgres that the archive has, the oldest first, one worker at a time. A partition that
+ * differs stays, and so do all later ones.
+ */
+export function leaveJob({ pool, store, keptDays, registry, log }: LeaveDeps): Job {
+  const differs = new Gauge({
+    name: 'model_gateway_archive_partition_differs',
+    help: '1: the oldest partition of requests stays in Postgres, because ClickHouse has other rows; the log names some. 0 otherwise.',
+    registers: [registry],
+  })
+  return {
+    name: 'archive_partitions',
+    everyMs: leaveEveryMs,
+    retryMsMax: leaveEveryMs,
+    mayFail: true,
+    async run(stopping) {
+      await store.check()
+      const holder = { lock: leaveLock, idleMsMax: leaveIdleMsMax }
+      const leaving = await asOnlyHolder(pool, holder, (client) =>
+        leaveOldest(client, store, keptDays, stopping),
+      )
+      if (leaving === undefined) return 'idle'
+      differs.set(leaving.is === 'different' ? 1 : 0)
+      if (leaving.is === 'different')
+        log.error(
+          { partition: leaving.partition, differences: leaving.differences },
+          'a partition of requests differs from the archive, and stays in Postgres',
+        )
+      if (leaving.is !== 'left') return 'idle'
+      const { partition, requests } = leaving
+      log.info({ partition, requests: String(requests) }, 'a partition of requests left Postgres')
+      return 'more'
+    },
+  }
+}
+
 function copyJob(
   { pool, log, lockIdleMs = lockIdleMsDefault }: Deps,
   store: ArchiveStore,
@@ -77,9 +133,8 @@ function copyJob(
     async run(_stopping, ending) {
       try {
         if (!isReady) await makeReady()
-        const result = await asOnlyCopier(pool, lockIdleMs, (client) =>
-          copyNext(client, store, onCopied, ending),
-        )
+        const holder = { lock: copyLock, idleMsMax: lockIdleMs }
+        const result = await asOnlyHolder(pool, holder, (client) => copyNext(client, store, onCopied, ending))
         metrics.failing.set(0)
         return result ?? 'idle'
       } catch (error) {
@@ -93,7 +148,7 @@ function copyJob(
 
 /** Copies the requests of the oldest notes, then removes the notes. If there are few, notes requests from before the start. */
 async function copyNext(
-  client: PoolClient,
+  client: Queryable,
   store: ArchiveStore,
   onCopied: (count: number, missing: number) => void,
   ending: AbortSignal,
@@ -107,35 +162,6 @@ async function copyNext(
   }
   if (requestIds.length >= copyCountMax) return 'more'
   return (await noteOlder(client, copyCountMax)) > 0 ? 'more' : 'idle'
-}
-
-/** Does `work` on one connection that holds the lock, in no transaction; `undefined`: another worker copies. */
-async function asOnlyCopier<Answer>(
-  pool: Pool,
-  lockIdleMs: number,
-  work: (client: PoolClient) => Promise<Answer>,
-): Promise<Answer | undefined> {
-  const client = await pool.connect()
-  let isBroken = true
-  try {
-    const { rows } = await client.query<{ isMine: boolean }>('select pg_try_advisory_lock($1) as "isMine"', [
-      copyLock,
-    ])
-    if (rows[0]?.isMine !== true) {
-      isBroken = false
-      return undefined
-    }
-    try {
-      await client.query(`set idle_session_timeout = ${lockIdleMs}`)
-      return await work(client)
-    } finally {
-      await client.query('reset idle_session_timeout')
-      await client.query('select pg_advisory_unlock($1)', [copyLock])
-      isBroken = false
-    }
-  } finally {
-    client.release(isBroken) // closing the connection releases the lock too
-  }
 }
 
 type Metrics = ReturnType<typeof createMetrics>

@@ -3,8 +3,8 @@ import { z } from 'zod'
 import { archiveProblemOf, archiveTable, createTableSql, type FoundTable } from './internal/archive-table.ts'
 import type { ArchivedRow } from './internal/archived-row.ts'
 
-/** Longest wait for ClickHouse. A copy or a comparison that takes longer has failed, and is repeated. */
-const timeoutMs = 30_000
+/** Longest wait for ClickHouse, if the caller sets none. A call that takes longer has failed. */
+const timeoutMsDefault = 30_000
 
 /** ClickHouse did not do what it was asked: it is unavailable, too slow or full. Holds no secret. */
 export class ArchiveUnavailable extends Error {
@@ -37,8 +37,16 @@ export type ArchiveStore = {
   close(): Promise<void>
 }
 
-/** Opens the archive. Nothing is sent yet. @param url with user, password and database. */
-export function openArchive(url: string): ArchiveStore {
+/**
+ * Opens the archive. Nothing is sent yet.
+ *
+ * @param url with user, password and database.
+ * @param options.timeoutMs longest wait for an answer. Default 30 s.
+ */
+export function openArchive(
+  url: string,
+  { timeoutMs = timeoutMsDefault }: { readonly timeoutMs?: number } = {},
+): ArchiveStore {
   const client = createClient({
     url,
     request_timeout: timeoutMs,

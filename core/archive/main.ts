@@ -5,7 +5,10 @@ import { BadEnvironment, readEnvironment } from '../process/environment.ts'
 import { clickHouseUrlSetting } from './archive-setting.ts'
 import { ArchiveProblem, type ArchiveStore, ArchiveUnavailable, openArchive } from './archive-store.ts'
 import { stopArchive } from './internal/stop-archive.ts'
-import { verifyArchive } from './internal/verify.ts'
+import { verifyArchive, verifyArchived } from './internal/verify.ts'
+
+/** Longest wait for ClickHouse's answer: a day of requests is read at once. */
+const timeoutMs = 600_000
 
 /**
  * `npm run archive -- create`: creates the archive's table in ClickHouse. `verify`: compares it with Postgres, and exits
@@ -47,6 +50,12 @@ async function stop(pool: Pool): Promise<void> {
 
 async function verify(pool: Pool, archive: ArchiveStore): Promise<void> {
   let isEqual = true
+  for await (const { partition, differing } of verifyArchived(pool, archive)) {
+    print(
+      `${partition} (left Postgres): ${differing.length === 0 ? 'equal' : `differs (${differing.join(', ')})`}`,
+    )
+    isEqual &&= differing.length === 0
+  }
   for await (const { month, differences } of verifyArchive(pool, archive)) {
     print(`${month}: ${differences.length === 0 ? 'equal' : 'differs'}`)
     for (const { id, is, columns } of differences)
@@ -59,7 +68,7 @@ async function verify(pool: Pool, archive: ArchiveStore): Promise<void> {
 function openSetStore(): ArchiveStore | undefined {
   try {
     const schema = z.object({ CLICKHOUSE_URL: clickHouseUrlSetting })
-    return openArchive(readEnvironment('npm run archive', schema, process.env).CLICKHOUSE_URL)
+    return openArchive(readEnvironment('npm run archive', schema, process.env).CLICKHOUSE_URL, { timeoutMs })
   } catch (error) {
     if (!(error instanceof BadEnvironment)) throw error
     process.stderr.write(`${error.message}\n`)

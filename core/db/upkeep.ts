@@ -8,12 +8,17 @@ const partitionMonthsAhead = 3
 /** Rows of each table stamped in one transaction: some tens of milliseconds. */
 const rowsPerTransactionMax = 1_000
 
-/** Keeps the database up, once an hour. */
-export function upkeepJob(pool: Queryable): Job {
+/**
+ * Keeps the database up, once an hour.
+ *
+ * @param options.dailyPartitions whether new partitions of requests are days instead of months.
+ */
+export function upkeepJob(pool: Queryable, options: { readonly dailyPartitions: boolean }): Job {
   return {
     name: 'maintenance',
     everyMs,
     async run() {
+      await pool.query('select set_daily_partitions($1)', [options.dailyPartitions])
       await keepDatabaseUp(pool)
       return 'idle'
     },

@@ -157,15 +157,15 @@ describe.each([oldServer, newEngine])('with ClickHouse $form', (clickHouse) => {
     const gate = await gateOfThisTest(clickHouse.port)
     const { customer, job, otherJob, post, rows, waiting } = await archiveOfThisTest({
       port: gate.port,
-      lockIdleMs: 200,
+      lockIdleMs: 1_000,
     })
+    const other = otherJob()
     await job.all()
     const entry = entryOf(customer, 7n)
     await post([entry])
     gate.holdAnswers()
     const frozen = job.once()
     await vi.waitFor(async () => expect(await rows()).toEqual([rowOf(entry)]), { timeout: 10_000 })
-    const other = otherJob()
     await vi.waitFor(
       async () => {
         await other.all()
@@ -176,7 +176,7 @@ describe.each([oldServer, newEngine])('with ClickHouse $form', (clickHouse) => {
     gate.letAnswersPass()
     await expect(frozen).rejects.toThrow()
     await post([takenBack(entry)])
-    await job.all()
+    await other.all()
     expect(await rows()).toEqual([rowOf(takenBack(entry))])
   })
 

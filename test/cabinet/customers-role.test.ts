@@ -16,6 +16,7 @@ const customers = poolAs(role, database)
 /** What the role may do with a table of money or administration. */
 const money: Readonly<Record<string, readonly string[]>> = {
   account_lanes: [],
+  archived_partitions: [],
   balance_ledger: ['SELECT'],
   balance_ledger_default: [],
   bonuses: ['SELECT'],

@@ -9,7 +9,7 @@ import { MigrationMismatch, migrate } from '#core/db/migrate'
 import { createPool } from '#core/db/pool'
 import { postBatch } from '#core/ledger/post-batch'
 import type { PostgresServer } from '#standalone/postgres'
-import { createCustomer, entryOf } from '../support/customer.ts'
+import { createCustomer, entryOf, uuidV7 } from '../support/customer.ts'
 import { inheritedEnvironment } from '../support/environment.ts'
 import { describeFunctions, readFunctionFiles } from '../support/function-definitions.ts'
 import { createOlderDatabase } from '../support/older-database.ts'
@@ -112,6 +112,55 @@ test('partitions reach from last month to the requested months, for any role and
     { parent: 'balance_ledger', count: 8n }, // last month, this one, five ahead, default
     { parent: 'requests', count: 8n },
   ])
+})
+
+test('partitions of requests become days and months again, and no day is without one', async () => {
+  await using database = await createDatabase()
+  const { pool } = database
+  const arrange = async (areDaily: boolean) => {
+    await pool.query('select set_daily_partitions($1)', [areDaily])
+    await pool.query('select ensure_partitions(3)')
+    const { rows } = await pool.query<{ days: number; months: number; uncovered: number }>(
+      `select count(*) filter (where to_at - from_at = interval '1 day')::int as days,
+              count(*) filter (where to_at - from_at > interval '1 day')::int as months,
+              (select count(*)::int from generate_series(date_trunc('month', now(), 'UTC') - interval '20 days',
+                                                    now() + interval '33 days', interval '12 hours') t
+                where not exists (select from request_partitions() where t >= from_at and t < to_at)) as uncovered
+         from request_partitions()`,
+    )
+    return rows[0]
+  }
+  // A month that begins within a day stays.
+  const { rows } = await pool.query<{ days: number; months: number }>(
+    `select today + 34 - (date_trunc('month', today + 1) + interval '1 month')::date as days,
+            2 + (date_trunc('month', today + 1) > date_trunc('month', today))::int as months
+       from (select (now() at time zone 'UTC')::date as today) t`,
+  )
+  const { days, months } = rows[0] ?? {}
+  expect(await arrange(false)).toEqual({ days: 0, months: 5, uncovered: 0 })
+  expect(await arrange(true)).toEqual({ days, months, uncovered: 0 })
+  expect(await arrange(true)).toEqual({ days, months, uncovered: 0 })
+  const again = await arrange(false)
+  expect(again?.uncovered).toBe(0)
+  expect(again?.days).toBeGreaterThanOrEqual(days ?? 0)
+  const { rows: balance } = await pool.query(
+    `select count(*)::int as count from pg_inherits where inhparent = 'balance_ledger'::regclass`,
+  )
+  expect(balance).toEqual([{ count: 6 }])
+})
+
+test('a month that has requests stays when partitions become days', async () => {
+  await using database = await createDatabase()
+  const { pool } = database
+  const customer = await createCustomer(pool, { balanceNano: 1_000n })
+  const later = Date.now() + 62 * 86_400_000
+  await postBatch(pool, [entryOf(customer, 3n, { requestId: uuidV7(later) })])
+  await pool.query('select set_daily_partitions(true)')
+  await pool.query('select ensure_partitions(3)')
+  const { rows } = await pool.query('select cost::int from requests')
+  expect(rows).toEqual([{ cost: 3 }])
+  const { rows: stray } = await pool.query('select from requests_default')
+  expect(stray).toEqual([])
 })
 
 test('a partition that a backup keeps from being made holds no charge up, and is made by a later run', async () => {

@@ -19,15 +19,22 @@ export type Difference = {
 /** What a span of time has: equal on both sides, or a row differs. Numbers as text. */
 const sumsSchema = z.object({
   place: z.string(),
-  count: z.string(),
-  costs: z.string(),
-  tokens: z.string(),
+  request_count: z.string(),
+  cost_sum: z.string(),
+  token_sum: z.string(),
   digest1: z.string(),
   digest2: z.string(),
 })
 
 type Sums = z.infer<typeof sumsSchema>
 
+/** What a span of time has in all. */
+export type SpanSums = Readonly<Record<(typeof sumNames)[number], bigint>>
+
+const sumNames = ['requests', 'cost', 'tokens', 'digest1', 'digest2'] as const
+
+/** One statement reads a day: hours would be many statements, and a month is too long for one. */
+const dayMs = 86_400_000
 /** Differing spans are split, until one has few enough rows to be listed. */
 const hourMs = 3_600_000
 const stepsMs = [hourMs, 60_000, 1_000]
@@ -58,7 +65,7 @@ export async function compareSpan(
   span: TimeSpan,
 ): Promise<readonly Difference[]> {
   const differences: Difference[] = []
-  for await (const second of findDifferingSpans(client, store, span, 0)) {
+  for await (const second of findDifferingSeconds(client, store, span)) {
     const seen = new Set((await compareRows(client, store, second)).map(({ id }) => id))
     if (seen.size === 0) continue
     await pause(recheckAfterMs)
@@ -67,6 +74,64 @@ export async function compareSpan(
     if (differences.length >= namedMax) break
   }
   return differences.slice(0, namedMax)
+}
+
+/**
+ * The sums of a span of time, if they are the same on both sides, hour by hour; `undefined`: they are not.
+ *
+ * @throws ArchiveUnavailable; the reason of `stopping`
+ */
+export async function sumIfEqual(
+  client: Queryable,
+  store: ArchiveStore,
+  span: TimeSpan,
+  stopping: AbortSignal,
+): Promise<SpanSums | undefined> {
+  const all: Sums[] = []
+  for (const day of daysOf(span)) {
+    stopping.throwIfAborted()
+    const here = await readPostgresSums(client, day, hourMs)
+    const there = await readClickHouseSums(store, day, hourMs)
+    if (findDifferingPlaces(here, there).length > 0) return undefined
+    all.push(...here)
+  }
+  return totalOf(all)
+}
+
+/** The sums of a span of time in the archive. @throws ArchiveUnavailable */
+export async function sumArchive(store: ArchiveStore, span: TimeSpan): Promise<SpanSums> {
+  const all: Sums[] = []
+  for (const day of daysOf(span)) all.push(...(await readClickHouseSums(store, day, hourMs)))
+  return totalOf(all)
+}
+
+function totalOf(all: readonly Sums[]): SpanSums {
+  const total = (name: Exclude<keyof Sums, 'place'>) =>
+    all.reduce((sum, sums) => sum + BigInt(sums[name]), 0n)
+  return {
+    requests: total('request_count'),
+    cost: total('cost_sum'),
+    tokens: total('token_sum'),
+    digest1: total('digest1'),
+    digest2: total('digest2'),
+  }
+}
+
+/** The names of the sums that differ. Pure. */
+export function findDifferingSums(left: SpanSums, right: SpanSums): readonly string[] {
+  return sumNames.filter((name) => left[name] !== right[name])
+}
+
+function* daysOf({ fromMs, toMs }: TimeSpan): Generator<TimeSpan> {
+  for (let at = fromMs; at < toMs; at += dayMs) yield { fromMs: at, toMs: Math.min(at + dayMs, toMs) }
+}
+
+async function* findDifferingSeconds(
+  client: Queryable,
+  store: ArchiveStore,
+  span: TimeSpan,
+): AsyncGenerator<TimeSpan> {
+  for (const day of daysOf(span)) yield* findDifferingSpans(client, store, day, 0)
 }
 
 /** One after the other: those whose requests only wait are many, and must not hide others. */
@@ -94,16 +159,29 @@ function findDifferingPlaces(here: readonly Sums[], there: readonly Sums[]): rea
     .sort((a, b) => Number(a) - Number(b))
 }
 
+/** By the time in the ids too: only they have an index. */
+const inSpan = `r.ts >= to_timestamp($1::float8 / 1000) and r.ts < to_timestamp($2::float8 / 1000)
+                and r.id >= $3::uuid and r.id < $4::uuid`
+
+function spanValues({ fromMs, toMs }: TimeSpan): unknown[] {
+  return [fromMs, toMs, firstIdAt(fromMs), firstIdAt(toMs)]
+}
+
+function firstIdAt(ms: number): string {
+  const hex = ms.toString(16).padStart(12, '0')
+  return `${hex.slice(0, 8)}-${hex.slice(8)}-0000-0000-000000000000`
+}
+
 async function readPostgresSums(client: Queryable, span: TimeSpan, stepMs: number): Promise<readonly Sums[]> {
   const tokens = tokenColumns.map((column) => `${column}::bigint`).join(' + ')
   const { rows } = await client.query<Sums>(
-    `select (ts::bigint / $3::bigint)::text as place, count(*)::text as count, sum(cost::bigint)::text as costs,
-            sum(${tokens})::text as tokens, sum(${postgresDigest(0)})::text as digest1,
+    `select (ts::bigint / $5::bigint)::text as place, count(*)::text as request_count, sum(cost::bigint)::text as cost_sum,
+            sum(${tokens})::text as token_sum, sum(${postgresDigest(0)})::text as digest1,
             sum(${postgresDigest(1)})::text as digest2
        from (select ${archivedRowSql} from requests r
-              where r.ts >= to_timestamp($1::float8 / 1000) and r.ts < to_timestamp($2::float8 / 1000)) a
+              where ${inSpan}) a
       group by 1`,
-    [span.fromMs, span.toMs, stepMs],
+    [...spanValues(span), stepMs],
   )
   return rows
 }
@@ -114,8 +192,8 @@ function readClickHouseSums(
   stepMs: number,
 ): Promise<readonly Sums[]> {
   return store.read(
-    `select toString(intDiv(ts, ${stepMs})) as place, toString(count()) as count, toString(sum(cost)) as costs,
-            toString(sum(${tokenColumns.join(' + ')})) as tokens, toString(sum(${clickHouseDigest(0)})) as digest1,
+    `select toString(intDiv(ts, ${stepMs})) as place, toString(count()) as request_count, toString(sum(cost)) as cost_sum,
+            toString(sum(${tokenColumns.join(' + ')})) as token_sum, toString(sum(${clickHouseDigest(0)})) as digest1,
             toString(sum(${clickHouseDigest(1)})) as digest2
        from ${archiveTable} final where ts >= ${fromMs} and ts < ${toMs} group by place`,
     sumsSchema,
@@ -133,8 +211,8 @@ async function compareRows(
             r.id in (select unnest(ids) from archive_outbox)
               or exists (select from archive where noted_at is null and r.id > noted_to) as "isWaiting"
        from requests r
-      where r.ts >= to_timestamp($1::float8 / 1000) and r.ts < to_timestamp($2::float8 / 1000)`,
-    [span.fromMs, span.toMs],
+      where ${inSpan}`,
+    spanValues(span),
   )
   const shown = columns.map((column) => `toString(${column}) as ${column}_text`).join(', ')
   const archived = await store.read(

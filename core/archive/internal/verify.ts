@@ -1,12 +1,27 @@
 import type { Pool } from 'pg'
 import type { ArchiveStore } from '../archive-store.ts'
-import { compareSpan, type Difference, type TimeSpan } from './compare.ts'
+import {
+  compareSpan,
+  type Difference,
+  findDifferingSums,
+  type SpanSums,
+  sumArchive,
+  type TimeSpan,
+} from './compare.ts'
 
 /** One month of requests, compared on both sides. */
 export type MonthReport = {
   /** `2026-11` */
   readonly month: string
   readonly differences: readonly Difference[]
+}
+
+/** A partition that left Postgres, compared with the sums that both sides had then. */
+export type ArchivedReport = {
+  /** `requests_2026_09` */
+  readonly partition: string
+  /** The names of the sums that differ. */
+  readonly differing: readonly string[]
 }
 
 /**
@@ -18,6 +33,41 @@ export async function* verifyArchive(pool: Pool, store: ArchiveStore): AsyncGene
   await store.check()
   for (const { month, ...span } of await findMonths(pool))
     yield { month, differences: await compareSpan(pool, store, span) }
+}
+
+/**
+ * Compares what the archive has of partitions that left Postgres with what both sides had then, the oldest first.
+ *
+ * @throws ArchiveProblem, ArchiveUnavailable
+ */
+export async function* verifyArchived(pool: Pool, store: ArchiveStore): AsyncGenerator<ArchivedReport> {
+  await store.check()
+  for (const { partition, fromMs, toMs, ...sums } of await findArchived(pool)) {
+    const there = await sumArchive(store, { fromMs, toMs })
+    yield { partition, differing: findDifferingSums(sums, there) }
+  }
+}
+
+async function findArchived(
+  pool: Pool,
+): Promise<readonly (TimeSpan & SpanSums & { readonly partition: string })[]> {
+  type Text = { readonly [Name in keyof SpanSums]: string }
+  const { rows } = await pool.query<TimeSpan & Text & { readonly partition: string }>(
+    `select name as partition, (extract(epoch from from_at) * 1000)::float8 as "fromMs",
+            (extract(epoch from to_at) * 1000)::float8 as "toMs",
+            requests::text, cost::text, tokens::text, digest1::text, digest2::text
+       from archived_partitions order by from_at`,
+  )
+  return rows.map(({ partition, fromMs, toMs, ...sums }) => ({
+    partition,
+    fromMs,
+    toMs,
+    requests: BigInt(sums.requests),
+    cost: BigInt(sums.cost),
+    tokens: BigInt(sums.tokens),
+    digest1: BigInt(sums.digest1),
+    digest2: BigInt(sums.digest2),
+  }))
 }
 
 async function findMonths(pool: Pool): Promise<readonly (TimeSpan & { readonly month: string })[]> {

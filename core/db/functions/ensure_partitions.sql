@@ -1,4 +1,4 @@
--- Defined by migrations/0007-partitions-beside-readers.sql; change it by a new migration.
+-- Defined by migrations/0065-archived-partitions.sql; change it by a new migration.
 --
 -- Creates the missing partitions from the last month to months_ahead, and returns how many; 0 while another call does so.
 -- A month whose rows are already in the default partition cannot be created: a warning, and the rest goes on.
@@ -16,43 +16,34 @@ CREATE OR REPLACE FUNCTION public.ensure_partitions(months_ahead integer)
  SET lock_timeout TO '200ms'
 AS $function$
 declare
-  parent text;
-  first_day date;
-  partition text;
+  p record;
   made integer := 0;
 begin
   if not pg_try_advisory_xact_lock(hashtext('model_gateway ensure_partitions')) then
     return 0;
   end if;
-  for first_day in
-    select generate_series(date_trunc('month', now()) - interval '1 month',
-                           date_trunc('month', now()) + make_interval(months => months_ahead), '1 month')::date
-  loop
-    foreach parent in array array['balance_ledger', 'requests'] loop
-      partition := parent || to_char(first_day, '_YYYY_MM');
-      continue when to_regclass(partition) is not null;
-      begin
-        execute format('create table %I (like %I including all)', partition, parent);
-        if parent = 'balance_ledger' then -- row triggers are inherited, this one is not
-          execute format('create trigger refuse_truncate before truncate on %I
-                          for each statement execute function refuse_change()', partition);
-          execute format('revoke update, delete, truncate on %I from public, current_user', partition);
+  for p in select * from missing_partitions(months_ahead) loop
+    begin
+      execute format('create table %I (like %I including all)', p.name, p.parent);
+      if p.parent = 'balance_ledger' then -- row triggers are inherited, this one is not
+        execute format('create trigger refuse_truncate before truncate on %I
+                        for each statement execute function refuse_change()', p.name);
+        execute format('revoke update, delete, truncate on %I from public, current_user', p.name);
+      end if;
+      execute format('alter table %I attach partition %I for values from (%L) to (%L)',
+                     p.parent, p.name, p.first_day, p.end_day);
+      made := made + 1;
+    exception
+      when check_violation then
+        raise warning 'partition % cannot be made: %', p.name, sqlerrm;
+      when lock_not_available then
+        if p.first_day < now() + interval '7 days' then
+          raise exception 'partition % is needed soon and cannot be made while somebody reads: %', p.name, sqlerrm
+            using errcode = 'lock_not_available';
         end if;
-        execute format('alter table %I attach partition %I for values from (%L) to (%L)',
-                       parent, partition, first_day, (first_day + interval '1 month')::date);
-        made := made + 1;
-      exception
-        when check_violation then
-          raise warning 'partition % cannot be made: %', partition, sqlerrm;
-        when lock_not_available then
-          if first_day < now() + interval '7 days' then
-            raise exception 'partition % is needed soon and cannot be made while somebody reads: %', partition, sqlerrm
-              using errcode = 'lock_not_available';
-          end if;
-          raise log 'partition % is left for the next run: %', partition, sqlerrm;
-          return made; -- each further one would hold settlement up as long
-      end;
-    end loop;
+        raise log 'partition % is left for the next run: %', p.name, sqlerrm;
+        return made; -- each further one would hold settlement up as long
+    end;
   end loop;
   return made;
 end $function$;

@@ -1,5 +1,6 @@
 import type { Queryable } from '../../db/pool.ts'
 import { addCounted, countedRequests } from './checked-sums.ts'
+import { keptFrom } from './kept-from.ts'
 import { recomputedCost } from './recomputed-cost.ts'
 import { breachCountMax } from './touched-checks.ts'
 import type { InvariantName } from './whole-checks.ts'
@@ -46,7 +47,7 @@ const look = `
   ), checked as (
     select r.asked as id, r.cost, l.charges, l.taken, priced.cost as recomputed,
            l.charges > 1 as is_charged_twice,
-           (r.id is not null or l.taken is not null) and r.cost is distinct from coalesce(l.taken, 0) as is_taken_otherwise,
+           (r.id is not null or (l.taken is not null and uuid_time(r.asked) >= ${keptFrom})) and r.cost is distinct from coalesce(l.taken, 0) as is_taken_otherwise,
            r.cost <> 0 and r.record ->> 'outcome' <> 'swept' and r.cost <> priced.cost as is_priced_otherwise
       from r
      cross join lateral (select count(*) filter (where kind = 'charge') as charges, -sum(amount) as taken

@@ -1,4 +1,5 @@
 import type { Queryable } from '../../db/pool.ts'
+import { keptFrom } from './kept-from.ts'
 import { isMisplaced, placesOfHour } from './lane-checks.ts'
 import type { Span, Subject, Thing } from './notes.ts'
 import type { InvariantName } from './whole-checks.ts'
@@ -89,6 +90,7 @@ const doubtSums: Partial<Record<Subject, string>> = {
     insert into checked_usage_hours (${usageKey}, ${usageSums.join(', ')}, is_open, is_doubted)
     select distinct ${usageKey}, ${each(() => '0')}, true, true
       from jsonb_to_recordset($1::jsonb) as d (organization_id uuid, api_key_id uuid, model text, hour timestamptz)
+     where hour >= ${keptFrom}
     on conflict (${usageKey}) do update set is_open = true, is_doubted = true`,
 }
 
@@ -195,11 +197,13 @@ const compareDays = `
          case when coalesce(booked, 0) <> amount then settled::text end as sample
     from settled`
 
+// What left Postgres cannot be counted again: the sums of its partition are compared instead.
 const compareUsage = `
   with counted as materialized (
     select o.organization_id, o.api_key_id, o.model, o.hour, ${each((sum) => `o.${sum}`)},
            ${each((sum) => `coalesce(u.${sum}, 0) as booked_${sum}`)},
-           o.is_doubted or (${each((sum) => `coalesce(u.${sum}, 0)`)}) <> (${each((sum) => `o.${sum}`)}) as is_doubted
+           (o.is_doubted or (${each((sum) => `coalesce(u.${sum}, 0)`)}) <> (${each((sum) => `o.${sum}`)}))
+             and o.hour >= ${keptFrom} as is_doubted
       from (select * from checked_usage_hours where is_open
              order by organization_id, hour, api_key_id, model limit ${sumCountMax}) o
       left join lateral (select * from usage_hourly

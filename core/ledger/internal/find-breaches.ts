@@ -6,6 +6,7 @@ import type { Notes, Subject, Thing } from './notes.ts'
 import {
   accountChecks,
   chainCheck,
+  partitionCheck,
   type RefCheck,
   refChecks,
   statementOf,
@@ -39,6 +40,7 @@ export async function findBreaches(client: Queryable, touched: Touched): Promise
     ...(await findInRefs(client, touched)),
     ...(await findInAccounts(client, touched)),
     ...(await findInChain(client, touched)),
+    ...(await findInPartitions(client, touched)),
   ]
 }
 
@@ -98,6 +100,16 @@ async function findInChain(client: Queryable, touched: Touched): Promise<Breach[
   if (spans.length === 0) return []
   const inChain = await find(client, 'ledger_has_no_gap', chainCheck, [JSON.stringify(spans)])
   return [...inChain, ...(await find(client, 'ledger_has_no_gap', runCheck, [JSON.stringify(spans)]))]
+}
+
+/** Sums of usage that were changed may be those of requests that left Postgres. */
+async function findInPartitions(client: Queryable, touched: Touched): Promise<Breach[]> {
+  const name = 'archived_partition_is_its_sums'
+  const names = suspectsOf(name, 'partition', touched).map((thing) => thing.name)
+  const hours = touched.notes.doubts
+    .filter(({ subject }) => subject === 'usage')
+    .map(({ thing }) => thing.hour)
+  return names.length + hours.length === 0 ? [] : find(client, name, partitionCheck, [names, hours])
 }
 
 async function find(

@@ -11,7 +11,7 @@ export const firstNotes: NotePlaces = { rows: 0n, requests: 0n, things: 0n }
 /** Rows of an account that were posted, from which seq to which. */
 export type Span = { readonly organization_id: string; readonly first_seq: number; readonly last_seq: number }
 
-export type Subject = 'account' | 'row' | 'ref' | 'key_day' | 'hour' | 'usage' | 'day'
+export type Subject = 'account' | 'row' | 'ref' | 'key_day' | 'hour' | 'usage' | 'day' | 'partition'
 
 /** The subject of an unverified row, as JSON of Postgres. */
 export type Thing = { readonly [column: string]: string | number }

@@ -120,6 +120,19 @@ export const accountChecks = {
      where case when a.lanes = 1 then a.version <> coalesce(l.seq, 0) else ${isIncomplete} end`,
 } satisfies Partial<Record<InvariantName, string>>
 
+/** Of partitions of these names (`$1`), or with these hours (`$2`). */
+export const partitionCheck = `
+  select jsonb_build_object('name', p.name) as thing, p.requests, u.requests as used, p.cost, u.cost as used_cost,
+         l.cost as ledger
+    from archived_partitions p
+   cross join lateral (select coalesce(sum(requests), 0) as requests, coalesce(sum(cost), 0) as cost,
+                              coalesce(sum(input + cached_input + cache_write + output + reasoning), 0) as tokens
+                         from usage_hourly where hour >= p.from_at and hour < p.to_at) u
+   cross join lateral (select coalesce(-sum(amount), 0) as cost from balance_ledger
+                        where kind in ('charge', 'adjust') and ts >= p.from_at and ts < p.to_at) l
+   where (p.name = any($1::text[]) or exists (select from unnest($2::timestamptz[]) h where h >= p.from_at and h < p.to_at))
+     and (p.requests, p.cost, p.tokens, p.cost) <> (u.requests, u.cost, u.tokens, l.cost)`
+
 /** Rows that do not follow from the one before them. `$1`: spans; the row behind each is looked at, too. */
 export const chainCheck = `
   select jsonb_build_object('organization_id', s.organization_id, 'seq', l.seq) as thing, l.balance_after

@@ -1,9 +1,10 @@
+import { keptFrom } from './kept-from.ts'
 import { isOutOfChain, wholeLaneSums, wholePlacesOfHours, wholeRunCheck } from './lane-checks.ts'
 import { recomputedCost } from './recomputed-cost.ts'
 
 /** The subjects of an invariant, and the columns that identify the subject of a breach. */
 type Subject = {
-  readonly subject: 'account' | 'row' | 'ref' | 'key_day' | 'hour' | 'usage' | 'day'
+  readonly subject: 'account' | 'row' | 'ref' | 'key_day' | 'hour' | 'usage' | 'day' | 'partition'
   readonly columns: readonly string[]
 }
 
@@ -21,6 +22,8 @@ const keyDay: Subject = { subject: 'key_day', columns: ['key_id', 'day'] }
 const hour: Subject = { subject: 'hour', columns: ['organization_id', 'hour'] }
 const day: Subject = { subject: 'day', columns: ['day', 'kind', 'shard'] }
 const usage: Subject = { subject: 'usage', columns: ['organization_id', 'api_key_id', 'model', 'hour'] }
+
+const partition: Subject = { subject: 'partition', columns: ['name'] }
 
 /** Every promise about money. */
 export type InvariantName = keyof typeof wholeChecks
@@ -65,7 +68,7 @@ export const wholeChecks = {
       select id, r.cost, l.taken
         from requests r
         full join (select ref_id as id, -sum(amount) as taken from balance_ledger
-                    where kind in ('charge', 'adjust') group by 1) l using (id)
+                    where kind in ('charge', 'adjust') and ts >= ${keptFrom} group by 1) l using (id)
        where r.cost is distinct from coalesce(l.taken, 0)`,
   },
 
@@ -118,7 +121,7 @@ export const wholeChecks = {
     of: usage,
     breaches: `
       select organization_id, api_key_id, model, hour, u.cost, r.cost as requested
-        from usage_hourly u
+        from (select * from usage_hourly where hour >= ${keptFrom}) u
         full join (
           select organization_id, api_key_id, coalesce(record ->> 'modelRan', record ->> 'modelAsked') as model,
                  date_trunc('hour', ts, 'UTC') as hour, count(*) as requests, sum(cost) as cost,
@@ -132,6 +135,27 @@ export const wholeChecks = {
               coalesce(u.cache_write, 0), coalesce(u.output, 0), coalesce(u.reasoning, 0))
           <> (coalesce(r.requests, 0), coalesce(r.cost, 0), coalesce(r.input, 0), coalesce(r.cached_input, 0),
               coalesce(r.cache_write, 0), coalesce(r.output, 0), coalesce(r.reasoning, 0))`,
+  },
+
+  // Of requests that left Postgres only their sums are there.
+  archived_partition_is_its_sums: {
+    of: partition,
+    breaches: `
+      with used as (
+        select date_trunc('day', hour, 'UTC') as at, sum(requests) as requests, sum(cost) as cost,
+               sum(input + cached_input + cache_write + output + reasoning) as tokens
+          from usage_hourly where hour < ${keptFrom} group by 1
+      ), charged as (
+        select date_trunc('day', ts, 'UTC') as at, -sum(amount) as cost
+          from balance_ledger where kind in ('charge', 'adjust') and ts < ${keptFrom} group by 1
+      )
+      select p.name, p.requests, u.requests as used, p.cost, u.cost as used_cost, l.cost as ledger
+        from archived_partitions p
+       cross join lateral (select coalesce(sum(requests), 0) as requests, coalesce(sum(cost), 0) as cost,
+                                  coalesce(sum(tokens), 0) as tokens
+                             from used where at >= p.from_at and at < p.to_at) u
+       cross join lateral (select coalesce(sum(cost), 0) as cost from charged where at >= p.from_at and at < p.to_at) l
+       where (p.requests, p.cost, p.tokens, p.cost) <> (u.requests, u.cost, u.tokens, l.cost)`,
   },
 
   bonus_is_in_the_ledger: {

@@ -45,6 +45,7 @@ export const metricsByProcess: Readonly<Record<string, () => readonly MetricDesc
       ...unused,
       shop: undefined,
       archive: undefined,
+      leaving: { pool: unused.pool, store: untouched(), keptDays: 35 },
       registry,
       log,
       now: Date.now,
