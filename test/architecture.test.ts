@@ -154,6 +154,7 @@ const siblingsOf: Readonly<Record<string, Readonly<Record<string, readonly strin
     administration: [
       'api',
       'approvals',
+      'billing',
       'catalog',
       'legal',
       'operations',

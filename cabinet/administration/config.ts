@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { clickHouseUrlSetting } from '#core/archive/archive-setting'
 import { allowedCidrsSetting } from '#core/catalog/address-setting'
 import type { NanoRub } from '#core/ledger/money'
 import {
@@ -24,6 +25,8 @@ const settingsSchema = z.object({
   DATABASE_URL: postgresUrlSetting,
   /** Redis, as the user `model_gateway_cabinet`. Several nodes of one cluster are separated by commas. */
   REDIS_URL: redisUrlsSetting,
+  /** ClickHouse, as the worker's: requests that left Postgres are read there. */
+  CLICKHOUSE_URL: clickHouseUrlSetting.optional(),
   /** Key list, 32 bytes in base64 each: the first encrypts administrators' second factors. No other process has it. */
   ADMINISTRATION_SEALING_KEY: sealingKeyListSetting,
   /** Key list, 32 bytes in base64 each: the first encrypts the credentials of providers that are made here. */
@@ -53,6 +56,8 @@ export const envSchema = settingsSchema.superRefine(refuseHalfAShop)
 export type AdministrationConfig = {
   readonly databaseUrl: string
   readonly redisUrls: RedisUrls
+  /** ClickHouse with requests that left Postgres; `undefined`: none has. */
+  readonly clickHouseUrl: string | undefined
   /** 32 bytes each. The first key encrypts the secrets of administrators' second factors. */
   readonly sealingKeys: KeyList<Uint8Array>
   /** 32 bytes each. The first key encrypts providers' credentials. */
@@ -82,6 +87,7 @@ export function readConfig(env: NodeJS.ProcessEnv, warn?: Warn): AdministrationC
   return {
     databaseUrl: data.DATABASE_URL,
     redisUrls: data.REDIS_URL,
+    clickHouseUrl: data.CLICKHOUSE_URL,
     sealingKeys: data.ADMINISTRATION_SEALING_KEY,
     credentialKeys: data.CREDENTIALS_KEY,
     upstreamAllowedCidrs: data.UPSTREAM_ALLOWED_CIDRS,

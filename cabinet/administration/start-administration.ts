@@ -9,6 +9,7 @@ import type { Log } from '#core/process/log'
 import { openRedis } from '#core/redis/open-redis'
 import { measureScripts } from '#core/redis/script-metrics'
 import { administratorSessions } from '../administrators/administrator-sessions.ts'
+import { openArchiveOf } from '../billing/opened-archive.ts'
 import { administrationRoutes } from '../pages/administration-routes.ts'
 import { administrationPagesFolder } from '../pages/build-pages.ts'
 import { openShop } from '../payments/shop.ts'
@@ -44,11 +45,13 @@ export async function startAdministration(config: AdministrationConfig, log: Log
     onScript: measureScripts(metrics.registry),
     onError: ({ message }) => log.warn({ error: message }, 'Redis connection failed'),
   })
+  const archive = openArchiveOf(config)
   const throttles = createThrottles(redis)
   const programmed = createProgrammedKeys(pool)
   const shop = config.shop === undefined ? undefined : openShop(config.shop)
   const endpoints = allEndpoints({
     pool,
+    archive,
     redis,
     throttles,
     log,
@@ -81,7 +84,7 @@ export async function startAdministration(config: AdministrationConfig, log: Log
     stop: () =>
       served.stop(async () => {
         await Promise.all([hints.stop(), database.stop()])
-        await pool.end()
+        await Promise.all([pool.end(), archive?.close()])
         redis.close()
         await shop?.close()
       }),

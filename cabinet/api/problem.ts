@@ -555,6 +555,17 @@ export const problems = {
     ],
     ru: ['Оплата недоступна', 'Оплата не настроена, или платёжная система не отвечает. Повторите позже.'],
   },
+  older_requests_unavailable: {
+    status: 503,
+    en: [
+      'Older requests unavailable',
+      'Older requests are stored in an archive, which does not respond. Choose a later period, or try again later.',
+    ],
+    ru: [
+      'Старые запросы недоступны',
+      'Старые запросы хранятся в архиве, а он не отвечает. Выберите более поздний период или повторите позже.',
+    ],
+  },
   service_unavailable: {
     status: 503,
     en: ['Temporarily unavailable', 'The service is temporarily unavailable. Try again in a moment.'],

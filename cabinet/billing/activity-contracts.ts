@@ -44,6 +44,7 @@ export const listActivity = {
     cursor: cursorOf(z.strictObject({ request_id: id })),
     limit: pageLimit,
   }),
+  problems: ['older_requests_unavailable'],
   answers: {
     200: pageOf(activityRow).extend({
       rejections: z

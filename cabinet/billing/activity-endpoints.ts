@@ -1,6 +1,7 @@
 import type { Pool } from 'pg'
 import type { z } from 'zod'
 import { type ListedRefusal, listedMax, listedMs, readRefusals } from '#core/admission/listed-refusals'
+import type { ArchiveStore } from '#core/archive/archive-store'
 import { inReadScope } from '#core/audit/scope'
 import type { Queryable } from '#core/db/pool'
 import { errorRows } from '#core/errors/refusal'
@@ -11,41 +12,53 @@ import { type RedisServers, RedisUnavailable } from '#core/redis/redis-connectio
 import { type Endpoint, endpoint, type Input } from '../api/endpoint.ts'
 import { writeCursor } from '../api/page.ts'
 import { listActivity } from './activity-contracts.ts'
+import { allRequests } from './all-requests.ts'
 import { type Activity, isWanted, mergeActivity } from './internal/merged-activity.ts'
+import { orOlderUnavailable } from './internal/older-unavailable.ts'
 import { readRequestFilter } from './internal/request-filter.ts'
-import { type RequestFilter, readRequests } from './internal/request-rows.ts'
+import type { RequestFilter } from './internal/request-rows.ts'
 import { isBackwards, spanProblem } from './internal/span.ts'
 import { shownTokens } from './internal/token-fields.ts'
 import { readUsageSums } from './internal/usage-rows.ts'
 
-type Deps = { readonly pool: Pool; readonly redis: RedisServers }
+type Deps = {
+  readonly pool: Pool
+  readonly redis: RedisServers
+  /** Requests that left Postgres; absent: none should have left. */
+  readonly archive?: ArchiveStore | undefined
+}
 type Query = Input<typeof listActivity>['query']
 type Body = z.input<(typeof listActivity.answers)[200]>
 
 /** One log of settled and rejected requests. */
-export function activityEndpoints({ pool, redis }: Deps): readonly Endpoint[] {
+export function activityEndpoints({ pool, redis, archive }: Deps): readonly Endpoint[] {
+  const requests = allRequests(pool, archive)
   return [
-    endpoint(listActivity, async ({ caller: { organizationId }, query, visit }) => {
-      const refusals = query.type === 'request' ? [] : await findRefusals(redis, organizationId)
-      return inReadScope(pool, organizationId, async (client) => {
-        const filter = await readRequestFilter(client, organizationId, query)
+    endpoint(listActivity, async ({ caller: { organizationId }, query, visit }) =>
+      orOlderUnavailable(async () => {
+        const refusals = query.type === 'request' ? [] : await findRefusals(redis, organizationId)
+        const filter = await inReadScope(pool, organizationId, (client) =>
+          readRequestFilter(client, organizationId, query),
+        )
         if (isBackwards(filter)) return { problem: spanProblem('backwards', 'from', visit.locale) }
         const place = { before: query.cursor?.request_id, limit: query.limit }
         const settled =
           query.type === 'rejection'
             ? { rows: [], next: undefined }
-            : await readRequests(client, organizationId, filter, place)
+            : await requests.page(organizationId, filter, place)
         const wanted = (refusals ?? []).filter((refused) => isWanted(refused, filter))
         const { rows, next } = mergeActivity(settled, wanted, place)
-        const body: Body = {
-          data: await show(client, organizationId, rows),
-          next_cursor: next === undefined ? null : writeCursor({ request_id: next }),
-          rejections: query.type === 'request' ? null : keptOf(refusals),
-          totals: await findTotals(client, organizationId, filter, query),
-        }
-        return { status: 200, body } as const
-      })
-    }),
+        return inReadScope(pool, organizationId, async (client) => {
+          const body: Body = {
+            data: await show(client, organizationId, rows),
+            next_cursor: next === undefined ? null : writeCursor({ request_id: next }),
+            rejections: query.type === 'request' ? null : keptOf(refusals),
+            totals: await findTotals(client, organizationId, filter, query),
+          }
+          return { status: 200, body } as const
+        })
+      }),
+    ),
   ]
 }
 

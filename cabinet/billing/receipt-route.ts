@@ -1,15 +1,20 @@
 import type { Pool } from 'pg'
 import { findRefusal, type ListedRefusal } from '#core/admission/listed-refusals'
-import { inReadScope } from '#core/audit/scope'
+import { type ArchiveStore, ArchiveUnavailable } from '#core/archive/archive-store'
 import { isId } from '#core/db/id'
 import { quoted } from '#core/errors/quoted'
 import { receiptMessages } from '#core/ledger/receipt-messages'
 import type { HttpRoute } from '#core/process/http-route'
 import { type RedisServers, RedisUnavailable } from '#core/redis/redis-connection'
+import { allRequests } from './all-requests.ts'
 import { receiptOf } from './internal/receipt.ts'
-import { findSettledRequest } from './internal/receipt-store.ts'
 
 type Absent = { readonly code: 'request_not_found'; readonly message: string }
+
+const archiveUnavailable = {
+  code: 'service_unavailable',
+  message: 'Receipts of older requests are stored in an archive, which does not respond. Try again later.',
+} as const
 
 /** The organization has no settled request with this ID. */
 const notFound: Absent = {
@@ -18,14 +23,22 @@ const notFound: Absent = {
     'No receipt has this ID. A receipt is available after its request is settled, normally within a second of the response.',
 }
 
+type Deps = {
+  readonly pool: Pool
+  readonly redis: RedisServers
+  /** Requests that left Postgres; absent: none should have left. */
+  readonly archive?: ArchiveStore | undefined
+}
+
 /**
  * `GET /v1/requests/{id}`: the receipt of a request of the calling organization. The gateway forwards this route.
  * It needs no balance, because receipts show where the money went. A blocked key cannot read receipts.
  */
 export function receiptRoute(
-  { pool, redis }: { readonly pool: Pool; readonly redis: RedisServers },
+  { pool, redis, archive }: Deps,
   options: { readonly perMinute: number },
-): HttpRoute<'request_not_found'> {
+): HttpRoute<'request_not_found' | 'service_unavailable'> {
+  const requests = allRequests(pool, archive)
   return {
     method: 'GET',
     // Not `:id`: for long IDs, Fastify would respond 404 before authentication.
@@ -34,13 +47,14 @@ export function receiptRoute(
     limit: { perMinute: options.perMinute, of: 'receipts' },
     messages: receiptMessages,
     async handle({ caller, params: { '*': id = '' } }) {
-      const settled = isId(id)
-        ? await inReadScope(pool, caller.organizationId, (client) =>
-            findSettledRequest(client, caller.organizationId, id),
-          )
-        : undefined
-      if (settled !== undefined) return { body: receiptOf(settled) }
-      return { refusal: await whyAbsent(redis, caller.organizationId, id) }
+      try {
+        const settled = isId(id) ? await requests.find(caller.organizationId, id) : undefined
+        if (settled !== undefined) return { body: receiptOf(settled) }
+        return { refusal: await whyAbsent(redis, caller.organizationId, id) }
+      } catch (error) {
+        if (error instanceof ArchiveUnavailable) return { refusal: archiveUnavailable }
+        throw error
+      }
     },
   }
 }

@@ -41,6 +41,7 @@ export const listRequests = {
     limit: pageLimit,
   }),
   answers: { 200: pageOf(requestRow) },
+  problems: ['older_requests_unavailable'],
 } as const satisfies Contract
 
 export const exportRequests = {
@@ -51,6 +52,7 @@ export const exportRequests = {
   access,
   query: z.strictObject(requestFilter),
   answers: { 200: 'csv' },
+  problems: ['older_requests_unavailable'],
   throttle: exportThrottle,
 } as const satisfies Contract
 
@@ -62,4 +64,5 @@ export const getRequest = {
   access,
   params: z.strictObject({ request_id: pathId }),
   answers: { 200: receipt.extend({ api_key_name: z.string().nullable() }) },
+  problems: ['older_requests_unavailable'],
 } as const satisfies Contract

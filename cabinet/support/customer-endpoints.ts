@@ -1,11 +1,13 @@
 import type { Pool } from 'pg'
 import { readOrganizationSums } from '#core/admission/organization-sums'
+import type { ArchiveStore } from '#core/archive/archive-store'
 import { inReadScope } from '#core/audit/scope'
 import type { RedisServers } from '#core/redis/redis-connection'
 import type { Contract } from '../api/contract.ts'
 import { type Endpoint, endpoint } from '../api/endpoint.ts'
 import { toPage } from '../api/page.ts'
 import { notFound } from '../api/problem.ts'
+import { allRequests } from '../billing/all-requests.ts'
 import { getBalance, listLedger } from '../billing/ledger-contracts.ts'
 import { ledgerEndpoints } from '../billing/ledger-endpoints.ts'
 import { getRequest, listRequests } from '../billing/request-contracts.ts'
@@ -21,16 +23,20 @@ import { search } from './internal/search.ts'
 import { organizationOf, userOf } from './internal/shown.ts'
 import { readTimeline, showFacts } from './internal/timeline.ts'
 
-type CustomerDeps = { readonly pool: Pool; readonly redis: RedisServers }
+type CustomerDeps = {
+  readonly pool: Pool
+  readonly redis: RedisServers
+  readonly archive?: ArchiveStore | undefined
+}
 
 /** Most members that a customer's page shows. */
 const membersMax = 100
 
 /** Endpoints that show administrators what a customer sees, and what happened to them. Each view is audited. */
-export function customerEndpoints({ pool, redis }: CustomerDeps): readonly Endpoint[] {
+export function customerEndpoints({ pool, redis, archive }: CustomerDeps): readonly Endpoint[] {
   const reads = memberReads([
     ...ledgerEndpoints({ pool, readLiveSums: (organization) => readOrganizationSums(redis, organization) }),
-    ...requestEndpoints({ pool }),
+    ...requestEndpoints({ pool, archive }),
     ...keyReadingEndpoints({ pool, redis }),
   ])
 
@@ -49,7 +55,10 @@ export function customerEndpoints({ pool, redis }: CustomerDeps): readonly Endpo
   return [
     endpoint(contracts.searchCustomers, async ({ caller, visit, body }) => ({
       status: 200,
-      body: await search({ pool, redis, reads }, { caller, visit, text: body.text }),
+      body: await search(
+        { pool, redis, requests: allRequests(pool, archive), reads },
+        { caller, visit, text: body.text },
+      ),
     })),
 
     endpoint(contracts.readCustomer, async (input) => {

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { clickHouseUrlSetting } from '#core/archive/archive-setting'
 import type { NanoRub } from '#core/ledger/money'
 import { type TrialRules, trialRulesOf, trialSettings } from '#core/ledger/trial-settings'
 import {
@@ -38,6 +39,8 @@ export const envSchema = z.object({
   KEY_PEPPER: secretSetting,
   /** Key list, 32 bytes in base64 each: the first encrypts secrets of second factors. */
   CABINET_SEALING_KEY: sealingKeyListSetting,
+  /** ClickHouse, as the worker's: requests that left Postgres are read there. */
+  CLICKHOUSE_URL: clickHouseUrlSetting.optional(),
   /** Public address of the cabinet: in links of emails, and the only origin whose pages may change data. */
   APP_URL: httpUrlSetting,
   /** Address that SDK clients call, ending with `/v1`; shown to users. */
@@ -60,6 +63,8 @@ export const envSchema = z.object({
 export type WebConfig = {
   readonly databaseUrl: string
   readonly redisUrls: RedisUrls
+  /** ClickHouse with requests that left Postgres; `undefined`: none has. */
+  readonly clickHouseUrl: string | undefined
   /** HMAC key for API keys, the same in every process. */
   readonly keyPepper: string
   /** 32 bytes each. The first key encrypts data that only the cabinet decrypts, such as second-factor secrets. */
@@ -93,6 +98,7 @@ export function readConfig(env: NodeJS.ProcessEnv, warn?: Warn): WebConfig {
   return {
     databaseUrl: data.DATABASE_URL,
     redisUrls: data.REDIS_URL,
+    clickHouseUrl: data.CLICKHOUSE_URL,
     keyPepper: data.KEY_PEPPER,
     sealingKeys: data.CABINET_SEALING_KEY,
     appUrl: data.APP_URL.replace(/\/+$/, ''),

@@ -8,6 +8,7 @@ import { createProgrammedKeys } from '#core/keys/programmed-keys'
 import type { Log } from '#core/process/log'
 import { openRedis } from '#core/redis/open-redis'
 import { measureScripts } from '#core/redis/script-metrics'
+import { openArchiveOf } from '../billing/opened-archive.ts'
 import { receiptRoute } from '../billing/receipt-route.ts'
 import { createLiveEvents } from '../events/live-events.ts'
 import { noteCabinetAddress } from '../mail/cabinet-address.ts'
@@ -57,6 +58,7 @@ export async function startWeb(
     onScript: measureScripts(metrics.registry),
     onError: ({ message }) => log.warn({ error: message }, 'Redis connection failed'),
   })
+  const archive = openArchiveOf(config)
   const throttles = createThrottles(redis)
   const programmed = createProgrammedKeys(pool)
   const liveEvents = createLiveEvents(pool)
@@ -66,16 +68,18 @@ export async function startWeb(
     {
       sessions: userSessions(pool),
       tokens: managementTokens(pool, config.keyPepper),
-      byKey: {
+      byKey: byKey(config, { pool, redis, archive }),
+      endpoints: cabinetEndpoints({
         pool,
-        keyPepper: config.keyPepper,
-        now: () => performance.now(),
-        routes: [
-          receiptRoute({ pool, redis }, { perMinute: config.receiptsPerMinute }),
-          ...responseRoutes(pool, config.keyPepper),
-        ],
-      },
-      endpoints: cabinetEndpoints({ pool, redis, throttles, programmed, liveEvents, checks, log, config }),
+        archive,
+        redis,
+        throttles,
+        programmed,
+        liveEvents,
+        checks,
+        log,
+        config,
+      }),
       throttles,
       site: {
         folder: pagesFolder,
@@ -105,10 +109,23 @@ export async function startWeb(
       liveEvents.stop() // nothing else ends them, and the server waits for every response
       await served.stop(async () => {
         await Promise.all([hints.stop(), database.stop()])
-        await pool.end()
+        await Promise.all([pool.end(), archive?.close()])
         redis.close()
       })
     },
+  }
+}
+
+/** What gateways forward here for callers with a key. */
+function byKey(
+  { keyPepper, receiptsPerMinute }: WebConfig,
+  deps: Parameters<typeof receiptRoute>[0],
+): NonNullable<Parameters<typeof serve>[1]['byKey']> {
+  return {
+    pool: deps.pool,
+    keyPepper,
+    now: () => performance.now(),
+    routes: [receiptRoute(deps, { perMinute: receiptsPerMinute }), ...responseRoutes(deps.pool, keyPepper)],
   }
 }
 

@@ -61,7 +61,8 @@ export function isWanted(refused: ListedRefusal, filter: RequestFilter): boolean
 }
 
 /** `sought`: a status, or a class such as `4xx`. */
-function isStatus(status: number, sought: string): boolean {
+/** Whether a status is this one, or of this class. Pure. */
+export function isStatus(status: number, sought: string): boolean {
   const text = String(status)
   return sought.endsWith('xx') ? text[0] === sought[0] : text === sought
 }

@@ -28,14 +28,14 @@ type Row = Pick<Overview, 'timeZone' | 'hasKey' | 'firstRequestAt'> & {
 export async function readOverview(client: Queryable, organizationId: string): Promise<Overview> {
   const { rows } = await client.query<Row>(
     `with cut as (
-       select o.id, o.time_zone, day, (day - interval '1 day') at time zone o.time_zone as yesterday,
+       select o.id, o.time_zone, o.first_request_at, day, (day - interval '1 day') at time zone o.time_zone as yesterday,
               day at time zone o.time_zone as today, (day + interval '1 day') at time zone o.time_zone as tomorrow
          from organizations o, lateral (select date_trunc('day', now() at time zone o.time_zone) as day) d
         where o.id = $1
      )
      select c.time_zone as "timeZone", c.yesterday, c.today, c.tomorrow, u.*,
             exists (select from api_keys where organization_id = $1 and revoked_at is null) as "hasKey",
-            (select min(ts) from requests where organization_id = $1) as "firstRequestAt"
+            coalesce(c.first_request_at, (select min(ts) from requests where organization_id = $1)) as "firstRequestAt"
        from cut c, lateral (
          select coalesce(sum(requests) filter (where hour >= c.today), 0)::bigint as "requestsToday",
                 coalesce(sum(cost) filter (where hour >= c.today), 0)::bigint as "costToday",

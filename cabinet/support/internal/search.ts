@@ -1,10 +1,12 @@
 import type { Pool } from 'pg'
 import type { z } from 'zod'
+import { ArchiveUnavailable } from '#core/archive/archive-store'
 import { inReadScope, inScope, scopeOfAdministrator } from '#core/audit/scope'
 import type { Queryable } from '#core/db/pool'
 import type { RedisServers } from '#core/redis/redis-connection'
 import type { Administrator } from '../../api/access.ts'
 import type { Visit } from '../../api/endpoint.ts'
+import type { AllRequests } from '../../billing/all-requests.ts'
 import { getRequest } from '../../billing/request-contracts.ts'
 import { getRefusal } from '../../keys/key-contracts.ts'
 import { readPaymentsById } from '../../payments/found-payments.ts'
@@ -26,7 +28,12 @@ import { readSearchText, type Sought } from './search-text.ts'
 import { organizationOf, userOf } from './shown.ts'
 
 type Found = z.input<(typeof searchCustomers.answers)[200]>
-type Deps = { readonly pool: Pool; readonly redis: RedisServers; readonly reads: MemberReads }
+type Deps = {
+  readonly pool: Pool
+  readonly redis: RedisServers
+  readonly requests: AllRequests
+  readonly reads: MemberReads
+}
 type Asked = { readonly caller: Administrator; readonly visit: Visit; readonly text: string }
 
 /** Everything that a text leads to. The audit log gets what was found, and never the text: it may be an address. */
@@ -95,12 +102,13 @@ async function showOrganizations(client: Queryable, ids: readonly string[]) {
 }
 
 async function findReceipts(
-  { pool, reads }: Pick<Deps, 'pool' | 'reads'>,
+  { pool, requests, reads }: Deps,
   caller: Administrator,
   visit: Visit,
   requestId: string,
 ): Promise<Found['receipts']> {
-  const organization = await inReadScope(pool, null, (client) => findOrganizationOfRequest(client, requestId))
+  const recent = await inReadScope(pool, null, (client) => findOrganizationOfRequest(client, requestId))
+  const organization = recent ?? (await findOrganizationOfOlder({ pool, requests }, requestId))
   if (organization === undefined) return []
   const { id: organizationId, name } = organization
   const answer = await reads(getRequest, {
@@ -111,6 +119,22 @@ async function findReceipts(
   })
   if ('problem' in answer) return []
   return [{ ...answer.body, organization_id: organizationId, organization_name: name }]
+}
+
+/** While the archive does not answer, a search finds nothing there; the page of the organization shows why. */
+async function findOrganizationOfOlder(
+  { pool, requests }: Pick<Deps, 'pool' | 'requests'>,
+  requestId: string,
+): Promise<{ readonly id: string; readonly name: string } | undefined> {
+  const id = await requests.findOrganization(requestId).catch((error: unknown) => {
+    if (error instanceof ArchiveUnavailable) return undefined
+    throw error
+  })
+  if (id === undefined) return undefined
+  const [organization] = await inReadScope(pool, null, (client) =>
+    readOrganizations(client, { ids: [id], limit: 1 }),
+  )
+  return organization
 }
 
 async function findRejections(

@@ -1,5 +1,6 @@
 import type { Pool } from 'pg'
 import { readOrganizationSums } from '#core/admission/organization-sums'
+import type { ArchiveStore } from '#core/archive/archive-store'
 import type { ProgrammedKeys } from '#core/keys/programmed-keys'
 import type { Log } from '#core/process/log'
 import type { RedisServers } from '#core/redis/redis-connection'
@@ -28,6 +29,7 @@ import { configEndpoint } from './config-endpoint.ts'
 
 export type CabinetDeps = {
   readonly pool: Pool
+  readonly archive?: ArchiveStore | undefined
   readonly redis: RedisServers
   readonly throttles: Throttles
   readonly programmed: ProgrammedKeys
@@ -42,7 +44,7 @@ export type CabinetDeps = {
 
 /** All endpoints of `/api/v1`, each from its module. */
 export function cabinetEndpoints(deps: CabinetDeps): readonly Endpoint[] {
-  const { pool, redis, throttles, programmed, liveEvents, checks, log, config } = deps
+  const { pool, archive, redis, throttles, programmed, liveEvents, checks, log, config } = deps
   const { keyPepper, appUrl, shop, topUpMax } = config
   return [
     openApiEndpoint,
@@ -58,8 +60,8 @@ export function cabinetEndpoints(deps: CabinetDeps): readonly Endpoint[] {
     ...ledgerEndpoints({ pool, readLiveSums: (organization) => readOrganizationSums(redis, organization) }),
     ...usageEndpoints({ pool }),
     ...overviewEndpoints({ pool }),
-    ...requestEndpoints({ pool }),
-    ...activityEndpoints({ pool, redis }),
+    ...requestEndpoints({ pool, archive }),
+    ...activityEndpoints({ pool, redis, archive }),
     ...paymentEndpoints({ pool, throttles, checks, shop, topUpMax, keyPepper, appUrl }),
   ]
 }
