@@ -4,7 +4,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { type Candidate, createAdmission } from '#core/admission/admission'
 import type { Hold } from '#core/admission/admission-reply'
 import { openRedis } from '#core/redis/open-redis'
-import { isSlowRun } from '../support/environment.ts'
+import { batchSequenceCount } from '../support/environment.ts'
 import { redisOfThisFile } from '../support/redis.ts'
 import {
   emptyRecord,
@@ -208,10 +208,10 @@ test(
           }
         },
       ),
-      { numRuns: isSlowRun ? 10_000 : 30, endOnFailure: true },
+      { numRuns: batchSequenceCount, endOnFailure: true },
     )
   },
-  isSlowRun ? 3_600_000 : 120_000,
+  Math.max(120_000, batchSequenceCount * 1_000),
 )
 
 async function open(settings: KeySettings = {}) {
