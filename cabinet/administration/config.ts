@@ -37,7 +37,7 @@ const settingsSchema = z.object({
   ADMINISTRATION_URL: httpUrlSetting,
   /** Proxies whose `X-Forwarded-For` is trusted. The right-most address outside these ranges is the caller. */
   TRUSTED_PROXY_CIDRS: cidrListSetting.prefault(''),
-  /** What one administrator may adjust and refund for one organization in 24 hours, in rubles; more needs another one. */
+  /** What one administrator may adjust, refund and write off for one organization in 24 hours, in rubles; more needs another one. */
   ADMINISTRATION_ALONE_MAX_RUB: aloneMaxSetting,
   /** Administrators' port. */
   ADMINISTRATION_PORT: portSetting.default(3003),

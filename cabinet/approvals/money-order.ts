@@ -40,7 +40,12 @@ export async function orderMoney(
   })
   await insertOrder(client, { ...order, orderedBy: administratorId }, because)
   if (because === undefined) return 'carry_out'
-  const stored = await findOrder(client, order.id)
-  if (stored === undefined) throw new Error(`order ${order.id} does not exist`)
+  return getApproval(client, order.id)
+}
+
+/** A request for approval as the API returns it. @throws Error if there is none of this id */
+export async function getApproval(client: ScopedClient, id: string): Promise<ShownApproval> {
+  const stored = await findOrder(client, id)
+  if (stored === undefined) throw new Error(`order ${id} does not exist`)
   return showApproval(stored)
 }

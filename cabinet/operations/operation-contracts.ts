@@ -118,6 +118,9 @@ const rejectedCharge = z
     error: z.string(),
     entry: z.string().meta({ description: 'As the gateway wrote it; its first 4,000 characters.' }),
     state: z.enum(['open', 'posted', 'written_off']),
+    pending_approval_id: id
+      .nullable()
+      .meta({ description: 'Of a write-off that waits for another administrator.' }),
     decided_at: time.nullable(),
     decided_by: id.nullable(),
     decided_by_email: z.string().nullable(),

@@ -11,7 +11,7 @@ import { once } from '../api/once.ts'
 import { toPage } from '../api/page.ts'
 import { notFound, type Problem } from '../api/problem.ts'
 import type { ShownApproval } from '../approvals/approval-contracts.ts'
-import { orderMoney } from '../approvals/money-order.ts'
+import { getApproval, orderMoney } from '../approvals/money-order.ts'
 import { belongsTo } from '../approvals/own-organization.ts'
 import { problemOf } from './internal/decision-problem.ts'
 import { dayCountMax, readDaySpan, readLedgerDays, readTotals } from './internal/ledger-days.ts'
@@ -196,13 +196,17 @@ async function decideOnce<Body extends object>(
   )
 }
 
-/** A write-off moves money of the platform like an adjustment, so the two-person rule applies to it. */
+/**
+ * A write-off moves money of the platform like an adjustment, so the two-person rule applies to it. While one of this charge
+ * waits for approval, that is the answer.
+ */
 async function writeOff(
   client: ScopedClient,
   charge: RejectedCharge,
   { caller, body: { reason } }: Asked,
   aloneMax: NanoRub,
 ): Promise<{ readonly body: ShownApproval | contracts.ShownRejectedCharge } | { readonly problem: Problem }> {
+  if (charge.pendingApprovalId !== null) return { body: await getApproval(client, charge.pendingApprovalId) }
   const moved = writeOffOf(charge)
   if (moved !== undefined) {
     const order = { ...moved, id: randomUUID(), kind: 'write_off', chargeId: charge.id, reason } as const

@@ -177,6 +177,11 @@ describe('a rejected charge', () => {
       },
     })
     expect((await auditOf(large.id)).length).toBe(0)
+    const again = await decide(large.id, 'write-off', { as: other.cookie })
+    expect([again.status, again.body.id]).toEqual([202, asked.body.id])
+    const { body: open } = await get('/admin/rejected-charges?limit=200')
+    const listed = open.data.find(({ id }: { readonly id: string }) => id === large.id)
+    expect(listed.pending_approval_id).toBe(asked.body.id)
     const approve = (by: string) => post(`/admin/approvals/${asked.body.id}/approve`, { as: by })
     expect((await approve(as)).body.code).toBe('another_administrator_required')
     const approvals = await Promise.all([approve(other.cookie), approve(other.cookie)])

@@ -20,6 +20,8 @@ export type RejectedCharge = {
   readonly decidedBy: string | null
   readonly decidedByEmail: string | null
   readonly decisionReason: string | null
+  /** Of the write-off that waits for another administrator. */
+  readonly pendingApprovalId: string | null
   /** `at` with microseconds, for cursors. */
   readonly position: string
 }
@@ -31,7 +33,9 @@ export type DecisionOutcome = Decision | 'rejected' | 'unreadable' | 'decided'
 
 const columns = `c.id, c.at, c.entry, c.error, c.decision, c.decided_at as "decidedAt", c.decided_by as "decidedBy",
   (select a.email from administrators a where a.id = c.decided_by) as "decidedByEmail",
-  c.decision_reason as "decisionReason", ${exactTimeSql('c.at')} as position`
+  c.decision_reason as "decisionReason",
+  (select o.id from money_orders o where o.charge_id = c.id and o.state = 'pending' and o.expires_at >= clock_timestamp()
+    order by o.ordered_at limit 1) as "pendingApprovalId", ${exactTimeSql('c.at')} as position`
 
 /** Newest first; `open`: only those that are not decided. */
 export async function readRejectedCharges(
@@ -170,6 +174,7 @@ export function showRejectedCharge(charge: RejectedCharge): ShownRejectedCharge 
     error: charge.error,
     entry: charge.entry.slice(0, entryLengthMax),
     state: charge.decision ?? 'open',
+    pending_approval_id: charge.decision === null ? charge.pendingApprovalId : null,
     decided_at: charge.decidedAt?.toISOString() ?? null,
     decided_by: charge.decidedBy,
     decided_by_email: charge.decidedByEmail,

@@ -19,7 +19,7 @@ import { TotpResetsSection } from './totp-resets-section.tsx'
 type Approval = Answer<'GET /admin/approvals'>['data'][number]
 type Chosen = { readonly approval: Approval; readonly decision: 'approve' | 'decline' }
 
-/** Adjustments and refunds that wait for a second administrator, and those that were decided. */
+/** Adjustments, refunds and write-offs that wait for a second administrator, and those that were decided. */
 export function ApprovalsPage() {
   const words = useWords(moneyWords)
   const title = administrationRoutes['/app/approvals'].title[useLanguage()]
@@ -39,6 +39,14 @@ export function ApprovalsPage() {
       cell: ({ organization_id }) => (
         <TextLink href={`/app/customers/${organization_id}`}>{words.customer}</TextLink>
       ),
+    },
+    {
+      id: 'of',
+      head: words.approvalOf,
+      cell: ({ payment_id, charge_id }) => {
+        const id = payment_id ?? charge_id
+        return id === null ? '' : <span className="font-mono text-xs break-all">{id}</span>
+      },
     },
     {
       id: 'by',
@@ -126,7 +134,7 @@ function DecisionDialog({ approval, decision, onClose }: Chosen & { readonly onC
       }}
       onDone={() => {
         announce(words.decided)
-        void readAgain('/admin/approvals')
+        void readAgain('/admin/approvals', '/admin/rejected-charges')
       }}
       onClose={onClose}
     />

@@ -15,6 +15,7 @@ export const en: typeof ru = {
   decided: 'Decision saved',
   requestedBy: 'Requested by',
   reason: 'Reason',
+  approvalOf: 'Payment or charge',
   approvalKinds: { adjustment: 'Adjustment', refund: 'Refund', write_off: 'Write-off' },
   approvalStates: { pending: 'Waits', approved: 'Approved', declined: 'Declined', expired: 'Expired' },
   totpResets: 'Lost second factors',

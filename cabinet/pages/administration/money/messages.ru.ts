@@ -13,6 +13,7 @@ export const ru = {
   decided: 'Решение сохранено',
   requestedBy: 'Кто просит',
   reason: 'Причина',
+  approvalOf: 'Платёж или списание',
   approvalKinds: {
     adjustment: 'Изменение баланса',
     refund: 'Возврат платежа',

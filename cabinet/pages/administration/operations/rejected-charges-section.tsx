@@ -119,13 +119,17 @@ function Decisions({
           {words.post}
         </Button>
       )}
-      <Button
-        size="small"
-        aria-label={words.writeOffOf(name)}
-        onClick={() => onChoose({ charge, decision: 'write_off' })}
-      >
-        {words.writeOff}
-      </Button>
+      {charge.pending_approval_id === null ? (
+        <Button
+          size="small"
+          aria-label={words.writeOffOf(name)}
+          onClick={() => onChoose({ charge, decision: 'write_off' })}
+        >
+          {words.writeOff}
+        </Button>
+      ) : (
+        <TextLink href="/app/approvals">{words.waits}</TextLink>
+      )}
     </span>
   )
 }
@@ -147,7 +151,12 @@ function DecisionDialog({ charge, decision, onClose }: Chosen & { readonly onClo
       }}
       onDone={(sent) => {
         announce('kind' in sent ? words.waits : words.decided)
-        void readAgain('/admin/rejected-charges', '/admin/operations/days', '/admin/operations/state')
+        void readAgain(
+          '/admin/rejected-charges',
+          '/admin/operations/days',
+          '/admin/operations/state',
+          '/admin/approvals',
+        )
       }}
       onClose={onClose}
     />

@@ -94,8 +94,8 @@ function MemberActions({
   const words = useWords(teamWords)
   return (
     <span className="flex flex-wrap gap-2 @max-3xl:justify-end">
-      <Button size="small" aria-label={words.changeRoleOf(email)} onClick={() => onOpen('role')}>
-        {words.changeRole}
+      <Button size="small" aria-label={words.changeMember(email)} onClick={() => onOpen('role')}>
+        {words.change}
       </Button>
       {!is_you && (
         <Button size="small" aria-label={words.removeMember(email)} onClick={() => onOpen('removal')}>
@@ -113,7 +113,7 @@ function RoleDialog({ member, onClose }: DialogProps) {
   const words = useWords(teamWords)
   const initialBudget = typedRubles(monthly_budget_rub ?? '', useLanguage())
   return (
-    <Dialog title={words.changeRole} onClose={onClose}>
+    <Dialog title={words.changeTitle} onClose={onClose}>
       <Form
         check={(values) => ({
           keys_max: isKeyLimit(textIn(values, 'keys_max')) ? undefined : words.keysMaxWrong,
