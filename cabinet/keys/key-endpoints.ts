@@ -230,7 +230,7 @@ function makingEndpoints({ pool, keyPepper, programmed }: KeyDeps): readonly End
         once(client, caller, idempotency, async () => {
           await store.holdKeysOf(client, organizationId)
           await revokeOldPlaygroundKeys(client, organizationId)
-          const { keyId, secret } = await store.createKey(client, playgroundKeyOf(organizationId), keyPepper)
+          const { keyId, secret } = await store.createKey(client, playgroundKeyOf(caller), keyPepper)
           return keepWithoutSecret(await showExisting(client, organizationId, keyId), secret)
         }),
       )
@@ -323,9 +323,17 @@ async function revoke(
   return { status: statusOfChange(isProgrammed), body: { programmed: isProgrammed } }
 }
 
-function playgroundKeyOf(organizationId: string): store.NewKey {
+/** Its creator's, so that their monthly budget counts it. */
+function playgroundKeyOf({
+  organizationId,
+  userId,
+}: {
+  readonly organizationId: string
+  readonly userId: string
+}): store.NewKey {
   return {
     organizationId,
+    createdBy: userId,
     name: 'Playground',
     managedBy: 'cabinet',
     purpose: 'playground',

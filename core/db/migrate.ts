@@ -71,9 +71,13 @@ async function compare(
   return { pending, newer: unknown }
 }
 
+/** Longer waits for a table would hold up everything that uses it; a backup, for example, keeps its locks for hours. */
+const lockTimeout = '5s'
+
 async function apply(client: PoolClient, { name, sql, sha256 }: Migration): Promise<void> {
   await client.query('begin')
   try {
+    await client.query(`set local lock_timeout = '${lockTimeout}'`)
     await client.query('insert into schema_migrations (name, sha256) values ($1, $2)', [name, sha256])
     await client.query(sql)
     await client.query('commit')

@@ -100,10 +100,18 @@ function entriesOfRuns(organizationId: string, filter: LedgerFilter, { before, l
       ['r.first_place + r.row_count > ', 'first_place'],
       ['r.first_place <= ', 'last_place'],
     ),
+    ...firstRunOf(organizationId, filter),
   ])
   const entries = allOf(
     [
       before !== undefined && ['seq < r.first_seq + (?::bigint - r.first_place)', before],
+      // What was posted before lanes were added is one run, which may be very long.
+      ...placeOf(
+        organizationId,
+        filter,
+        ['seq >= r.first_seq - r.first_place + ', 'first_place'],
+        ['seq <= r.first_seq - r.first_place + ', 'last_place'],
+      ),
       ...conditionsOf(filter),
     ],
     values,
@@ -160,6 +168,14 @@ function conditionsOf({ kind, from, to }: LedgerFilter): readonly (Condition | f
 }
 
 type Bound = readonly [comparison: string, column: string]
+
+/** Where an index of runs is entered from below: `placeOf` ends within a run, which the index knows only by its beginning. */
+function firstRunOf(organizationId: string, span: Span): readonly Condition[] {
+  const begin = 'r.first_place >= coalesce((select max(first_place) from lane_runs where organization_id = ?'
+  return placeOf(organizationId, span, ['first_place <= ', 'first_place'], ['', ''])
+    .slice(0, 1)
+    .map(([least, ...values]) => [`${begin} and ${least}), 0)`, organizationId, ...values])
+}
 
 /** The range of a time span in posting order. An index by posting order is read only within this range. */
 function placeOf(
