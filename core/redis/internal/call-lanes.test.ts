@@ -1,6 +1,6 @@
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import type { Hearer, Lane, ScriptCall } from '../script-call.ts'
-import { callsAtOnceMax, createCallLanes } from './call-lanes.ts'
+import { callsAtOnceMax, createCallLanes, laneWaitMsMax } from './call-lanes.ts'
 
 const script: Lane['script'] = {
   label: 'admit',
@@ -126,4 +126,25 @@ test('a call that is taken back while it waits is not sent; one that was sent ca
   expect(sentArgs()).toEqual([['a'], ['c']])
   sent[1]?.hearer.onReply('y')
   expect(heard).toEqual(['a: x', 'c: y'])
+})
+
+test('what waits for an answer that does not come is sent after a fifth of the time that an answer has', () => {
+  vi.useFakeTimers()
+  try {
+    const { ask, heard, sent, sentArgs } = startLanes()
+    for (const name of ['a', 'b', 'c']) ask(name)
+    vi.advanceTimersByTime(laneWaitMsMax - 1)
+    expect(sentArgs()).toEqual([['a']])
+    vi.advanceTimersByTime(1)
+    expect(sentArgs()).toEqual([['a'], ['b', 'c']])
+    ask('d')
+    sent[0]?.hearer.onReply('x')
+    sent[1]?.hearer.onReply(['y', 'z'])
+    expect(sentArgs().slice(2)).toEqual([['d']])
+    vi.advanceTimersByTime(laneWaitMsMax)
+    expect(sentArgs()).toHaveLength(3)
+    expect(heard).toEqual(['a: x', 'b: y', 'c: z'])
+  } finally {
+    vi.useRealTimers()
+  }
 })

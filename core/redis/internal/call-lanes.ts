@@ -3,6 +3,12 @@ import type { Hearer, Lane, ScriptCall } from '../script-call.ts'
 /** Calls sent as one at most. Redis serves nothing else in the meantime: about 0.5 ms. */
 export const callsAtOnceMax = 32
 
+/**
+ * Longest wait for the answer to the call under way. Beyond it a slow Redis would be called out of reach at half of the
+ * latency that a call for itself may have, and what waits here would be lost with this process.
+ */
+export const laneWaitMsMax = 20
+
 type LaneHearer = Hearer & {
   /** It was not sent: the connection broke first. */
   onUnsent(error: unknown): void
@@ -22,7 +28,7 @@ export type CallLanes = {
 
 /**
  * Sends a call at once if none of its lane is under way. While one is, further calls wait together until it is answered, or
- * until they are as many as one call takes: so at most one call's worth waits in a lane, in order.
+ * until they are as many as one call takes, or for 20 ms: so at most one call's worth waits in a lane, in order.
  */
 export function createCallLanes(deps: {
   readonly send: (call: ScriptCall, hearer: Hearer) => void
@@ -48,6 +54,8 @@ export function createCallLanes(deps: {
       else if (state.sentCount === 0 && state.waiting.length === 1) {
         if (deps.gathers()) begun.push([name, state])
         else sendWaiting(name, state)
+      } else if (state.waiting.length === 1) {
+        state.waitEnd = setTimeout(() => sendWaiting(name, state), laneWaitMsMax).unref()
       }
       return waiting
     },
@@ -59,8 +67,8 @@ export function createCallLanes(deps: {
   }
 
   function sendWaiting(name: string, state: LaneState): void {
-    const calls = state.waiting
-    state.waiting = []
+    const calls = takeWaiting(state)
+    if (calls.length === 0) return
     state.sentCount += 1
     for (const call of calls) call.isSent = true
     const { script, keys, head } = state.lane
@@ -93,15 +101,27 @@ export function createCallLanes(deps: {
   }
 
   function giveUp(name: string, state: LaneState, error: unknown): void {
-    const calls = state.waiting
-    state.waiting = []
+    const calls = takeWaiting(state)
     end(name, state)
     for (const { hearer } of calls) hearer.onUnsent(error)
   }
 }
 
 /** A lane with calls under way. */
-type LaneState = { readonly lane: Lane; sentCount: number; waiting: Waiting[] }
+type LaneState = {
+  readonly lane: Lane
+  sentCount: number
+  waiting: Waiting[]
+  /** When what waits is sent at the latest. */
+  waitEnd?: NodeJS.Timeout
+}
+
+function takeWaiting(state: LaneState): Waiting[] {
+  clearTimeout(state.waitEnd)
+  const calls = state.waiting
+  state.waiting = []
+  return calls
+}
 
 class Waiting implements Place {
   readonly args: readonly (string | number)[]
