@@ -27,7 +27,7 @@ const member = z.object({
   keys_max: keysMax,
   monthly_budget_rub: rubles.nullable().meta({
     description:
-      'The most that the keys which the member created may spend in a calendar month of the organization. It ends with the membership; null: no limit.',
+      'The most that the keys which the member created may spend in a calendar month of the organization. When the membership ends, each of these keys keeps it as its own monthly budget. null: no limit.',
   }),
   spent_this_month_rub: rubles
     .nullable()

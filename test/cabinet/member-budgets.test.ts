@@ -45,7 +45,7 @@ async function open() {
   }
 }
 
-test("a member's budget is one of the keys that the member created, earlier and later, until the membership ends", async () => {
+test("a member's budget is one of the keys that the member created, earlier and later; when the membership ends, each has it as its own", async () => {
   const { organizationId, userId, budgetsOf, make, set } = await open()
   const others = await createKeyOf(pool, organizationId, await createMember(pool, organizationId))
   const earlier = await make()
@@ -63,11 +63,14 @@ test("a member's budget is one of the keys that the member created, earlier and 
   expect(await budgetsOf(others.keyId)).toEqual([])
   await set(700n)
   expect(await budgetsOf(later.keyId)).toMatchObject([{ limitNano: 700n }])
+  await pool.query('update api_keys set monthly_budget_nano = 600 where id = $1', [earlier.keyId])
   await pool.query('delete from memberships where organization_id = $1 and user_id = $2', [
     organizationId,
     userId,
   ])
-  expect(await budgetsOf(later.keyId)).toEqual([])
+  const own = (limitNano: bigint) => [{ of: 'key', period: 'month', limitNano }]
+  expect(await budgetsOf(later.keyId)).toEqual(own(700n))
+  expect(await budgetsOf(earlier.keyId)).toEqual(own(600n))
 })
 
 test('a key that is created while the budget is set has it', async () => {

@@ -1,4 +1,4 @@
--- Defined by migrations/0057-member-budgets.sql; change it by a new migration.
+-- Defined by migrations/0071-ended-memberships.sql; change it by a new migration.
 --
 -- The windows of budgets that days of keys are in, each once: what keys spent of each, and its version, which grows with
 -- every charge. `budget`: whose and which, as `post_batch` returns it; `day`: the first of the window.
@@ -28,7 +28,7 @@ AS $function$
             from unnest(keys, days) as asked (id, day) join api_keys k on k.id = asked.id
            where k.member_monthly_budget_nano is not null) w
     left join api_keys k on k.organization_id = w.organization_id and k.created_by = w.user_id
-      and coalesce(k.revoked_at, 'infinity') > w.first_day - 2
+      and (k.revoked_at is null or k.revoked_at > w.first_day - 2)
     left join key_daily_spend s on s.key_id = k.id
       and s.day between w.first_day and (w.first_day + interval '1 month' - interval '1 day')::date
    group by w.organization_id, w.user_id, w.first_day

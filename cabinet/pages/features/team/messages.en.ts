@@ -34,7 +34,7 @@ export const en: typeof ru = {
   removeMember: (email: string) => `Remove: ${email}`,
   removeTitle: 'Remove a member',
   removeLead: (email: string) =>
-    `${email} loses access to the organization at once. Its keys and tokens continue to work, without the member’s budget: replace those that the member knows.`,
+    `${email} loses access to the organization at once. Its keys and tokens continue to work: replace those that the member knows. The member’s monthly budget becomes one of each of these keys.`,
   removed: 'Member removed',
   invitations: 'Invitations',
   invitationsLead: 'An invitation is valid for 7 days, once, and only for its address.',
