@@ -105,7 +105,7 @@ function entriesOfRuns(organizationId: string, filter: LedgerFilter, { before, l
   const entries = allOf(
     [
       before !== undefined && ['seq < r.first_seq + (?::bigint - r.first_place)', before],
-      // What was posted before lanes were added is one run, which may be very long.
+      // All entries from before lanes were added are one run, which may be very long.
       ...placeOf(
         organizationId,
         filter,

@@ -4,8 +4,8 @@ import type { Hearer, Lane, ScriptCall } from '../script-call.ts'
 export const callsAtOnceMax = 32
 
 /**
- * Longest wait for the answer to the call under way. Beyond it a slow Redis would be called out of reach at half of the
- * latency that a call for itself may have, and what waits here would be lost with this process.
+ * Longest wait for the answer to the call under way. With a longer one, calls would fail at half of the latency of Redis that
+ * a single call bears. Calls that wait here are also lost with this process, unlike those in Redis's socket.
  */
 export const laneWaitMsMax = 20
 
