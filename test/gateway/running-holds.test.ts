@@ -73,8 +73,8 @@ test('a gateway that is cut off from Redis beyond its leases keeps its holds: no
 test('renewals reach a Redis that answers too late for admissions, however many clients retry: no hold is swept', async () => {
   const running = await startStreams()
   const { gate, gateway, model, key, organizationId } = running
-  // A gateway that is short of processor waits twice 100 ms: an admission that is answered would wait for the provider.
-  gate.delayAnswers(250)
+  // Far beyond what a gateway waits that is short of processor: an admission that is answered would wait for the provider.
+  gate.delayAnswers(600)
   const untilMs = performance.now() + 4 * leaseMs
   const retry = async () => {
     while (performance.now() < untilMs) {
