@@ -325,7 +325,9 @@ function runIdOf(connection: RedisConnection): string {
 }
 
 function handOverArguments(redis: RedisServers, shard: Shard): readonly string[] {
-  return [runIdOf(redis.connectionOf(shard)), ...redis.yieldedBy(shard)]
+  const runId = runIdOf(redis.connectionOf(shard))
+  const yieldedBy = redis.yieldedBy(shard)
+  return yieldedBy === undefined ? [runId] : [runId, yieldedBy]
 }
 
 function wrongSumsOf(items: readonly string[]): readonly WrongSum[] {

@@ -31,8 +31,8 @@ export type ClusterPlan =
       /** Also those without slots, unless they are failing. */
       readonly primaries: readonly ClusterNode[]
       /**
-       * Where primaries are that leave this slot to its owner, by their own view. If one of them had it before, it has
-       * handed it over with all data; after a failover, the former primary is none, or still claims the slot.
+       * Where primaries are that leave this slot to its owner, by their own view. If one of them had it immediately before,
+       * it has handed it over with all data; after a failover, the former primary is none, or still claims the slot.
        */
       readonly yieldedBy: (slot: number) => readonly string[]
     }

@@ -49,10 +49,11 @@ export type RedisServers = {
   /** A connection to each primary, also to those that have none of these yet. */
   primaries(): readonly RedisConnection[]
   /**
-   * Run ids of servers that still run and leave the shard to the server that has it now. An epoch of one of them is whole:
-   * its server has handed it over, and lost nothing.
+   * Run id of the server that this process saw have the shard right before the present one. It still runs and leaves the
+   * shard to that one, so its epoch is whole: it has handed it over, and lost nothing. `undefined`: the shard must be loaded,
+   * also if this process only just started.
    */
-  yieldedBy(shard: Shard): readonly string[]
+  yieldedBy(shard: Shard): string | undefined
   /** Whether its server handed it over within the last second, so that another one serves it soon. */
   isMoving(shard: Shard): boolean
   /** `cluster`: the names of one command must have one hash tag, even on one server. */
@@ -172,7 +173,7 @@ export function connectRedis(
     common: () => connection,
     servers: () => [connection],
     primaries: () => [connection],
-    yieldedBy: () => [],
+    yieldedBy: () => undefined,
     isMoving: () => false,
     kind: () => kind,
     circuitIsOpen: breaker.isOpen,

@@ -2,15 +2,12 @@ import { type ClusterPlan, type ClusterView, parseClusterNodes, planCluster } fr
 import { type RedisConnection, type RedisServers, RedisUnavailable } from '../redis-connection.ts'
 import { allShards, type Shard } from '../shard.ts'
 import { commonSlot, slotOfShard } from '../shard-slots.ts'
+import { createShardMoves } from './shard-moves.ts'
 
 /** How soon a failover is noticed without a call that is redirected. */
 const lookEveryMs = 250
 /** Between two looks, however many calls are redirected. */
 const lookAgainMs = 20
-/** How long a shard may be closed while its server hands it over. */
-const moveMsMax = 1_000
-/** How long its former server may not know it yet. */
-const yieldMsMax = 100
 /** A frozen server must not delay what the others say. */
 const viewTimeoutMs = 200
 const viewKeptMs = 1_000
@@ -49,7 +46,7 @@ export function followCluster(deps: Deps): FollowedCluster {
   let yieldedBy: (slot: number) => readonly string[] = () => []
   let problem: string | undefined
   const found = Promise.withResolvers<void>()
-  const moves = createMoves()
+  const moves = createShardMoves(() => performance.now())
   const memory = createMemory()
 
   function adopt(plan: ClusterPlan): void {
@@ -64,9 +61,7 @@ export function followCluster(deps: Deps): FollowedCluster {
     owners = allShards.map((shard) => linkOf(slotOfShard(shard)))
     common = linkOf(commonSlot)
     yieldedBy = plan.outcome === 'found' ? plan.yieldedBy : () => []
-    const changed = allShards.filter((shard) => owners[shard] !== before[shard])
-    for (const shard of changed) moves.noteShard(shard, before[shard] ?? nowhere)
-    if (changed.length > 0) setImmediate(looks.soon) // the former server may not know it yet
+    if (moves.note(before, owners)) setImmediate(looks.soon) // the former server may not know it yet
     primaries = plan.outcome === 'found' ? plan.primaries.map(({ server }) => links.to(server)) : []
     links.keepOnly(new Set([common, ...owners, ...primaries]))
     found.resolve()
@@ -78,21 +73,21 @@ export function followCluster(deps: Deps): FollowedCluster {
     if (!isStopped() && views.some((view) => view !== undefined)) adopt(planCluster(memory.with(views)))
   })
   const servers = () => [...new Set([common, ...owners])].filter((link) => link !== nowhere)
+  const ownerOf = (shard: Shard) => owners[shard] ?? nowhere
+  const hasYielded = (shard: Shard) => (from: unknown) =>
+    yieldedBy(slotOfShard(shard)).some((server) => links.at(server) === from)
   return {
-    connectionOf: (shard) => owners[shard] ?? nowhere,
+    connectionOf: ownerOf,
     common: () => common,
     servers,
     primaries: () => primaries,
-    yieldedBy: (shard) => yieldedBy(slotOfShard(shard)).flatMap((server) => links.at(server)?.runId() ?? []),
-    isMoving: (shard) =>
-      moves.isMoving(shard, owners[shard] ?? nowhere, (from) =>
-        yieldedBy(slotOfShard(shard)).some((server) => links.at(server) === from),
-      ),
+    yieldedBy: (shard) => moves.yieldedBy(shard, ownerOf(shard), hasYielded(shard)),
+    isMoving: (shard) => moves.isMoving(shard, ownerOf(shard), hasYielded(shard)),
     kind: () => 'cluster',
     look: looks.soon,
     noteMoved(server) {
       const link = links.at(server)
-      if (link !== undefined) moves.noteLink(link)
+      if (link !== undefined) moves.noteServer(link)
       looks.soon()
     },
     async connected(timeoutMs) {
@@ -117,24 +112,6 @@ function createMemory() {
       for (const view of views) if (view !== undefined) seen.set(view.server, { view, atMs: nowMs })
       for (const [server, { atMs }] of seen) if (nowMs - atMs > viewKeptMs) seen.delete(server)
       return [...seen.values()].map(({ view }) => view)
-    },
-  }
-}
-
-/** Remembers for a second what moved: shards, and servers that no longer have what they were asked for. */
-function createMoves() {
-  const shards = new Map<Shard, { readonly from: RedisConnection; readonly atMs: number }>()
-  const linkAtMs = new WeakMap<RedisConnection, number>()
-  const ageOf = (atMs = Number.NEGATIVE_INFINITY) => performance.now() - atMs
-  return {
-    noteShard: (shard: Shard, from: RedisConnection) =>
-      void shards.set(shard, { from, atMs: performance.now() }),
-    noteLink: (link: RedisConnection) => void linkAtMs.set(link, performance.now()),
-    isMoving(shard: Shard, owner: RedisConnection, hasYielded: (from: RedisConnection) => boolean): boolean {
-      if (ageOf(linkAtMs.get(owner)) < moveMsMax) return true
-      const move = shards.get(shard)
-      if (move === undefined || ageOf(move.atMs) >= moveMsMax) return false
-      return hasYielded(move.from) || (ageOf(move.atMs) < yieldMsMax && !move.from.circuitIsOpen())
     },
   }
 }
