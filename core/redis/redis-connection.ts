@@ -6,7 +6,7 @@ import { type Lane, type Script, sendScriptCall } from './script-call.ts'
 import type { Shard } from './shard.ts'
 
 /** Longest wait for one answer: clients are promised a 503 within about 100 ms, or 200 ms of a process that is short of processor. */
-export const answerTimeoutMs = 100
+const answerTimeoutMs = 100
 /** A socket that stays silent for this long after a command is closed and opened again. */
 const silentSocketMs = 3_000
 const connectTimeoutMs = 2_000

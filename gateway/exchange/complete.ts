@@ -3,7 +3,7 @@ import type { AdmitRefusal, Admitted, Hold, Settled } from '#core/admission/admi
 import type { Refusal } from '#core/errors/refusal'
 import { formatRub, nanoRub } from '#core/ledger/money'
 import type { RequestRecord } from '#core/ledger/request-record'
-import { answerTimeoutMs, RedisUnavailable } from '#core/redis/redis-connection'
+import { RedisUnavailable } from '#core/redis/redis-connection'
 import type { BookedAnswer, ChargeKeeper } from '../charges/charge-keeper.ts'
 import { sendPlain, sendRefusal } from '../http/answer.ts'
 import type { ConnectionShare } from '../http/connection-share.ts'
@@ -21,6 +21,7 @@ import type { MakeBill } from './billing.ts'
 import { createDelivered, type Generated } from './delivered-text.ts'
 import type { BoundExchange, CompleteExchange, Exchange } from './exchange.ts'
 import { type Bill, nothingDue, totalOf } from './internal/bill.ts'
+import { postedUntilMs } from './internal/posted-until.ts'
 import { type OutputLimit, tokensOfTexts } from './output-limit.ts'
 import {
   factsOf,
@@ -28,7 +29,7 @@ import {
   progressOf,
   type RecordedEnding,
   type Run,
-  readingTimeOf,
+  readingEndsAtMsOf,
   recordBeforeStart,
   recordOf,
   startRun,
@@ -141,7 +142,9 @@ function end(
   return endLeft(deps, run)
 }
 
-type AdmitEnd = ({ readonly outcome: 'admitted' } & Admitted) | ({ readonly outcome: 'refused' } & Refused)
+type AdmitEnd =
+  | ({ readonly outcome: 'admitted'; readonly admitMs: number } & Admitted)
+  | ({ readonly outcome: 'refused' } & Refused)
 
 /**
  * One call to Redis, with the free bound of the prompt. Only if that bound exceeds the limits of the key and
@@ -186,16 +189,17 @@ async function admitOnce(
   if (deps.keeper.isFull()) return { outcome: 'refused', refusal: serviceUnavailable }
   if (deps.abandoned.mustWait(caller.secretHash)) return { outcome: 'refused', refusal: tooManyAbandoned }
   const record = recordBeforeStart(exchange)
+  const sentAtMs = deps.now()
   try {
     const answer = await deps.admission.admit({
       requestId,
       ...caller,
       candidates: candidates.map((candidate) => ({ ...candidate, model: candidate.route.document.model })),
       record,
-      timeoutMs: readingTimeOf(exchange),
+      timeoutMs: Math.floor(readingEndsAtMsOf(exchange) - sentAtMs),
       attempt,
     })
-    if (answer.outcome === 'admitted') return answer
+    if (answer.outcome === 'admitted') return { ...answer, admitMs: deps.now() - sentAtMs }
     if (attempt === 'bound' && refusalsOfSize.has(answer.reason)) return 'too_large'
     return {
       outcome: 'refused',
@@ -368,13 +372,13 @@ function shownUsageOf(usage: UsageReading, bill: Bill): OpenAiUsage {
   return usage.kind === 'reported' && isBilled ? usage.openai : openAiUsageOf(bill.tokens)
 }
 
-/**
- * Until when a non-streaming response may be posted, by Redis's clock. The deadline of its hold is this replica's own by that
- * clock, or later by as long as the answer to `admit` took: at most its time-out.
- */
-function plainAnswer({ keeper, now }: CompleteDeps, { hold, readingEndsAtMs }: Run): BookedAnswer {
-  const patienceEndsInMs = keeper.patienceMs - (readingEndsAtMs - now())
-  return { kind: 'plain', untilMs: Math.floor(hold.deadlineMs + patienceEndsInMs - answerTimeoutMs) }
+function plainAnswer({ keeper, now }: CompleteDeps, { hold, admitMs, readingEndsAtMs }: Run): BookedAnswer {
+  const { deadlineMs } = hold
+  const { patienceMs } = keeper
+  return {
+    kind: 'plain',
+    untilMs: postedUntilMs({ deadlineMs, admitMs, readingEndsAtMs, patienceMs, nowMs: now() }),
+  }
 }
 
 function book(

@@ -21,6 +21,8 @@ export type SentPrompt = Pick<Exchange, 'estimatePrompt' | 'readPrompt'>
 export type Run = {
   readonly exchange: Exchange
   readonly hold: Hold
+  /** How long the answer to `admit` took, with all its tries. */
+  readonly admitMs: number
   readonly limits: RateLimits
   readonly departure: Departure
   /** How long its client waits, as set by the caller or the route. */
@@ -73,9 +75,9 @@ function timeoutOf({ options, candidates: [{ route }] }: Exchange): number {
   return Math.min(options.timeoutMs ?? Number.POSITIVE_INFINITY, route.document.timeouts.requestMs)
 }
 
-/** How long a provider's response may take, with or without its client. */
-export function readingTimeOf({ candidates: [{ route }] }: Exchange): number {
-  return route.document.timeouts.requestMs
+/** Until when a provider's response is read, with or without its client. */
+export function readingEndsAtMsOf({ startedAtMs, candidates: [{ route }] }: Exchange): number {
+  return startedAtMs + route.document.timeouts.requestMs
 }
 
 /**
@@ -90,16 +92,17 @@ export function stopsWhenClosed({ exchange }: Run, { route, backend }: Target): 
 }
 
 /** A request that was just admitted. */
-export function startRun(exchange: Exchange, admitted: Admitted): Run {
+export function startRun(exchange: Exchange, admitted: Admitted & Pick<Run, 'admitMs'>): Run {
   const timeoutMs = timeoutOf(exchange)
   return {
     exchange,
     hold: admitted.hold,
+    admitMs: admitted.admitMs,
     limits: admitted.limits,
     departure: watchDeparture(exchange.raw, exchange.format.keepAlive),
     timeoutMs,
     deadlineAtMs: exchange.startedAtMs + timeoutMs,
-    readingEndsAtMs: exchange.startedAtMs + readingTimeOf(exchange),
+    readingEndsAtMs: readingEndsAtMsOf(exchange),
     leftAs: clientGone,
     attempts: [],
     attemptCount: 0,
