@@ -1,5 +1,6 @@
-import { type ClickHouseClient, createClient } from '@clickhouse/client'
+import { type ClickHouseClient, createClient, parseError } from '@clickhouse/client'
 import { z } from 'zod'
+import { unlessAborted } from '../process/unless-aborted.ts'
 import { archiveProblemOf, archiveTable, createTableSql, type FoundTable } from './internal/archive-table.ts'
 import type { ArchivedRow } from './internal/archived-row.ts'
 
@@ -41,7 +42,7 @@ export type ArchiveStore = {
  * Opens the archive. Nothing is sent yet.
  *
  * @param url with user, password and database.
- * @param options.timeoutMs longest wait for an answer. Default 30 s.
+ * @param options.timeoutMs longest wait for the response to a query, including the wait for a connection. Default 30 s.
  */
 export function openArchive(
   url: string,
@@ -54,13 +55,8 @@ export function openArchive(
     keep_alive: { enabled: false }, // old servers close connections at any time; there are few requests
     log: { level: 127 }, // off: the caller reports failures
   })
-  const read: ArchiveStore['read'] = async (sql, row) => {
-    const found = await orUnavailable(async () => {
-      const result = await client.query({ query: sql, format: 'JSON' })
-      return (await result.json()).data
-    })
-    return z.array(row).parse(found)
-  }
+  const read: ArchiveStore['read'] = async (sql, row) =>
+    z.array(row).parse(await orUnavailable(() => readData(client, sql, timeoutMs)))
   return {
     read,
     async check() {
@@ -72,6 +68,27 @@ export function openArchive(
     close: () => client.close(),
   }
 }
+
+/** Of the client's own limits, none begins before a connection is free. */
+async function readData(client: ClickHouseClient, query: string, timeoutMs: number): Promise<unknown> {
+  const ends = AbortSignal.timeout(timeoutMs)
+  const result = await client.query({
+    query,
+    format: 'JSON',
+    abort_signal: ends,
+    clickhouse_settings: { max_execution_time: Math.ceil(timeoutMs / 1000), wait_end_of_query: 1 },
+  })
+  try {
+    const { data, exception } = responseSchema.parse(await unlessAborted(result.json(), ends))
+    if (exception !== undefined) throw parseError(exception)
+    return data
+  } finally {
+    result.close()
+  }
+}
+
+/** A query that fails after its first rows may get 200, these rows, and the exception. */
+const responseSchema = z.object({ data: z.unknown(), exception: z.string().optional() })
 
 function insertRows(
   client: ClickHouseClient,
