@@ -273,6 +273,8 @@ export const alertCases: readonly AlertCase[] = [
     sound: {
       'model_gateway_job_last_success_timestamp_seconds{namespace="mg",exported_job="settle"}': '0+60x40',
       'model_gateway_job_period_seconds{namespace="mg",exported_job="settle"}': '1x40',
+      'model_gateway_job_last_success_timestamp_seconds{namespace="mg",exported_job="archive"}': '0x40',
+      'model_gateway_job_period_seconds{namespace="mg",exported_job="archive"}': '1x40',
     },
   },
   {
@@ -282,6 +284,7 @@ export const alertCases: readonly AlertCase[] = [
     sound: {
       'model_gateway_job_last_success_timestamp_seconds{namespace="mg",exported_job="settle"}': '0+60x40',
       'model_gateway_job_period_seconds{namespace="mg",exported_job="settle"}': '1x40',
+      'model_gateway_job_period_seconds{namespace="mg",exported_job="archive_partitions"}': '600x40',
     },
   },
   {
@@ -364,6 +367,20 @@ export const alertCases: readonly AlertCase[] = [
     at: '20m',
     breaks: { 'model_gateway_archive_partition_differs{namespace="mg"}': '1x40' },
     sound: { 'model_gateway_archive_partition_differs{namespace="mg"}': '0x40' },
+  },
+  {
+    alert: 'ModelGatewayArchivePartitionsFailing',
+    at: '480m',
+    breaks: {
+      'model_gateway_job_errors_total{namespace="mg",exported_job="archive_partitions"}': '0+1x500',
+      'model_gateway_job_last_success_timestamp_seconds{namespace="mg",exported_job="archive_partitions"}':
+        '0x500',
+    },
+    sound: {
+      'model_gateway_job_errors_total{namespace="mg",exported_job="archive_partitions"}': '0+1x500',
+      'model_gateway_job_last_success_timestamp_seconds{namespace="mg",exported_job="archive_partitions"}':
+        '0+60x500',
+    },
   },
   {
     alert: 'ModelGatewayTrialCreditAlmostSpent',
