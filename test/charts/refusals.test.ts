@@ -112,6 +112,11 @@ test.each([
     /archive\.existingSecret is not set, but archive\.keptDays is/,
   ],
   [
+    'requests that leave Postgres although they are not copied',
+    [...stores, '--set', 'archive.existingSecret=clickhouse,archive.keptDays=40,archive.copy=false'],
+    /archive\.keptDays is set, but archive\.copy is false/,
+  ],
+  [
     'requests that leave Postgres within a day',
     [...stores, '--set', 'archive.existingSecret=clickhouse,archive.keptDays=1'],
     /archive[./]keptDays/,

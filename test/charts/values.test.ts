@@ -207,6 +207,10 @@ test('the worker, the cabinet and administration get the archive, and network po
       { name: 'CLICKHOUSE_URL', valueFrom: { secretKeyRef } },
     ]),
   })
+  const older = ['archive.existingSecret=clickhouse', 'archive.copy=null'] // as --reuse-values of an earlier release
+  expect((await put(...older)).variables).toHaveLength(3)
+  const stopped = await put('archive.existingSecret=clickhouse', 'archive.copy=false')
+  expect(stopped.variables.map(([name]) => name)).toEqual(['administration', 'cabinet'])
 })
 
 test('only what writes a file of a demo is stopped before its successor starts', async () => {

@@ -28,6 +28,9 @@
 {{- if and .keptDays (not .existingSecret) -}}
 {{- fail "archive.existingSecret is not set, but archive.keptDays is. Set it to a Secret with the URL of ClickHouse: without an archive, requests would be lost." -}}
 {{- end -}}
+{{- if and .keptDays (not (dig "copy" true .)) -}}
+{{- fail "archive.keptDays is set, but archive.copy is false. Set archive.keptDays to 0: requests leave Postgres only while they are copied." -}}
+{{- end -}}
 {{- end -}}
 {{- if and $v.mail.existingSecret (not $v.mail.from) -}}
 {{- fail "mail.from is not set, but mail.existingSecret is. Set it to the sender of letters, for example Model Gateway <no-reply@example.com>." -}}

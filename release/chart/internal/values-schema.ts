@@ -231,13 +231,7 @@ export function valuesSchema(): Schema {
       }),
       trialCredit: object({ grant: oneOf('email', 'first_top_up', 'none'), dailyRub: from(0, 999_999_999) }),
       mail: object({ existingSecret: text, existingSecretKey: text, from: text }),
-      archive: object({
-        existingSecret: text,
-        existingSecretKey: text,
-        port,
-        keptDays: { anyOf: [{ const: 0 }, from(35)] },
-        partitions: oneOf('monthly', 'daily'),
-      }),
+      archive,
       migrations: object({ enabled: flag, activeDeadlineSeconds: from(1), ...pod }),
       ingress,
       httpRoute,
@@ -257,6 +251,14 @@ export function valuesSchema(): Schema {
 }
 
 const port = from(1, 65_535)
+const archive = object({
+  existingSecret: text,
+  existingSecretKey: text,
+  copy: flag,
+  port,
+  keptDays: { anyOf: [{ const: 0 }, from(35)] },
+  partitions: oneOf('monthly', 'daily'),
+})
 const stores = {
   database: object({
     host: text,
