@@ -43,11 +43,12 @@ export async function readArchived(
 ): Promise<readonly ArchivedRequest[]> {
   const place = placeOf(organizationId, filter, before)
   const wanted = wantedBy(filter)
-  if (wanted.length === 0) return readRows(store, place, limit)
-  // Only the latest version decides, and records are large: they are read of the rows that were found.
+  // Only the latest version decides; without a filter any does. Records are large, and old servers sort all rows before they
+  // take the first ones: records are read of the rows that were found.
+  const [final, once] = wanted.length === 0 ? ['', 'limit 1 by id'] : ['final', '']
   const found = await store.read(
-    `select toString(id) as id_text, toString(ts) as ts_text from ${archiveTable} final
-      where ${[...place, ...wanted].join(' and ')} order by ts desc, id_text desc limit ${limit}`,
+    `select toString(id) as id_text, toString(ts) as ts_text from ${archiveTable} ${final}
+      where ${[...place, ...wanted].join(' and ')} order by ts desc, id_text desc ${once} limit ${limit}`,
     z.object({ id_text: z.string(), ts_text: z.string() }),
   )
   const times = found.map(({ ts_text }) => Number(ts_text))
@@ -87,7 +88,7 @@ const rowSchema = z.object({
   record: z.string(),
 })
 
-/** The latest version of each: rows are read in the order of the table, so that a page needs few of them. */
+/** The latest version of each of these requests, newest first. */
 async function readRows(
   store: ArchiveStore,
   conditions: readonly string[],
