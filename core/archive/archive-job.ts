@@ -71,13 +71,15 @@ type LeaveDeps = {
   readonly keptDays: number
   readonly registry: Registry
   readonly log: Log
+  /** How often one run tries to remove a partition while transactions read requests. Default 20. */
+  readonly attemptsMax?: number
 }
 
 /**
  * Removes partitions of requests from Postgres that the archive has, the oldest first, one worker at a time. A partition that
  * differs stays, and so do all later ones.
  */
-export function leaveJob({ pool, store, keptDays, registry, log }: LeaveDeps): Job {
+export function leaveJob({ pool, store, registry, log, ...options }: LeaveDeps): Job {
   const differs = new Gauge({
     name: 'model_gateway_archive_partition_differs',
     help: '1: the oldest partition of requests stays in Postgres, because ClickHouse has other rows; the log names some. 0 otherwise.',
@@ -92,7 +94,7 @@ export function leaveJob({ pool, store, keptDays, registry, log }: LeaveDeps): J
       await store.check()
       const holder = { lock: leaveLock, idleMsMax: leaveIdleMsMax }
       const leaving = await asOnlyHolder(pool, holder, (client) =>
-        leaveOldest(client, store, keptDays, stopping),
+        leaveOldest(client, store, options, stopping),
       )
       if (leaving === undefined) return 'idle'
       differs.set(leaving.is === 'different' ? 1 : 0)
@@ -101,6 +103,8 @@ export function leaveJob({ pool, store, keptDays, registry, log }: LeaveDeps): J
           { partition: leaving.partition, differences: leaving.differences },
           'a partition of requests differs from the archive, and stays in Postgres',
         )
+      if (leaving.is === 'busy')
+        log.warn({ partition: leaving.partition }, 'a partition of requests stays for now: it is being read')
       if (leaving.is !== 'left') return 'idle'
       const { partition, requests } = leaving
       log.info({ partition, requests: String(requests) }, 'a partition of requests left Postgres')

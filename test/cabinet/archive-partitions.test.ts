@@ -42,7 +42,7 @@ describe.each([oldServer, newEngine])('with ClickHouse $form', (clickHouse) => {
     onTestFinished(() => pool.end())
     const registry = new Registry()
     const [, copy] = archiveJobs({ pool, registry, log }, store)
-    const leaving = leaveJob({ pool, store, keptDays: 35, registry, log })
+    const leaving = leaveJob({ pool, store, keptDays: 35, registry, log, attemptsMax: 2 })
     const look = async () => (await lookAtBooks(pool))?.breaches.filter(({ breachCount }) => breachCount > 0)
     return {
       database,
@@ -187,6 +187,31 @@ describe.each([oldServer, newEngine])('with ClickHouse $form', (clickHouse) => {
     await look()
     expect(await leave()).toBe('more')
     expect(await left()).toEqual([{ name: `requests_${months[0].suffix}`, requests: 2 }])
+  })
+
+  test('a month that is read stays, without a count of its rows, and leaves after a backup and an audit', async () => {
+    const { months, post, entriesOf, copyAll, look, leave, left, database } = await archiveOfThisTest()
+    await post(entriesOf(months[0]))
+    await copyAll()
+    await look()
+    const reading = await database.pool.connect()
+    onTestFinished(() => reading.release(true))
+    await reading.query('set idle_in_transaction_session_timeout = 0')
+    await reading.query('begin')
+    await reading.query('select from requests limit 1')
+    expect(await leave()).toBe('idle')
+    const withWrongSums = `select leave_request_partition('requests_${months[0].suffix}', 0, 0, 0, 0, 0)`
+    await expect(database.pool.query(withWrongSums)).rejects.toMatchObject({ code: '55P03' })
+    await reading.query('commit')
+    await expect(database.pool.query(withWrongSums)).rejects.toMatchObject({ code: '55000' })
+    await reading.query('begin')
+    await reading.query('select pg_advisory_xact_lock($1)', [0x6d67_0004]) // as a full audit does
+    expect(await leave()).toBe('idle')
+    await expect(database.pool.query(withWrongSums)).rejects.toMatchObject({ code: '55P03' })
+    expect(await left()).toEqual([])
+    await reading.query('commit')
+    expect(await leave()).toBe('more')
+    expect(await left()).toEqual([{ name: `requests_${months[0].suffix}`, requests: 5 }])
   })
 
   test('without ClickHouse nothing leaves, and a removal that was cut off is repeated', async () => {

@@ -4,13 +4,14 @@ import type { Queryable } from '../../db/pool.ts'
 import type { ArchiveStore } from '../archive-store.ts'
 import { compareSpan, type Difference, type SpanSums, sumIfEqual, type TimeSpan } from './compare.ts'
 
-/** How often a removal is tried again while transactions read the partition: each attempt waits 200 ms for them. */
-const attemptsMax = 20
+/** How often a removal is tried while transactions read requests: each attempt waits 200 ms for them. */
+const attemptsMaxDefault = 20
 const attemptPauseMs = 1_000
 const lockNotAvailable = '55P03'
 
 export type Leaving =
   | { readonly is: 'none' | 'waiting' }
+  | { readonly is: 'busy'; readonly partition: string }
   | { readonly is: 'left'; readonly partition: string; readonly requests: bigint }
   | { readonly is: 'different'; readonly partition: string; readonly differences: readonly Difference[] }
 
@@ -18,7 +19,8 @@ export type Leaving =
  * Removes the oldest partition of requests from Postgres, if it ended `keptDays` ago and the archive has the same rows: their
  * number, cost, tokens and digest. It is closed before, so that none of its rows changes while both sides are read.
  *
- * `waiting`: rows are still to be copied, or to be checked by the audits. A killed call is repeated from the start.
+ * `waiting`: rows are still to be copied, or to be checked by the audits, or a full audit runs. `busy`: transactions read
+ * requests in every attempt. A killed call is repeated from the start.
  *
  * @param client with statements that may take an hour.
  * @throws ArchiveUnavailable
@@ -26,7 +28,10 @@ export type Leaving =
 export async function leaveOldest(
   client: Queryable,
   store: ArchiveStore,
-  keptDays: number,
+  {
+    keptDays,
+    attemptsMax = attemptsMaxDefault,
+  }: { readonly keptDays: number; readonly attemptsMax?: number },
   stopping: AbortSignal,
 ): Promise<Leaving> {
   const oldest = await findOldest(client, keptDays)
@@ -36,7 +41,8 @@ export async function leaveOldest(
   const sums = await sumIfEqual(client, store, span, stopping)
   if (sums === undefined)
     return { is: 'different', partition, differences: await compareSpan(client, store, span) }
-  await removePartition(client, partition, sums, stopping)
+  const remove = () => removePartition(client, partition, sums)
+  if (!(await untilFree(remove, attemptsMax, stopping))) return { is: 'busy', partition }
   return { is: 'left', partition, requests: sums.requests }
 }
 
@@ -67,22 +73,30 @@ async function removePartition(
   client: Queryable,
   partition: string,
   { requests, cost, tokens, digest1, digest2 }: SpanSums,
-  stopping: AbortSignal,
 ): Promise<void> {
+  await client.query('select leave_request_partition($1, $2, $3, $4, $5, $6)', [
+    partition,
+    requests,
+    cost,
+    tokens,
+    digest1,
+    digest2,
+  ])
+}
+
+/** Whether the work was done in one of the attempts; `false`: a lock was not available in any. */
+async function untilFree(
+  work: () => Promise<void>,
+  attemptsMax: number,
+  stopping: AbortSignal,
+): Promise<boolean> {
   for (let attempt = 1; ; attempt++)
     try {
-      await client.query('select leave_request_partition($1, $2, $3, $4, $5, $6)', [
-        partition,
-        requests,
-        cost,
-        tokens,
-        digest1,
-        digest2,
-      ])
-      return
+      await work()
+      return true
     } catch (error) {
-      const isBusy = error instanceof DatabaseError && error.code === lockNotAvailable
-      if (!isBusy || attempt >= attemptsMax) throw error
+      if (!(error instanceof DatabaseError && error.code === lockNotAvailable)) throw error
+      if (attempt >= attemptsMax) return false
       await pause(attemptPauseMs, undefined, { signal: stopping })
     }
 }

@@ -1,4 +1,4 @@
--- Defined by migrations/0065-archived-partitions.sql; change it by a new migration.
+-- Defined by migrations/0072-busy-partitions.sql; change it by a new migration.
 --
 -- Closes the oldest partition, which must be of this name. Returns whether it may be compared: all of its requests are copied,
 -- and the audits have seen them. Waits 200 ms at most for transactions that write to it.
@@ -18,7 +18,8 @@ begin
     raise exception 'partition % is not the oldest one, or has requests of the last 35 days', partition
       using errcode = 'invalid_parameter_value';
   end if;
-  if exists (select from archive where started_at is null or noted_at is null) then
+  if exists (select from archive where started_at is null or noted_at is null)
+     or not pg_try_advisory_xact_lock(1835466756) then
     return false;
   end if;
   if not exists (select from pg_trigger where tgrelid = to_regclass(partition) and tgname = 'refuse_archived') then

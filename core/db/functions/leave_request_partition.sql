@@ -1,4 +1,4 @@
--- Defined by migrations/0065-archived-partitions.sql; change it by a new migration.
+-- Defined by migrations/0072-busy-partitions.sql; change it by a new migration.
 --
 -- Removes a closed partition, of which the archive has the same rows: these are their sums. It cannot have changed since it was
 -- closed. The number and cost of its rows are counted again, so that no caller can drop rows that it did not compare.
@@ -14,9 +14,18 @@ declare
   p record;
   counted record;
 begin
+  if not pg_try_advisory_xact_lock(1835466756) then
+    raise exception 'partition % cannot leave while a full audit runs', partition using errcode = 'lock_not_available';
+  end if;
   if not close_request_partition(partition) then
     raise exception 'partition % cannot leave yet', partition using errcode = 'object_not_in_prerequisite_state';
   end if;
+  begin -- the locks of the removal, released again: no request may wait while rows are counted
+    execute format('lock table only requests, only %I in access exclusive mode', partition);
+    raise exception using errcode = 'MG001';
+  exception when sqlstate 'MG001' then
+    null;
+  end;
   select * into p from request_partitions() r where r.name = partition;
   execute format('select count(*) as requests, coalesce(sum(cost), 0) as cost from %I', partition) into counted;
   if (counted.requests, counted.cost) is distinct from (leave_request_partition.requests, leave_request_partition.cost) then

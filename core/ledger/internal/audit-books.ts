@@ -3,7 +3,7 @@ import type { Queryable } from '../../db/pool.ts'
 import { inTransaction } from '../../db/transaction.ts'
 import { wholeChecks } from './whole-checks.ts'
 
-/** Advisory lock of the auditing process. Any fixed number. */
+/** Advisory lock of the auditing process. Any fixed number; SQL knows it too: `close_request_partition`. */
 const auditLock = 0x6d67_0004
 /** Breaches of one invariant that an audit hands on: looks keep no more. */
 const suspectCountMax = 1_000
