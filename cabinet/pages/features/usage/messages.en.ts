@@ -41,8 +41,11 @@ export const en: typeof ru = {
     tokens: 'Tokens over time',
     cache: 'Share of input from the cache',
   },
-  compared: (percent: string, period: string) => `${percent}% compared with ${period}`,
-  nothingBefore: (period: string) => `Nothing on ${period}`,
+  compared: (percent: string, from: string, to: string) =>
+    `${percent}% compared with ${from === to ? from : `${from} — ${to}`}`,
+  withoutToday: 'without today',
+  nothingBefore: (from: string, to: string) =>
+    from === to ? `Nothing on ${from}` : `Nothing from ${from} to ${to}`,
   chartName: (chart: string, period: string, total: string) =>
     `${chart}, ${period}: ${total} in total. The table below has the same numbers.`,
   scrubber: 'Bar: use the arrow keys',

@@ -40,8 +40,11 @@ export const ru = {
     tokens: 'Динамика токенов',
     cache: 'Доля ввода из кэша',
   },
-  compared: (percent: string, period: string) => `${percent}\u00a0% к периоду ${period}`,
-  nothingBefore: (period: string) => `Период ${period}: ничего не было`,
+  compared: (percent: string, from: string, to: string) =>
+    from === to ? `${percent}\u00a0% к дню ${from}` : `${percent}\u00a0% к периоду ${from} — ${to}`,
+  withoutToday: 'без сегодняшнего дня',
+  nothingBefore: (from: string, to: string) =>
+    from === to ? `${from}: ничего не было` : `Период ${from} — ${to}: ничего не было`,
   chartName: (chart: string, period: string, total: string) =>
     `${chart}, ${period}: всего ${total}. Те же числа — в таблице ниже.`,
   scrubber: 'Столбец: переключайте стрелками',

@@ -63,6 +63,20 @@ export function previousPeriod({ range, from, to }: Period & { readonly range: R
   return { from: first, to: range === 'last_month' || sameDay > dayBefore ? dayBefore : sameDay }
 }
 
+/**
+ * The complete days of a period and the days to compare them with: today is not over, so its sums would always look low.
+ * `undefined`: no day of the period is complete. Pure.
+ */
+export function comparedPeriods(
+  filters: Period & { readonly range: Range },
+  today: string,
+): { readonly complete: Period; readonly before: Period } | undefined {
+  const { range, from } = filters
+  const to = filters.to < today ? filters.to : addDays(today, -1)
+  if (to < from) return undefined
+  return { complete: { from, to }, before: previousPeriod({ range, from, to }) }
+}
+
 /** The filters as query parameters: `to` is the day after the last, excluded. Pure. */
 export function usageQuery({
   from,

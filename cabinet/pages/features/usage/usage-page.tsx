@@ -18,8 +18,8 @@ import { usageWords } from './messages.ts'
 import { UsageChart } from './usage-chart.tsx'
 import { UsageFilterBar } from './usage-filter-bar.tsx'
 import {
+  comparedPeriods,
   periodErrors,
-  previousPeriod,
   readUsageFilters,
   type UsageFilters,
   usageQuery,
@@ -66,21 +66,23 @@ function UsageOf({ today, timeZone }: { readonly today: string; readonly timeZon
       </div>
       {!isWrong && (
         <Loaded query={usage} skeleton={<Skeleton heightRem={40} />}>
-          {(known) => <Known usage={known} filters={filters} />}
+          {(known) => <Known usage={known} filters={filters} today={today} />}
         </Loaded>
       )}
     </div>
   )
 }
 
-function Known({ usage, filters }: { readonly usage: Usage; readonly filters: UsageFilters }) {
+type Shown = { readonly usage: Usage; readonly filters: UsageFilters; readonly today: string }
+
+function Known({ usage, filters, today }: Shown) {
   const words = useWords(usageWords)
   const language = useLanguage()
   const mayTry = useMay('keys.write')
   const isEqual = compareRubles(usage.totals.cost_rub, usage.ledger_total_rub) === 0
   return (
     <>
-      <Totals usage={usage} filters={filters} />
+      <Totals usage={usage} filters={filters} today={today} />
       {!isEqual && (
         <Notice tone="warning">
           {words.differsFromLedger(formatRoubles(usage.ledger_total_rub, language, 'exact'))}
@@ -105,7 +107,7 @@ function Known({ usage, filters }: { readonly usage: Usage; readonly filters: Us
 }
 
 /** The sums of the period, and by how much they differ from those of the period before. */
-function Totals({ usage, filters }: { readonly usage: Usage; readonly filters: UsageFilters }) {
+function Totals({ usage, filters, today }: Shown) {
   const { totals, ledger_total_rub } = usage
   const { requests, tokens, cost_rub } = totals
   const words = useWords(usageWords)
@@ -120,14 +122,14 @@ function Totals({ usage, filters }: { readonly usage: Usage; readonly filters: U
         note={
           <>
             {cost_rub === ledger_total_rub && <span className="block">{words.equalsLedger}</span>}
-            <Compared metric="cost" totals={totals} filters={filters} />
+            <Compared metric="cost" totals={totals} filters={filters} today={today} />
           </>
         }
       />
       <Figure
         label={words.requestCount}
         value={<TextLink href={requestsOf({})}>{number.format(requests)}</TextLink>}
-        note={<Compared metric="requests" totals={totals} filters={filters} />}
+        note={<Compared metric="requests" totals={totals} filters={filters} today={today} />}
       />
       <Figure
         label={words.inputTokens}
@@ -143,26 +145,45 @@ function Totals({ usage, filters }: { readonly usage: Usage; readonly filters: U
   )
 }
 
-/** How much more or less than in the period before; nothing until that is known. */
-function Compared({
-  metric,
-  totals,
-  filters,
-}: {
+type OfMetric = {
   readonly metric: Metric
   readonly totals: Usage['totals']
   readonly filters: UsageFilters
-}) {
+}
+
+/** How much more or less than in the period before; nothing if no day of the period is complete. */
+function Compared({ today, ...shown }: OfMetric & { readonly today: string }) {
+  const periods = comparedPeriods(shown.filters, today)
+  return periods && <Change {...shown} {...periods} />
+}
+
+/** An empty line until both sums are known, so that less moves then. */
+function Change({
+  metric,
+  totals,
+  filters,
+  complete,
+  before,
+}: OfMetric & NonNullable<ReturnType<typeof comparedPeriods>>) {
   const words = useWords(usageWords)
   const language = useLanguage()
-  const before = previousPeriod(filters)
-  const { data, isPlaceholderData } = useRead('/usage', {
-    query: usageQuery({ ...before, bucket: 'month', group: 'model' }),
-  })
-  if (data === undefined || isPlaceholderData) return null
-  const period = `${formatDay(before.from, language)} — ${formatDay(before.to, language)}`
-  const percent = changePercent(Number(measure(metric, [totals])), Number(measure(metric, [data.totals])))
-  if (percent === undefined) return words.nothingBefore(period)
+  const isWhole = complete.to === filters.to
+  const ofComplete = useSums(complete, !isWhole)
+  const now = isWhole ? totals : ofComplete.sums
+  const earlier = useSums(before)
+  if (ofComplete.isError || earlier.isError) return null
+  if (now === undefined || earlier.sums === undefined) return <span aria-busy="true">{'\u00a0'}</span>
+  const ends = [formatDay(before.from, language), formatDay(before.to, language)] as const
+  const percent = changePercent(Number(measure(metric, [now])), Number(measure(metric, [earlier.sums])))
+  if (percent === undefined) return words.nothingBefore(...ends)
   const format = new Intl.NumberFormat(language, { signDisplay: 'exceptZero' })
-  return words.compared(format.format(percent), period)
+  const text = words.compared(format.format(percent), ...ends)
+  return isWhole ? text : `${text}, ${words.withoutToday}`
+}
+
+/** The sums of these days, once they are known. */
+function useSums(days: Pick<UsageFilters, 'from' | 'to'>, isNeeded = true) {
+  const query = usageQuery({ ...days, bucket: 'month', group: 'model' })
+  const { data, isPlaceholderData, isError } = useRead('/usage', { query }, { enabled: isNeeded })
+  return { sums: isPlaceholderData ? undefined : data?.totals, isError }
 }
