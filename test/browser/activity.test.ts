@@ -88,7 +88,7 @@ test('one click on a model, a key, a bar or a row opens exactly its requests, an
         await page.waitForURL('**/app/requests?**')
         await rowsOf(page).first().waitFor()
         await expectSum(page, sum)
-        const totals = page.getByText(/^Всего \d+\sзапрос/)
+        const totals = page.getByText(/^Рассчитано: \d+\sзапрос/)
         expect(await totals.locator('data').getAttribute('value')).toBe(sum)
         expect(await totals.textContent()).toContain(String(await rowsOf(page).count()))
         await page.goBack()

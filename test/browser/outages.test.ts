@@ -157,7 +157,7 @@ test('a user who tries too often sees how long to wait, and keeps what was typed
 test('a file is saved under its name, and any failure is reported next to its link', async () => {
   const { page, email, userId } = await openSignedIn()
   await page.goto('/app/requests')
-  const link = page.getByRole('link', { name: 'Скачать CSV' })
+  const link = page.getByRole('link', { name: 'Скачать рассчитанные (CSV)' })
   const alert = page.getByRole('alert')
   const [saved] = await Promise.all([page.waitForEvent('download'), link.click()])
   expect(saved.suggestedFilename()).toBe('requests.csv')

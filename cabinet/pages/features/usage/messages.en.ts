@@ -23,6 +23,7 @@ export const en: typeof ru = {
   groupBy: 'Group by',
   groups: { model: 'Model', key: 'Key' },
   csv: 'Download CSV',
+  settledCsv: 'Download settled (CSV)',
   zone: (zone: string) => `Days and hours are in ${zone}`,
   spent: 'Spent',
   requestCount: 'Requests',
@@ -125,7 +126,8 @@ export const en: typeof ru = {
   idContains: 'Id contains',
   tooLong: (max: number) => `At most ${max} characters`,
   filtersWrong: 'A filter is invalid. Correct it, or clear the filters.',
-  listTotals: (requests: string) => `${requests} in total:`,
+  listTotals: (count: number) =>
+    `${plural('en', count, { one: 'settled request', other: 'settled requests' })}:`,
   rejectionsSince: (since: string) =>
     `Rejected requests are kept for 7 days, the last 1,000: none before ${since} are in this list.`,
   noModel: 'no model named',

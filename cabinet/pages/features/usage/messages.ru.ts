@@ -22,6 +22,7 @@ export const ru = {
   groupBy: 'Разбивка',
   groups: { model: 'По моделям', key: 'По ключам' },
   csv: 'Скачать CSV',
+  settledCsv: 'Скачать рассчитанные (CSV)',
   zone: (zone: string) => `Дни и часы: ${zone}`,
   spent: 'Потрачено',
   requestCount: 'Запросов',
@@ -124,7 +125,8 @@ export const ru = {
   idContains: 'Часть номера',
   tooLong: (max: number) => `Слишком длинный текст, предел — ${max}`,
   filtersWrong: 'Один из фильтров заполнен неверно. Исправьте его или сбросьте фильтры.',
-  listTotals: (requests: string) => `Всего ${requests}:`,
+  listTotals: (count: number) =>
+    `Рассчитано: ${plural('ru', count, { one: 'запрос', few: 'запроса', many: 'запросов' })},`,
   rejectionsSince: (since: string) =>
     `Отклонённые запросы хранятся 7 дней, не больше 1 000: до ${since} их в этом списке нет.`,
   noModel: 'модель не указана',

@@ -52,7 +52,9 @@ export function RequestsPage() {
         actions={
           !isWrong &&
           type !== 'rejection' && (
-            <DownloadLink href={addressOf('/requests.csv', { query: ofRequests })}>{words.csv}</DownloadLink>
+            <DownloadLink href={addressOf('/requests.csv', { query: ofRequests })}>
+              {words.settledCsv}
+            </DownloadLink>
           )
         }
       />
@@ -120,7 +122,7 @@ function RequestList({
   }
 }
 
-/** The sums of the whole list, and how far back its rejections go if it may begin earlier. */
+/** The sums of the settled requests of the whole list, and how far back its rejections go if it may begin earlier. */
 function ListFacts({
   first: { totals, rejections },
   from,
@@ -141,7 +143,7 @@ function ListFacts({
     <div className="grid gap-1 px-5 pb-3 text-sm">
       {totals !== null && (
         <p className="font-medium">
-          {words.listTotals(words.requests(totals.requests))} <Money rubles={totals.cost_rub} isSpent />
+          {words.listTotals(totals.requests)} <Money rubles={totals.cost_rub} isSpent />
         </p>
       )}
       {note && <p className="text-muted">{note}</p>}
