@@ -60,6 +60,10 @@ test('the overview compares today with yesterday and shows the keys near their b
   await near
     .getByRole('progressbar', { name: 'nearly done: израсходовано 90\u00a0% бюджета на день' })
     .waitFor()
+  await near.getByRole('link', { name: 'nearly done' }).click()
+  await page.getByRole('link', { name: 'запросы ключа' }).click()
+  await page.waitForURL(/\/app\/requests\?key_id=[^&]+&from=(\d{4}-\d\d-\d\d)&to=\1&type=request$/)
+  await page.getByText(/^Рассчитано: 2\sзапроса,/).waitFor()
 })
 
 test('the usage page names the zone of its days and hours', async () => {

@@ -1,4 +1,6 @@
 import type { ReactNode } from 'react'
+import { serverNowMs } from '../../api/server-clock.ts'
+import { useTimeZone } from '../../api/time-zone.ts'
 import { useMay } from '../../app/me.ts'
 import { useWords } from '../../i18n/language.ts'
 import { DateTime } from '../../kit/date-time.tsx'
@@ -6,6 +8,7 @@ import { Money } from '../../kit/money.tsx'
 import { Section } from '../../kit/section.tsx'
 import { TextLink } from '../../kit/text-link.tsx'
 import { nanoOf, rublesOf } from '../../money/rubles.ts'
+import { dayOf } from '../../time/days.ts'
 import type { Key } from './key.ts'
 import { AllowedModels, LastUsed, Rates, TodayBar } from './key-signs.tsx'
 import { keyWords } from './messages.ts'
@@ -15,6 +18,8 @@ export function KeyDetails({ shown, hasForm }: { readonly shown: Key; readonly h
   const words = useWords(keyWords)
   const isOurs = shown.managed_by === 'cabinet'
   const mayReadUsage = useMay('usage.read')
+  const today = dayOf(new Date(serverNowMs()).toISOString(), useTimeZone())
+  const todaysRequests = new URLSearchParams({ key_id: shown.id, from: today, to: today, type: 'request' })
   return (
     <Section title={words.details}>
       <dl className="grid gap-x-8 gap-y-5 sm:grid-cols-2 lg:grid-cols-3">
@@ -22,7 +27,7 @@ export function KeyDetails({ shown, hasForm }: { readonly shown: Key; readonly h
           <TodayBar shown={shown} />
           {mayReadUsage && (
             <span className="block text-sm">
-              <TextLink href={`/app/requests?key_id=${shown.id}`}>{words.itsRequests}</TextLink>
+              <TextLink href={`/app/requests?${todaysRequests}`}>{words.itsRequests}</TextLink>
             </span>
           )}
         </Detail>
