@@ -28,7 +28,7 @@ export function useDayEnd(): void {
     function look(): void {
       if (serverNowMs() >= endMs + spread) {
         endMs = findEndMs(timeZone ?? defaultTimeZone)
-        if (!document.hidden) void readAgain('/overview', '/usage', '/keys')
+        if (!document.hidden) void readAgain('/overview', '/usage', '/activity', '/keys', '/members')
       }
       timer = lookAgain()
     }

@@ -9,7 +9,17 @@ import { queryClient } from './query-client.ts'
 
 /** For each hint of the server: the endpoints whose responses have changed, by the beginning of their path. */
 const changedBy: Readonly<Record<string, readonly string[]>> = {
-  balance: ['/balance', '/overview', '/ledger', '/usage', '/requests', '/activity', '/keys', '/bonuses'],
+  balance: [
+    '/balance',
+    '/overview',
+    '/ledger',
+    '/usage',
+    '/requests',
+    '/activity',
+    '/keys',
+    '/members',
+    '/bonuses',
+  ],
   payments: ['/payments', '/balance', '/ledger', '/overview'],
   keys: ['/keys', '/overview'],
 }

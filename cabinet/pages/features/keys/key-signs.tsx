@@ -1,13 +1,14 @@
 import { serverNowMs } from '../../api/server-clock.ts'
+import { useTimeZone } from '../../api/time-zone.ts'
 import { useLanguage, useWords } from '../../i18n/language.ts'
 import { Badge, type Tone } from '../../kit/badge.tsx'
 import { Money } from '../../kit/money.tsx'
 import { ProgressBar } from '../../kit/progress-bar.tsx'
 import { TextLink } from '../../kit/text-link.tsx'
 import { shareOf } from '../../money/rubles.ts'
+import { addDays, dayOf } from '../../time/days.ts'
 import { type Key, type KeyStanding, standingOf } from './key.ts'
 import { keyWords } from './messages.ts'
-import { moscowDay } from './moscow-day.ts'
 
 const tones: Readonly<Record<KeyStanding, Tone>> = {
   active: 'success',
@@ -67,7 +68,7 @@ function ClusterBadge({ shown: { kubernetes } }: { readonly shown: Pick<Key, 'ku
 /** A cluster's name is a uid; its beginning is unique within an organization. */
 const shortCluster = (id: string) => id.replace(/^([\da-f]{8})-[\da-f-]{27}$/, '$1…')
 
-/** The amount spent in the present Moscow day, and its share of the budget. */
+/** The amount spent today, and its share of the budget. */
 export function TodayBar({ shown }: { readonly shown: Key }) {
   const words = useWords(keyWords)
   const { name, spent_today_rub, daily_budget_rub } = shown
@@ -92,28 +93,27 @@ export function TodayBar({ shown }: { readonly shown: Key }) {
   )
 }
 
-/** The day of the last request, in Moscow. */
+/** The day of the last request, in the organization's zone. */
 export function LastUsed({ shown: { last_used_hour } }: { readonly shown: Pick<Key, 'last_used_hour'> }) {
   const words = useWords(keyWords)
   const language = useLanguage()
+  const timeZone = useTimeZone()
   if (last_used_hour === null) return <span className="whitespace-nowrap text-muted">{words.never}</span>
-  const usedMs = Date.parse(last_used_hour)
   const format = new Intl.DateTimeFormat(language === 'ru' ? 'ru-RU' : 'en-GB', {
-    timeZone: 'Europe/Moscow',
+    timeZone,
     day: 'numeric',
     month: 'short',
     year: 'numeric',
   })
-  const today = moscowDay(serverNowMs())
-  const yesterday = moscowDay(serverNowMs() - 86_400_000)
-  const day = moscowDay(usedMs)
+  const today = dayOf(new Date(serverNowMs()).toISOString(), timeZone)
+  const day = dayOf(last_used_hour, timeZone)
   return (
     <time dateTime={last_used_hour} className="whitespace-nowrap">
       {day === today
         ? words.todayWord
-        : day === yesterday
+        : day === addDays(today, -1)
           ? words.yesterdayWord
-          : format.format(new Date(usedMs))}
+          : format.format(new Date(last_used_hour))}
     </time>
   )
 }
