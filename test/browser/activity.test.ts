@@ -144,6 +144,7 @@ test('a filter that is too long or no amount shows an error at its field: no lis
     [`error_code=${'x'.repeat(10_000)}`, 'Слишком длинный текст, предел — 253'],
     [`id_contains=${'x'.repeat(10_000)}`, 'Слишком длинный текст, предел — 64'],
     ['cost_from=much', 'Сумма в рублях'],
+    ['cost_from=2&cost_to=1', 'Меньше начала'],
     ['status=600', 'Код ответа, например 429'],
   ] as const) {
     await page.goto(`/app/requests?${filter}`)

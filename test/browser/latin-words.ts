@@ -11,7 +11,7 @@ const isName =
   /(?:^|_)(?:name|id|email|model|provider|prefix|masked|agent|address|backend|description|organization|code)$/
 
 /** Spelled the same in every language. */
-const quoted = ['base_url', 'x-gateway-request-id']
+const quoted = ['base_url', 'x-gateway-request-id', '5xx']
 
 /** The names given by users and providers, from all responses that this page reads from now on. */
 export function namesReadBy(page: Page): ReadonlySet<string> {

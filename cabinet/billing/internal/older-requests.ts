@@ -30,7 +30,7 @@ export function isWantedRecord(
   filter: RequestFilter,
 ): boolean {
   return (
-    (filter.provider === undefined || attempts.at(-1)?.provider === filter.provider) &&
+    (filter.provider === undefined || attempts.at(-1)?.provider.toLowerCase() === filter.provider) &&
     (filter.status === undefined || isStatus(status, filter.status)) &&
     (filter.errorCode === undefined || errorCode === filter.errorCode)
   )

@@ -31,7 +31,9 @@ export const requestFilter = {
   model_contains: text
     .optional()
     .meta({ description: 'A part of the name of that model, in upper or lower case.' }),
-  provider: text.optional().meta({ description: 'The provider of the last attempt.' }),
+  provider: text
+    .optional()
+    .meta({ description: 'The provider of the last attempt: its whole name, in upper or lower case.' }),
   outcome: soughtOutcome.optional().meta({
     description: `Deprecated until ${oldNamesEndIn}: ${Object.values(renamed.outcomes).join(', ')}.`,
   }),
@@ -40,7 +42,7 @@ export const requestFilter = {
     .regex(/^[1-5](?:\d\d|xx)$/)
     .optional()
     .meta({ description: 'The HTTP status of the response, or a class of them.', examples: ['429', '5xx'] }),
-  error_code: text.optional().meta({ description: 'The code of the error that the client received.' }),
+  error_code: text.optional().meta({ description: 'The whole code of the error that the client received.' }),
   cost_from: rublesFrom(nanoRub(0n), costMax)
     .optional()
     .meta({ description: 'Costs at least this, in rubles.' }),
@@ -71,10 +73,10 @@ export async function readRequestFilter(
     keyId: query.key_id?.toLowerCase(),
     model: query.model,
     modelContains: query.model_contains?.toLowerCase(),
-    provider: query.provider,
+    provider: query.provider?.toLowerCase(),
     outcome: outcome === undefined ? undefined : outcomeOfSought(outcome),
     status: query.status,
-    errorCode: query.error_code,
+    errorCode: query.error_code?.toLowerCase(),
     costFrom: query.cost_from,
     costTo: query.cost_to,
     ...idSoughtBy(query.id_contains),

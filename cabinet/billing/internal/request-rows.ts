@@ -21,11 +21,12 @@ export type RequestFilter = Span & {
   readonly model?: string | undefined
   /** A part of its name, in lower case. */
   readonly modelContains?: string | undefined
-  /** Of the last attempt. */
+  /** Of the last attempt, in lower case. */
   readonly provider?: string | undefined
   readonly outcome?: RequestOutcome | undefined
   /** `429`, or a class: `4xx`. */
   readonly status?: string | undefined
+  /** In lower case, as all codes are. */
   readonly errorCode?: string | undefined
   /** Both inclusive. */
   readonly costFrom?: NanoRub | undefined
@@ -94,7 +95,7 @@ function wantedBy(filter: RequestFilter): readonly Condition[] {
   const found: readonly (readonly [sql: string, value: unknown])[] = [
     [`${model} = ?`, filter.model],
     [`position(? in lower(${model})) > 0`, filter.modelContains],
-    ["record -> 'attempts' -> -1 ->> 'provider' = ?", filter.provider],
+    ["lower(record -> 'attempts' -> -1 ->> 'provider') = ?", filter.provider],
     ["record ->> 'outcome' = ?", filter.outcome],
     ["record ->> 'status' like ?", status?.replace('xx', '__')],
     ["record ->> 'errorCode' = ?", filter.errorCode],

@@ -1,4 +1,4 @@
-import { useId } from 'react'
+import { useId, useState } from 'react'
 import { useRead } from '../../api/queries.ts'
 import { useTimeZone } from '../../api/time-zone.ts'
 import { useMay } from '../../app/me.ts'
@@ -123,7 +123,7 @@ function TypedFilters({
   const words = useWords(usageWords)
   const { reasons } = useWords(refusalWords)
   const id = useId()
-  const providers = [...new Set(rows.flatMap(({ provider }) => provider ?? []))].toSorted()
+  const providers = useProviders(rows)
   const suggested = { provider: providers, error_code: Object.keys(reasons) }
   const fields = [
     ['provider', words.provider],
@@ -144,6 +144,7 @@ function TypedFilters({
           onChange={(text) => change({ [name]: text })}
           {...(name in suggested && { suggestions: `${id}-${name}` })}
           {...(name === 'status' && { hint: words.statusHint })}
+          {...(name in suggested && { hint: words.wholeHint })}
         />
       ))}
       {Object.entries(suggested).map(([name, values]) => (
@@ -155,6 +156,14 @@ function TypedFilters({
       ))}
     </>
   )
+}
+
+/** Every provider that the list has shown: a filter that nothing matches must not remove the suggestions. */
+function useProviders(rows: readonly ActivityRow[]): readonly string[] {
+  const [known, setKnown] = useState<readonly string[]>([])
+  const all = [...new Set([...known, ...rows.flatMap(({ provider }) => provider ?? [])])].toSorted()
+  if (all.length > known.length) setKnown(all)
+  return all
 }
 
 /** A model of the catalog by its whole name; any other text is a part of one, because removed models have requests too. */

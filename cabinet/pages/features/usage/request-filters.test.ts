@@ -24,6 +24,21 @@ test('instants are compared as instants whatever their offsets, and with days in
   expect(isWrong('2026-11-23', '2026-11-22T21:30:00Z', 'Europe/London')).toBe(true)
 })
 
+const typed = (filters: Parameters<typeof readRequestFilters>[0]) =>
+  readRequestFilters(filters, usageWords.ru, 'Europe/Moscow')
+
+test('a lowest cost above the highest is wrong, and equal ones are not', () => {
+  const errorsOf = (cost_from: string, cost_to: string) => typed({ cost_from, cost_to }).errors
+  expect(errorsOf('10', '9,5')).toEqual({ cost_to: usageWords.ru.costBackwards })
+  expect(errorsOf('9,50', '9.5')).toEqual({})
+  expect(errorsOf('much', '9.5')).toEqual({ cost_from: usageWords.ru.costWrong })
+})
+
+test('a class of statuses may be typed in capitals and in Cyrillic', () => {
+  for (const status of ['5xx', '5XX', '5хх', '5ХХ'])
+    expect(typed({ status })).toEqual({ query: { status: '5xx' }, errors: {} })
+})
+
 test('the id of a response, in any case, is that of its request', () => {
   const id = '0199a3c4-5b6d-7e8f-9a0b-1c2d3e4f5a6b'
   for (const text of [id, ` ${id.toUpperCase()} `, `chatcmpl-${id}`, `resp_${id}`, `msg_${id}`])

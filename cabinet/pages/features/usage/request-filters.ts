@@ -1,6 +1,6 @@
 import type { Answer } from '../../api/calls.ts'
 import { useAddressFilters } from '../../kit/address-filters.ts'
-import { findTypedRubles } from '../../money/rubles.ts'
+import { compareRubles, findTypedRubles } from '../../money/rubles.ts'
 import { addDays, isDay } from '../../time/days.ts'
 import { usageWords } from './messages.ts'
 
@@ -87,21 +87,31 @@ export function readRequestFilters(
     ...typed,
   }
   const isBackwards = first !== undefined && last !== undefined && endsBefore(first, last, timeZone)
+  const typedErrors: FilterErrors = Object.fromEntries(
+    Object.entries(typed).flatMap(([name, value]) => {
+      const error = errorOf(name as TypedName, value, words)
+      return error === undefined ? [] : [[name, error]]
+    }),
+  )
   const errors: FilterErrors = {
-    ...Object.fromEntries(
-      Object.entries(typed).flatMap(([name, value]) => {
-        const error = errorOf(name as TypedName, value, words)
-        return error === undefined ? [] : [[name, error]]
-      }),
-    ),
+    ...(isAbove(typed, typedErrors) && { cost_to: words.costBackwards }),
+    ...typedErrors,
     ...(isBackwards && { from: words.periodWrong }),
   }
   return { query, errors }
 }
 
-/** Amounts are typed as users write them, and classes of statuses in any case. */
+/** Whether the lowest cost is above the highest; both are amounts. */
+function isAbove({ cost_from, cost_to }: RequestFilters, errors: FilterErrors): boolean {
+  const areAmounts = errors.cost_from === undefined && errors.cost_to === undefined
+  return (
+    areAmounts && cost_from !== undefined && cost_to !== undefined && compareRubles(cost_from, cost_to) > 0
+  )
+}
+
+/** Amounts are typed as users write them, and classes of statuses in any case, with a Latin or a Cyrillic x. */
 function typedValue(name: TypedName, text: string): string {
-  if (name === 'status') return text.toLowerCase()
+  if (name === 'status') return text.toLowerCase().replaceAll('х', 'x')
   return name === 'cost_from' || name === 'cost_to' ? (findTypedRubles(text) ?? text) : text
 }
 
