@@ -22,6 +22,13 @@ const activityRow = z.object({
   provider: z.string().nullable().meta({ description: 'Of the last attempt; null if there was none.' }),
   status: z.int(),
   error_code: z.string().nullable(),
+  budget: z
+    .object({
+      scope: z.enum(['key', 'member', 'organization']),
+      period: z.enum(['day', 'week', 'month', 'total']),
+    })
+    .nullable()
+    .meta({ description: 'The budget that rejected the request; null if none did.' }),
   outcome: shownOutcome.nullable().meta({ description: 'null for a rejection, as everything below.' }),
   stream: z.boolean().nullable(),
   attempts: z.int().min(0).nullable(),

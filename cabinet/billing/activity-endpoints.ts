@@ -121,6 +121,7 @@ function showRequest({ request }: Activity & { readonly type: 'request' }): Body
     provider: record.attempts.at(-1)?.provider ?? null,
     status: record.status,
     error_code: record.errorCode,
+    budget: null,
     outcome: outcomeToShow(record.outcome),
     stream: record.stream,
     attempts: record.attempts.length,
@@ -135,7 +136,7 @@ function showRejection(
   { refused, atMs }: Activity & { readonly type: 'rejection' },
   names: ReadonlyMap<string, string>,
 ): Body['data'][number] {
-  const { requestId, keyId, model, code } = refused
+  const { requestId, keyId, model, code, budget } = refused
   return {
     type: 'rejection',
     id: requestId,
@@ -146,6 +147,7 @@ function showRejection(
     provider: null,
     status: errorRows[code][0],
     error_code: code,
+    budget,
     outcome: null,
     stream: null,
     attempts: null,

@@ -184,6 +184,24 @@ test('a row has what the client received, and what the receipt has', async () =>
   ])
 })
 
+test('a rejection by a budget names the budget and its period', async () => {
+  const customer = await customerWith()
+  const { organizationId, keyId } = customer
+  const atMs = anHourAgoMs()
+  for (const [index, budget] of ['k:w', 'o:m', '3f-a:m'].entries()) {
+    const request = uuidV7(atMs + index)
+    const entry = { at: atMs, request, key: keyId, model: 'a/b', reason: 'budget_exceeded', budget }
+    await lists.lpush(refusedName(organizationId), JSON.stringify(entry))
+  }
+  await reject(customer, atMs + 3)
+  expect((await walk(customer.cookie)).map(({ budget }) => budget)).toEqual([
+    null,
+    { scope: 'member', period: 'month' },
+    { scope: 'organization', period: 'month' },
+    { scope: 'key', period: 'week' },
+  ])
+})
+
 test('every filter finds exactly what matches, of requests and of rejections', async () => {
   const customer = await customerWith()
   const { keyId } = await inTestScope(pool, (client) =>

@@ -7,11 +7,27 @@ export type Refusal = Answer<'GET /keys/:key_id/refusals'>['data'][number]
 type Words = (typeof refusalWords)['ru']
 type Amount = Refusal['limit']
 
-/** A short reason for a rejection. Pure. */
+/** A short reason for a rejection, with the budget that is used up. Pure. */
 export function reasonOf({ code, scope }: Pick<Refusal, 'code' | 'scope'>, words: Words): string {
   if (code === 'rate_limit_exceeded' && scope === 'rpm') return words.tooManyRequests
   if (code === 'rate_limit_exceeded' && scope === 'tpm') return words.tooManyTokens
-  return words.reasons[code] ?? words.other(code)
+  const budget = scope === null ? undefined : words.budgets[scope]
+  const named = budget === undefined ? undefined : words.ofBudget[code]?.(budget)
+  return named ?? words.reasons[code] ?? words.other(code)
+}
+
+const ofKey = {
+  day: 'daily_budget',
+  week: 'weekly_budget',
+  month: 'monthly_budget',
+  total: 'total_budget',
+} as const
+
+/** The scope of the budget that rejected a request in a list of requests. Pure. */
+export function scopeOfBudget(budget: Answer<'GET /activity'>['data'][number]['budget']): Refusal['scope'] {
+  if (budget === null) return null
+  if (budget.scope === 'member') return 'member_budget'
+  return budget.scope === 'organization' ? 'organization_budget' : ofKey[budget.period]
 }
 
 /** The label of a rejection's limit: of the balance it is what is available. Pure. */

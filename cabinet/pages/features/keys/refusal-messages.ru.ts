@@ -53,6 +53,20 @@ export const ru = {
     headers_too_large: 'Заголовки слишком велики',
     internal_error: 'В шлюзе произошла ошибка',
   } as Readonly<Record<string, string>>,
+  /** By scope; the sentences below continue with it. */
+  budgets: {
+    daily_budget: 'ключа на день',
+    weekly_budget: 'ключа на неделю',
+    monthly_budget: 'ключа на месяц',
+    total_budget: 'ключа на всё время',
+    member_budget: 'участника на месяц',
+    organization_budget: 'организации',
+  } as Readonly<Record<string, string>>,
+  ofBudget: {
+    budget_exceeded: (budget) => `Бюджет ${budget} израсходован`,
+    request_exceeds_budget: (budget) => `Запрос мог стоить больше, чем осталось от бюджета ${budget}`,
+    budget_reserved: (budget) => `Остаток бюджета ${budget} зарезервирован под выполняемые запросы`,
+  } as Readonly<Record<string, (budget: string) => string>>,
   tooManyRequests: 'Слишком много запросов за минуту',
   tooManyTokens: 'Слишком много токенов за минуту',
   other: (code: string) => `Запрос отклонён: ${code}`,

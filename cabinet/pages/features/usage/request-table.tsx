@@ -8,7 +8,7 @@ import { TextLink } from '../../kit/text-link.tsx'
 import { digitsOf } from '../../money/rubles.ts'
 import { pageRoutes } from '../../page-routes.ts'
 import { dayOf, formatDay } from '../../time/days.ts'
-import { reasonOf } from '../keys/refusal-facts.ts'
+import { reasonOf, scopeOfBudget } from '../keys/refusal-facts.ts'
 import { refusalWords } from '../keys/refusal-messages.ts'
 import { usageWords } from './messages.ts'
 import { tokensPerSecond, useDuration } from './receipt-words.ts'
@@ -104,7 +104,7 @@ function Model({ model, provider }: ActivityRow) {
   )
 }
 
-function Result({ outcome, status, error_code, attempts }: ActivityRow) {
+function Result({ outcome, status, error_code, budget, attempts }: ActivityRow) {
   const words = useWords(usageWords)
   const refusals = useWords(refusalWords)
   const facts = [
@@ -119,7 +119,7 @@ function Result({ outcome, status, error_code, attempts }: ActivityRow) {
         <OutcomeBadge outcome={outcome} />
       )}
       {outcome === null && error_code !== null && (
-        <Second>{reasonOf({ code: error_code, scope: null }, refusals)}</Second>
+        <Second>{reasonOf({ code: error_code, scope: scopeOfBudget(budget) }, refusals)}</Second>
       )}
       {facts.length > 0 && <Second>{facts.join(' · ')}</Second>}
     </>
