@@ -9,8 +9,9 @@ import { Section } from '../../kit/section.tsx'
 import { TextLink } from '../../kit/text-link.tsx'
 import { nanoOf, rublesOf } from '../../money/rubles.ts'
 import { dayOf } from '../../time/days.ts'
-import type { Key } from './key.ts'
+import type { Key, RevokedKey } from './key.ts'
 import { AllowedModels, LastUsed, Rates, TodayBar } from './key-signs.tsx'
+import { budgetNames } from './key-values.ts'
 import { keyWords } from './messages.ts'
 
 /** Today's spending of a key, and all details that its limits form, if any, does not show. */
@@ -41,6 +42,7 @@ export function KeyDetails({ shown, hasForm }: { readonly shown: Key; readonly h
         </Detail>
         {!hasForm && (
           <>
+            <LongerBudgets shown={shown} />
             <Detail name={words.perMinute}>
               <Rates shown={shown} />
             </Detail>
@@ -70,6 +72,23 @@ export function KeyDetails({ shown, hasForm }: { readonly shown: Key; readonly h
       </dl>
     </Section>
   )
+}
+
+const longerBudgets = budgetNames.filter((name) => name !== 'daily_budget_rub')
+
+/** The budgets of a key by week, month and in total that are set. */
+export function LongerBudgets({ shown }: { readonly shown: Key | RevokedKey }) {
+  const words = useWords(keyWords)
+  return longerBudgets.map((name) => {
+    const budget = shown[name]
+    return (
+      budget !== null && (
+        <Detail key={name} name={words.budgets[name]}>
+          <Money rubles={budget} isExact />
+        </Detail>
+      )
+    )
+  })
 }
 
 /** The cluster, namespace and name of the resource that owns a key. */

@@ -10,7 +10,7 @@ import { Skeleton, SkeletonRows } from '../../kit/skeleton.tsx'
 import { type Column, Table } from '../../kit/table.tsx'
 import { TextLink } from '../../kit/text-link.tsx'
 import type { RevokedKey } from './key.ts'
-import { Detail, Origin } from './key-details.tsx'
+import { Detail, LongerBudgets, Origin } from './key-details.tsx'
 import { AllowedModels, LastUsed, NameCell, Rates } from './key-signs.tsx'
 import { keyWords } from './messages.ts'
 import { RefusalList } from './refusal-list.tsx'
@@ -60,6 +60,7 @@ function RevokedDetails({ shown }: { readonly shown: RevokedKey }) {
             <Money rubles={shown.daily_budget_rub} isExact />
           )}
         </Detail>
+        <LongerBudgets shown={shown} />
         <Detail name={words.perMinute}>
           <Rates shown={shown} />
         </Detail>
