@@ -14,9 +14,9 @@ export const en: typeof ru = {
   zone: (zone) => `Days are in the time zone ${zone}.`,
   newKey: 'Create a key',
 
-  nearTitle: 'Keys near their limit',
+  nearTitle: 'Keys near their daily budget',
   nearLead: 'They have used 80% of their daily budget or more.',
-  nearEmpty: 'Every key has enough budget for today.',
+  nearEmpty: 'No key has used 80% of its daily budget.',
   allKeys: 'All keys',
   ofBudget: 'of',
   used: (name, percent) => `${name}: ${percent}% of the daily budget used`,

@@ -13,9 +13,9 @@ export const ru = {
   zone: (zone: string) => `Часовой пояс: ${zone}.`,
   newKey: 'Создать ключ',
 
-  nearTitle: 'Ключи, близкие к лимиту',
+  nearTitle: 'Ключи, близкие к дневному бюджету',
   nearLead: 'Израсходовано не меньше 80\u00a0% бюджета на день.',
-  nearEmpty: 'На сегодня бюджета хватает всем ключам.',
+  nearEmpty: 'Ни один ключ не израсходовал 80\u00a0% дневного бюджета.',
   allKeys: 'Все ключи',
   ofBudget: 'из',
   used: (name: string, percent: number) => `${name}: израсходовано ${percent}\u00a0% бюджета на день`,
