@@ -8,7 +8,7 @@ import { barAt, barByKey } from './chosen-bar.ts'
 import { usageWords } from './messages.ts'
 import { type Metric, measure } from './usage-metric.ts'
 import { axisTop, type Bar, barsOf, type Series, seriesOf, type Usage } from './usage-series.ts'
-import { useBarName, useMetricText, useRequestsOf, useSeriesName } from './usage-words.ts'
+import { useBarName, useMetricText, usePeriodName, useRequestsOf, useSeriesName } from './usage-words.ts'
 
 const fills = [
   'fill-series-1',
@@ -46,7 +46,7 @@ export function UsageChart({ usage, metric }: { readonly usage: Usage; readonly 
     metric === 'cost' ? undefined : '1',
   )
   const bar = chosen === undefined ? undefined : bars[chosen]
-  const period = `${barName(bars[0]?.start ?? usage.from)} — ${barName(bars.at(-1)?.start ?? usage.to)}`
+  const period = usePeriodName(usage)
   const total = textOf(measure(metric, [usage.totals]))
   return (
     <Section title={words.charts[metric]}>

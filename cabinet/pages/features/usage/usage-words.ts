@@ -25,9 +25,25 @@ export function useBarName(usage: Usage): (start: string) => string {
   }
 }
 
+/** The first and the last day of the whole period; its only day once. */
+export function usePeriodName(usage: Usage): string {
+  const language = useLanguage()
+  const { from, to } = daysOf(usage)
+  const first = formatDay(from, language)
+  return from === to ? first : `${first} — ${formatDay(to, language)}`
+}
+
+function daysOf({ from, to, time_zone }: Usage): { readonly from: string; readonly to: string } {
+  return {
+    from: dayOf(from, time_zone),
+    to: dayOf(new Date(Date.parse(to) - 1).toISOString(), time_zone),
+  }
+}
+
 /** The last day of a bar that begins on this day: the last bar ends with the span. */
-function lastDayOf(day: string, { bucket, to, time_zone }: Usage): string {
-  const last = dayOf(new Date(Date.parse(to) - 1).toISOString(), time_zone)
+function lastDayOf(day: string, usage: Usage): string {
+  const { bucket } = usage
+  const last = daysOf(usage).to
   const own = bucket === 'hour' ? day : addDays(nextStart(day, bucket), -1)
   if (own < last) return own
   return last
@@ -47,7 +63,7 @@ const hourMs = 3_600_000
 
 /** The address of the requests behind a bar, a series or both. */
 export function useRequestsOf(usage: Usage) {
-  const { from, to, group_by, time_zone } = usage
+  const { group_by } = usage
   return ({
     start,
     id,
@@ -61,11 +77,7 @@ export function useRequestsOf(usage: Usage) {
   }
 
   function spanOf(start: string | undefined): Record<string, string> {
-    if (start === undefined)
-      return {
-        from: dayOf(from, time_zone),
-        to: dayOf(new Date(Date.parse(to) - 1).toISOString(), time_zone),
-      }
+    if (start === undefined) return daysOf(usage)
     if (isDay(start)) return { from: start, to: lastDayOf(start, usage) }
     return { from: start, to: new Date(Date.parse(start) + hourMs).toISOString() }
   }
