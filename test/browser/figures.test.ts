@@ -52,7 +52,7 @@ test('the overview compares today with yesterday and shows the keys near their b
     '2',
     'Вчера за весь день: 1',
   ])
-  const near = page.getByRole('region', { name: 'Ключи, близкие к лимиту' })
+  const near = page.getByRole('region', { name: 'Ключи, близкие к дневному бюджету' })
   await near.getByRole('listitem').filter({ hasText: 'nearly done' }).waitFor()
   expect(await near.getByRole('listitem').count()).toBe(1)
   const spent = await near.locator('data').all()
@@ -115,14 +115,18 @@ test('on paper a page has its content, dark on white, within the sheet, without 
   const { page, book } = await openCustomer('2')
   await book(['1.25'], Date.now())
   await page.emulateMedia({ media: 'print', colorScheme: 'dark' })
-  await page.setViewportSize({ width: 718, height: 1047 }) // A4 without its margins of 10 mm, at 96 dpi
+  await page.setViewportSize({ width: 1_047, height: 718 }) // A4, landscape, without its margins of 10 mm, at 96 dpi
   for (const path of ['/app/usage', '/app/billing', '/app/requests']) {
     await page.goto(path)
     const main = page.getByRole('main')
     await main.getByRole('table').first().waitFor()
     await main.locator('data:visible').first().waitFor()
     expect(await page.locator(':is(nav, [role="banner"], body > div > header):visible').count()).toBe(0)
-    expect(await main.locator(':is(input, select, button:not([aria-expanded])):visible').count()).toBe(0)
+    const controls = ':is(input, select, button:not([aria-expanded], [aria-pressed="true"])):visible'
+    expect(await main.locator(controls).count()).toBe(0)
+    const labels = main.locator('fieldset:visible')
+    expect(await labels.locator('button:visible').count()).toBe(await labels.count())
+    await main.getByRole('columnheader').first().waitFor() // tables keep their columns
     const shown = await page.evaluate(() => ({
       overflow: document.documentElement.scrollWidth - innerWidth,
       ink: getComputedStyle(document.body).color,

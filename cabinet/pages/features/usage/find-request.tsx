@@ -13,7 +13,7 @@ export function FindRequest() {
       check={(values) => ({ request_id: idIn(values) === '' ? words.requestIdMissing : undefined })}
       send={async (values) => navigate(`/app/requests/${encodeURIComponent(idIn(values))}`)}
     >
-      <div className="flex flex-wrap items-start gap-x-4 gap-y-3">
+      <div className="not-on-paper flex flex-wrap items-start gap-x-4 gap-y-3">
         <div className="w-full max-w-md min-w-0">
           <TextField
             name="request_id"

@@ -32,7 +32,7 @@ export function UsageFilterBar({
       />
       {range === 'custom' && (
         <WithErrors errors={errors}>
-          <div className="flex flex-wrap items-start gap-4">
+          <div className="not-on-paper flex flex-wrap items-start gap-4">
             <DayFilter
               name="from"
               label={words.from}

@@ -55,11 +55,13 @@ function UsageOf({ today, timeZone }: { readonly today: string; readonly timeZon
   const isWrong = Object.keys(errors).length > 0
   const query = usageQuery(filters)
   const usage = useRead('/usage', { query }, { enabled: !isWrong })
+  const days = [...new Set([filters.from, filters.to])].map((day) => formatDay(day, language, true))
   return (
     <div className="grid gap-6">
       <div className="flex flex-wrap items-end justify-between gap-4">
         <UsageFilterBar filters={filters} errors={errors} change={change} />
         <div className="flex flex-wrap items-center gap-x-4 gap-y-2">
+          <div className="hidden font-medium print:block">{days.join(' — ')}</div>
           <p className="text-sm text-muted">{words.zone(nameOfZone(timeZone, language))}</p>
           {!isWrong && <DownloadLink href={addressOf('/usage.csv', { query })}>{words.csv}</DownloadLink>}
         </div>
