@@ -16,6 +16,11 @@ const explained: readonly { readonly rule: string; readonly reason: RegExp; read
     reason: /partially obscured by another element <code/,
     why: 'a line of code that is longer than its block, which scrolls: the rest of it is looked at',
   },
+  {
+    rule: 'th-has-data-cells',
+    reason: /<th scope="rowgroup"/,
+    why: 'the heading of a group of rows, a scope that axe does not look at: the cells are in its <tbody>',
+  },
 ]
 
 /** What axe reports for the present page, one line per element; `?` marks undecided findings. */
@@ -67,8 +72,12 @@ type Found = Awaited<ReturnType<AxeBuilder['analyze']>>['violations'][number]
 
 function linesOf({ id, nodes }: Found): readonly string[] {
   return nodes.map(({ target, any, all, none, html }) => {
-    const reasons = [...any, ...all, ...none].map(({ message }) => message).join(' ')
-    return `${id} at ${target.join(' ')}: ${reasons} ${html.slice(0, 160)}`
+    const checks = [...any, ...all, ...none]
+    const reasons = checks.map(({ message }) => message).join(' ')
+    const related = checks.flatMap(({ relatedNodes = [] }) =>
+      relatedNodes.map((node) => node.html.slice(0, 80)),
+    )
+    return `${id} at ${target.join(' ')}: ${reasons} ${html.slice(0, 160)} ${related.join(' ')}`
   })
 }
 

@@ -57,7 +57,7 @@ test("an address with another user's filters shows none of their data, and repor
   const main = page.locator('main')
   const expectNothingOfTheirs = async () =>
     expect(await main.textContent(), page.url()).not.toContain(theirKey)
-  const rows = page.getByRole('table', { name: 'Запросы' }).locator('tbody tr:has(th)')
+  const rows = page.getByRole('table', { name: 'Запросы' }).locator('tbody tr:has(th[scope=row])')
   const nothingFound = main.getByText('По этим условиям запросов не нашлось.')
 
   await visit(page, `/app/requests?key_id=${keyId}&outcome=completed`)

@@ -125,7 +125,7 @@ test('arrow keys move from bar to bar, and a bar links to its requests and their
   expect(await scrubber.getAttribute('aria-valuetext')).toMatch(/0,30\s₽/)
   await page.getByRole('link', { name: 'Показать запросы' }).click()
   await page.getByRole('heading', { name: 'Запросы', level: 1 }).waitFor()
-  const rows = page.getByRole('table', { name: 'Запросы' }).locator('tbody tr:has(th)')
+  const rows = page.getByRole('table', { name: 'Запросы' }).locator('tbody tr:has(th[scope=row])')
   await rows.first().waitFor()
   expect(await rows.count()).toBe(2)
   await expectNoViolations(page)

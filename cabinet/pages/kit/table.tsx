@@ -1,4 +1,4 @@
-import { Fragment, type ReactNode } from 'react'
+import type { ReactNode } from 'react'
 import { classNames } from './class-names.ts'
 
 export type Column<Row> = {
@@ -56,39 +56,45 @@ export function Table<Row>({
             ))}
           </tr>
         </thead>
-        <tbody className="@max-3xl:block">
-          {rows.map((row, at) => {
-            const group = groupOf?.(row)
-            const previous = rows[at - 1]
-            const isFirst = previous === undefined || groupOf?.(previous).id !== group?.id
-            return (
-              <Fragment key={keyOf(row)}>
-                {group !== undefined && isFirst && (
-                  <GroupHeading heading={group.heading} columnCount={columns.length} />
+        {groupsOf(rows, groupOf).map(({ group, rows: own }) => (
+          <tbody key={group?.id ?? ''} className="@max-3xl:block">
+            {group !== undefined && <GroupHeading heading={group.heading} columnCount={columns.length} />}
+            {own.map((row) => (
+              <tr
+                key={keyOf(row)}
+                className={classNames(
+                  'border-b border-line hover:bg-hover in-[tbody:last-child]:last:border-b-0 @max-3xl:px-5',
+                  isBrief ? briefRow : '@max-3xl:block @max-3xl:py-3',
                 )}
-                <tr
-                  className={classNames(
-                    'border-b border-line last:border-b-0 hover:bg-hover @max-3xl:px-5',
-                    isBrief ? briefRow : '@max-3xl:block @max-3xl:py-3',
-                  )}
-                >
-                  {columns.map((column, index) => (
-                    <Cell
-                      key={column.id}
-                      column={column}
-                      row={row}
-                      isName={index === 0}
-                      brief={briefOf(column, columns)}
-                    />
-                  ))}
-                </tr>
-              </Fragment>
-            )
-          })}
-        </tbody>
+              >
+                {columns.map((column, index) => (
+                  <Cell
+                    key={column.id}
+                    column={column}
+                    row={row}
+                    isName={index === 0}
+                    brief={briefOf(column, columns)}
+                  />
+                ))}
+              </tr>
+            ))}
+          </tbody>
+        ))}
       </table>
     </div>
   )
+}
+
+/** Rows with their groups; without groups, one of all rows. Pure. */
+function groupsOf<Row>(rows: readonly Row[], groupOf: ((row: Row) => RowGroup) | undefined) {
+  const groups: { readonly group: RowGroup | undefined; readonly rows: Row[] }[] = []
+  for (const row of rows) {
+    const group = groupOf?.(row)
+    const last = groups.at(-1)
+    if (last !== undefined && last.group?.id === group?.id) last.rows.push(row)
+    else groups.push({ group, rows: [row] })
+  }
+  return groups
 }
 
 /** Two lines: the empty box between them takes the rest of the first. */
@@ -104,9 +110,9 @@ function GroupHeading({
 }) {
   return (
     <tr className="border-b border-line bg-sunken @max-3xl:block">
-      <td colSpan={columnCount} className="px-5 py-2 font-medium @max-3xl:block">
+      <th scope="rowgroup" colSpan={columnCount} className="px-5 py-2 text-start font-medium @max-3xl:block">
         {heading}
-      </td>
+      </th>
     </tr>
   )
 }

@@ -104,6 +104,7 @@ function Model({ model, provider }: ActivityRow) {
   )
 }
 
+/** Narrow screens show the status and the code only of a rejection: it has no outcome. */
 function Result({ outcome, status, error_code, budget, attempts }: ActivityRow) {
   const words = useWords(usageWords)
   const refusals = useWords(refusalWords)
@@ -121,7 +122,12 @@ function Result({ outcome, status, error_code, budget, attempts }: ActivityRow) 
       {outcome === null && error_code !== null && (
         <Second>{reasonOf({ code: error_code, scope: scopeOfBudget(budget) }, refusals)}</Second>
       )}
-      {facts.length > 0 && <Second>{facts.join(' · ')}</Second>}
+      {facts.length > 0 &&
+        (outcome === null ? (
+          <span className="block text-xs text-muted @max-3xl:ms-2 @max-3xl:inline">{facts.join(' · ')}</span>
+        ) : (
+          <Second>{facts.join(' · ')}</Second>
+        ))}
     </>
   )
 }
