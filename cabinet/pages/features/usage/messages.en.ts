@@ -34,7 +34,7 @@ export const en: typeof ru = {
   equalsLedger: 'Matches the balance history',
   differsFromLedger: (sum: string) =>
     `The balance history shows ${sum} for this period. Please contact support.`,
-  metric: 'Show',
+  metric: 'Metric',
   metrics: { cost: 'Cost', requests: 'Requests', tokens: 'Tokens', cache: 'Cached share' },
   charts: {
     cost: 'Spending over time',
@@ -69,7 +69,8 @@ export const en: typeof ru = {
   empty: 'No requests in this period.',
   toPlayground: 'Try the playground',
 
-  requestsLead: 'Every settled and every rejected request: model, outcome, speed and cost.',
+  requestsLead:
+    'Settled requests and the last 1,000 rejected requests of 7 days: model, outcome, speed and cost.',
   requestId: 'Request id',
   requestIdHint: 'From the header x-gateway-request-id, request_id of an error, or id of a response',
   find: 'Open',
@@ -134,7 +135,7 @@ export const en: typeof ru = {
     `Rejected requests are kept for 7 days, the last 1,000: none before ${since} are in this list.`,
   noModel: 'no model named',
   fromCache: (count: string) => `${count} from cache`,
-  firstAfter: (time: string) => `first ${time}`,
+  firstAfter: (time: string) => `first token after ${time}`,
   perSecond: (count: string) => `${count} tok/s`,
   attemptCount: (count: number) => plural('en', count, { one: 'attempt', other: 'attempts' }),
   rejectedOutcome: 'Rejected',
@@ -202,7 +203,7 @@ export const en: typeof ru = {
     reset: 'The connection broke before the response',
     cut: 'The connection broke during the response',
     answer_too_large: 'The response was too large',
-    answer_encoded: 'The response was compressed, unlike the request asked',
+    answer_encoded: 'The response was compressed, although the request did not allow it',
     bad_http: 'The response was not valid HTTP',
     rate_limited: "The provider's rate limit is reached; nothing was sent",
     not_expressible: "The provider's API cannot express the request; nothing was sent",
