@@ -84,7 +84,10 @@ function keptOf(refusals: readonly ListedRefusal[] | undefined): Body['rejection
 
 const hourMs = 3_600_000
 
-/** Sums are kept by hour, key and model: other filters have no totals, and neither has an open span. */
+/** As far as the usage goes back, too: 400 days. */
+const totalsMsMax = 400 * 86_400_000
+
+/** Sums are kept by hour, key and model: other filters have no totals, and neither has an open or longer span. */
 async function findTotals(
   client: Queryable,
   organizationId: string,
@@ -95,6 +98,7 @@ async function findTotals(
   const isSummed = Object.values(others).every((value) => value === undefined) && type !== 'rejection'
   const isWhole = (end: Date | null) => end === null || end.getTime() % hourMs === 0
   if (!isSummed || from === null || !isWhole(from) || !isWhole(to)) return null
+  if ((to?.getTime() ?? Date.now()) - from.getTime() > totalsMsMax) return null
   const { requests, cost } = await readUsageSums(client, organizationId, { from, to, keyId, model })
   return { requests, cost_rub: formatRub(cost) }
 }

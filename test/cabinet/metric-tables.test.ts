@@ -21,7 +21,9 @@ writeFileSync(kubeconfig, kubeconfigOfNobody)
 
 const starts: Readonly<Record<(typeof metricSections)[number], () => Promise<Process>>> = {
   Gateway: () => stack.startGateway(),
-  Worker: () => stack.startWorker(),
+  // With an archive, which need not run: its jobs have metrics, too.
+  Worker: () =>
+    stack.startWorker({ CLICKHOUSE_URL: 'http://any:any@127.0.0.1:1/any', REQUESTS_KEPT_DAYS: '35' }),
   Cabinet: () => stack.startWeb(),
   'Webhook receiver': () => startReceiver(stack.database),
   Operator: () =>
