@@ -17,7 +17,7 @@ const latin = new Set(
 )
 
 /** Spelled the same in every language. */
-const quoted = ['name@example.ru', 'base_url', 'x-gateway-request-id']
+const quoted = ['name@example.ru', 'base_url', 'x-gateway-request-id', '5xx']
 
 const pages = join(import.meta.dirname, '..')
 const groups = globSync('**/*messages.ru.ts', { cwd: pages }).map((name) => name.replace('.ru.ts', ''))

@@ -126,7 +126,7 @@ export const ru = {
   costBackwards: 'Меньше начала: поменяйте суммы местами',
   costWrong: 'Сумма в рублях, например 0,50',
   idContains: 'Часть номера',
-  tooLong: (max: number) => `Не больше ${max} символов`,
+  tooLong: (max: number) => `Слишком длинный текст, предел — ${max}`,
   filtersWrong: 'Один из фильтров заполнен неверно. Исправьте его или сбросьте фильтры.',
   listTotals: (count: number) =>
     `Рассчитано: ${plural('ru', count, { one: 'запрос', few: 'запроса', many: 'запросов' })},`,
