@@ -141,9 +141,9 @@ test('a part of a model name, a status and a part of the id filter the list; a p
 test('a filter that is too long or no amount shows an error at its field: no list and no call', async () => {
   const { page, complaints } = await openCustomer()
   for (const [filter, error] of [
-    [`model=${'x'.repeat(10_000)}`, 'Не больше 253 символов'],
-    [`error_code=${'x'.repeat(10_000)}`, 'Не больше 253 символов'],
-    [`id_contains=${'x'.repeat(10_000)}`, 'Не больше 64 символов'],
+    [`model=${'x'.repeat(10_000)}`, 'Слишком длинный текст, предел — 253'],
+    [`error_code=${'x'.repeat(10_000)}`, 'Слишком длинный текст, предел — 253'],
+    [`id_contains=${'x'.repeat(10_000)}`, 'Слишком длинный текст, предел — 64'],
     ['cost_from=much', 'Сумма в рублях'],
     ['cost_from=2&cost_to=1', 'Меньше начала'],
     ['status=600', 'Код ответа, например 429'],

@@ -91,6 +91,8 @@ const uncounted = new Set([
   'billing.credited',
   'billing.creditedWithBonus',
   'entry.resetSent',
+  'keys.ofBudget.budget_exceeded',
+  'keys.ofBudget.budget_reserved',
   'keys.requestsShort',
   'models.contextFrom',
 ])
