@@ -66,7 +66,7 @@ test('an owner invites a colleague by email, who accepts in another browser, see
   const budget = owner.page.getByRole('dialog').getByLabel('Бюджет ключей участника на месяц')
   await budget.fill('0')
   await owner.page.getByRole('dialog').getByRole('button', { name: 'Сохранить' }).click()
-  await owner.page.getByText('Введите сумму в рублях, например 500').waitFor()
+  await owner.page.getByText('Введите сумму в рублях больше нуля').waitFor()
   await budget.fill('1 500,50')
   await expectNoViolations(owner.page)
   await owner.page.getByRole('dialog').getByRole('button', { name: 'Сохранить' }).click()
