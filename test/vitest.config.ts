@@ -91,6 +91,8 @@ const onRealParts = {
   setupFiles: ['./test/support/patience.ts'],
   testTimeout: 60_000,
   hookTimeout: 60_000,
+  // Its default of 1 s is too short for a page on a machine with a load of 20.
+  expect: { poll: { timeout: 10_000 } },
 }
 
 const inBrowser = { ...onRealParts, globalSetup: ['./test/browser/global-setup.ts'] }
