@@ -9,8 +9,9 @@ import { once } from '../api/once.ts'
 import { toPage } from '../api/page.ts'
 import { notFound, type Problem } from '../api/problem.ts'
 import { approve, decline, listApprovals, type ShownApproval } from './approval-contracts.ts'
-import { decideOrder, findOrder, holdOrder, readOrders, type StoredOrder } from './internal/order-store.ts'
+import { decideOrder, holdOrder, readOrders, type StoredOrder } from './internal/order-store.ts'
 import { showApproval } from './internal/shown-approval.ts'
+import { getApproval } from './money-order.ts'
 import { belongsTo } from './own-organization.ts'
 
 /** How an approved refund is carried out: its row in the transaction of the approval, its call after it. */
@@ -106,7 +107,7 @@ async function decideOnce(
         if (order.state !== 'pending') return { problem: { code: 'already_decided' } }
         const refused = await decide(client, order, asked)
         if (refused !== undefined) return refused
-        const done = { status: 200, body: showApproval(await getOrder(client, id)) }
+        const done = { status: 200, body: await getApproval(client, id) }
         return { fresh: done, kept: done }
       },
     ),
@@ -139,10 +140,4 @@ async function carryOut(
   if (chargeId !== null) return writeOffs.make(client, { chargeId, by: orderedBy, reason })
   await credit(client, { organizationId, kind: 'adjustment', refId: id, amount })
   return undefined
-}
-
-async function getOrder(client: ScopedClient, id: string): Promise<StoredOrder> {
-  const order = await findOrder(client, id)
-  if (order === undefined) throw new Error(`order ${id} does not exist`)
-  return order
 }
