@@ -8,16 +8,11 @@ import {
   readArchived,
 } from '#core/archive/archived-requests'
 import { inReadScope } from '#core/audit/scope'
+import { readKeyNames } from '#core/keys/key-state'
 import { nanoRub } from '#core/ledger/money'
 import { requestRecordSchema } from '#core/ledger/request-record'
 import type { Piece } from '../api/csv-rows.ts'
-import {
-  findKeyNames,
-  findOlderReach,
-  findPrice,
-  isWantedRecord,
-  type OlderReach,
-} from './internal/older-requests.ts'
+import { findOlderReach, findPrice, isWantedRecord, type OlderReach } from './internal/older-requests.ts'
 import { findSettledRequest, type SettledRequest } from './internal/receipt-store.ts'
 import { type RequestFilter, type RequestRow, readRequests } from './internal/request-rows.ts'
 
@@ -55,7 +50,9 @@ export function allRequests(pool: Pool, archive: ArchiveStore | undefined): AllR
     const isScanned = [provider, status, errorCode].some((value) => value !== undefined)
     const readMax = isScanned ? scannedMax : limit + 1
     const read = await readArchived(open(archive), organizationId, filter, { before, limit: readMax })
-    const names = await inReadScope(pool, organizationId, (client) => findKeyNames(client, read))
+    const names = await inReadScope(pool, organizationId, (client) =>
+      readKeyNames(client, organizationId, [...new Set(read.map(({ keyId }) => keyId))]),
+    )
     const found = read
       .map((request) => rowOf(request, names))
       .filter(({ record }) => isWantedRecord(record, filter))
@@ -102,7 +99,7 @@ export function allRequests(pool: Pool, archive: ArchiveStore | undefined): AllR
       const older = await findArchived(open(archive), organizationId, requestId)
       if (older === undefined) return undefined
       return inReadScope(pool, organizationId, async (client) => {
-        const row = rowOf(older, await findKeyNames(client, [older]))
+        const row = rowOf(older, await readKeyNames(client, organizationId, [older.keyId]))
         return { ...row, price: await findPrice(client, row.record.priceId) }
       })
     },

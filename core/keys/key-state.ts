@@ -158,6 +158,7 @@ export async function readKeyNames(
   organizationId: string,
   keyIds: readonly string[],
 ): Promise<ReadonlyMap<string, string>> {
+  if (keyIds.length === 0) return new Map()
   const { rows } = await client.query<{ id: string; name: string }>(
     'select k.id, k.name from api_keys k where k.organization_id = $1 and k.id = any($2::uuid[])',
     [organizationId, keyIds.filter(isId)],

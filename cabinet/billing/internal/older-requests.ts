@@ -36,19 +36,6 @@ export function isWantedRecord(
   )
 }
 
-/** The names of the keys of these requests. */
-export async function findKeyNames(
-  client: Queryable,
-  requests: readonly { readonly keyId: string }[],
-): Promise<ReadonlyMap<string, string>> {
-  if (requests.length === 0) return new Map()
-  const { rows } = await client.query<{ id: string; name: string }>(
-    'select id, name from api_keys where id = any($1::uuid[])',
-    [[...new Set(requests.map(({ keyId }) => keyId))]],
-  )
-  return new Map(rows.map(({ id, name }) => [id, name]))
-}
-
 /** The price that a request was posted at; `null` if nothing ran or the model is free. */
 export async function findPrice(client: Queryable, priceId: string | null): Promise<Price | null> {
   if (priceId === null) return null
