@@ -1,5 +1,6 @@
 import type { FieldErrors } from '../../kit/form.tsx'
-import { compareRubles, findTypedRubles, isFinerThanKopecks, typedRubles } from '../../money/rubles.ts'
+import { budgetProblem } from '../../money/budget.ts'
+import { findTypedRubles, typedRubles } from '../../money/rubles.ts'
 import type { Language } from '../../preferences.ts'
 import type { Key } from './key.ts'
 import type { keyWords } from './messages.ts'
@@ -54,7 +55,6 @@ function budgetsOf<Value>(read: (budget: Budget) => Value): Record<Budget, Value
 
 const nameLengthMax = 253
 const countMax = 2_147_483_647
-const budgetMax = '999999999.999999999'
 const modelsMax = 256
 /** 30 days. */
 const hoursMax = 720
@@ -157,12 +157,18 @@ function nameError(name: string, words: Words): string | undefined {
 }
 
 function budgetError(budget: Budget, typed: string, words: Words): string | undefined {
-  if (typed === '') return undefined
-  if (isFinerThanKopecks(typed)) return words.budgetDecimals
-  const rubles = findTypedRubles(typed)
-  if (rubles === undefined) return words.budgetWrong
-  if (budget !== 'daily_budget_rub' && compareRubles(rubles, '0') === 0) return words.budgetZero
-  return compareRubles(rubles, budgetMax) > 0 ? words.budgetLarge : undefined
+  switch (budgetProblem(typed)) {
+    case 'decimals':
+      return words.budgetDecimals
+    case 'wrong':
+      return words.budgetWrong
+    case 'zero':
+      return budget === 'daily_budget_rub' ? undefined : words.budgetZero
+    case 'large':
+      return words.budgetLarge
+    case undefined:
+      return undefined
+  }
 }
 
 function countError(typed: string, words: Words): string | undefined {

@@ -16,7 +16,8 @@ import { Section } from '../../kit/section.tsx'
 import { SkeletonRows } from '../../kit/skeleton.tsx'
 import { type Column, Table } from '../../kit/table.tsx'
 import { announce } from '../../kit/toasts.tsx'
-import { compareRubles, findTypedRubles, isFinerThanKopecks, typedRubles } from '../../money/rubles.ts'
+import { budgetProblem } from '../../money/budget.ts'
+import { findTypedRubles, typedRubles } from '../../money/rubles.ts'
 import { teamWords } from './messages.ts'
 import { RoleField, roleIn } from './role-field.tsx'
 
@@ -164,17 +165,11 @@ function RoleDialog({ member, onClose }: DialogProps) {
 
 const textIn = (values: FormData, field: string) => String(values.get(field)).trim()
 
-/** The largest budget of a key. */
-const budgetMax = '999999999.999999999'
-
 /** A budget that is finer than kopecks may stay unchanged. */
 function isBudget(typed: string, initial: string): boolean {
-  if (typed === '' || typed === initial) return true
-  const rubles = isFinerThanKopecks(typed) ? undefined : findTypedRubles(typed)
-  return rubles !== undefined && compareRubles(rubles, '0') > 0 && compareRubles(rubles, budgetMax) <= 0
+  return typed === initial || budgetProblem(typed) === undefined
 }
 
-/** As many as an organization may have. */
 const keysMaxMax = 200
 
 function isKeyLimit(typed: string): boolean {
