@@ -8,6 +8,7 @@ import { operatorsOfThisFile } from '../support/operator.ts'
 import type { Process } from '../support/processes.ts'
 import { measureSlowness } from '../support/processor-speed.ts'
 import { readMetric } from '../support/read-metric.ts'
+import { forEachAtOnce } from '../support/several-at-once.ts'
 
 const operators = operatorsOfThisFile()
 const { cluster, stack, client, createTeam } = await keyClusterOfThisFile()
@@ -23,9 +24,19 @@ beforeAll(async () => {
 /** As its README recommends for a pod of 256 MiB; otherwise V8 takes memory that it does not need. */
 const asInAPod = { NODE_OPTIONS: '--max-old-space-size=128 --max-semi-space-size=4' }
 const keysCount = 4_000
-/** The promise: so many are Ready within a minute, in a pod of 250 MiB; on two processors as fast as when it was made. */
+/** Made at once, as the operator's documentation describes, in a pod of 250 MiB. */
 const promisedCount = 2_000
+/** What the operator itself needs: 11 to 13 ms of a processor for each key. */
+const operatorMsMax = 18
+/**
+ * How long 2,000 take is up to the API server, etcd and Postgres, which share the two processors: 58 to 80 s on the
+ * same machine within an hour. So the limit is a number of Secrets that the API server writes in that time.
+ */
+const writesPerKeyMax = 40
+const probesCount = 500
 const readyWithinMs = 60_000
+/** Longer than the slowest machine took; a test that waits so long fails anyway. */
+const patienceMs = 200_000
 /** One of another namespace, at the same time. */
 const readyAmongManyMs = 5_000
 const rssMiBMax = 250
@@ -41,33 +52,28 @@ const quietMs = 10_000
 /** Requests of this process at once; the API server takes the rest of the two cores. */
 const writersCount = 8
 
-test('while 4,000 ApiKeys are made at once, one of another namespace is Ready within 5 s; 2,000 are within a minute, and the operator stays below 250 MiB', async () => {
+test('2,000 ApiKeys made at once are Ready in the time of 40 writes each, and take 18 ms of a processor each; while 2,000 more are made, one of another namespace is within 5 s, and the operator stays below 250 MiB', async () => {
   manyKeys = await createTeam()
-  const { namespace, organization } = manyKeys
+  const { namespace } = manyKeys
   await client.create(apiKeyQuotas, { metadata: { namespace, name: 'many' }, spec: { apiKeys: keysCount } })
   const slownessBefore = measureSlowness()
+  const writeMs = await measureWriteMs()
   const startedAtMs = performance.now()
-  let next = 0
-  const write = async () => {
-    while (next < keysCount)
-      await client.create(apiKeys, {
-        metadata: { namespace, name: `many-${next++}` },
-        spec: { organization },
-      })
-  }
-  const writing = Array.from({ length: writersCount }, write)
-  const other = await createTeam()
-  await vi.waitFor(() => expect(next).toBeGreaterThan(keysCount / 2), { timeout: readyWithinMs })
-  const amongManyMs = await readyMs(other)
-  await Promise.all(writing)
+  await makeKeys(0, promisedCount)
   await untilReady(namespace, promisedCount)
   const tookMs = performance.now() - startedAtMs
+  const other = await createTeam()
+  const making = makeKeys(promisedCount, keysCount)
+  const amongManyMs = await readyMs(other)
+  await making
   await untilReady(namespace, keysCount)
+  const [usedMs = 0] = cpuMsOf({ operator: operator.pid })
   const slowness = Math.max(slownessBefore, measureSlowness())
   process.stderr.write(
-    `${promisedCount} of ${keysCount} ApiKeys Ready in ${(tookMs / 1000).toFixed(1)} s, one of another namespace at the same time in ${(amongManyMs / 1000).toFixed(1)} s, ${peakMiB(operator).toFixed(0)} MiB; processors ${slowness.toFixed(1)} × slower than the promise's\n`,
+    `${promisedCount} ApiKeys Ready in ${(tookMs / 1000).toFixed(1)} s, one of another namespace among ${keysCount} in ${(amongManyMs / 1000).toFixed(1)} s, ${peakMiB(operator).toFixed(0)} MiB, ${(usedMs / keysCount).toFixed(1)} ms of a processor and ${(tookMs / promisedCount / writeMs).toFixed(1)} writes of ${writeMs.toFixed(2)} ms each; processors ${slowness.toFixed(1)} × slower than the promise's\n`,
   )
-  expect(tookMs).toBeLessThan(Math.min(slowness, slownessMax) * readyWithinMs)
+  expect(tookMs / promisedCount).toBeLessThan(writesPerKeyMax * writeMs)
+  expect(usedMs / keysCount).toBeLessThan(Math.min(slowness, slownessMax) * operatorMsMax)
   expect(amongManyMs).toBeLessThan(Math.min(slowness, slownessMax) * readyAmongManyMs)
   expect(peakMiB(operator)).toBeLessThan(rssMiBMax)
   expect(await readMetric(operator, 'operator_db_errors_total')).toBe(0)
@@ -98,9 +104,31 @@ test('of many Secrets one that is deleted is back within seconds, and asking for
   expect(used[0]).toBeLessThan(Math.min(slowness, slownessMax) * idleShareMax)
 }, 300_000)
 
+async function makeKeys(from: number, to: number): Promise<void> {
+  const { namespace, organization } = manyKeys
+  await forEachAtOnce(numbers(from, to), writersCount, (n) =>
+    client.create(apiKeys, { metadata: { namespace, name: `many-${n}` }, spec: { organization } }),
+  )
+}
+
+/** Of a Secret that is no concern of the operator, with as many writers as the keys have. */
+async function measureWriteMs(): Promise<number> {
+  const namespace = await cluster.createNamespace()
+  const data = { key: Buffer.alloc(64).toString('base64') }
+  const startedAtMs = performance.now()
+  await forEachAtOnce(numbers(0, probesCount), writersCount, (n) =>
+    client.create(secrets, { metadata: { namespace, name: `probe-${n}` }, data }),
+  )
+  return (performance.now() - startedAtMs) / probesCount
+}
+
+function numbers(from: number, to: number): number[] {
+  return Array.from({ length: to - from }, (_, index) => from + index)
+}
+
 async function untilReady(namespace: string, count: number): Promise<void> {
   await vi.waitFor(async () => expect(await countReady(namespace)).toBeGreaterThanOrEqual(count), {
-    timeout: slownessMax * readyWithinMs,
+    timeout: patienceMs,
     interval: 2_000,
   })
 }
