@@ -1,3 +1,5 @@
+import { rankOf } from '../ledger/charge-kind.ts'
+import type { EndedRequest } from '../ledger/ended-requests.ts'
 import type { PostedBalance, PostedKeyDay, PostedWindow } from '../ledger/post-batch.ts'
 import { windowOf } from '../ledger/spend-window.ts'
 import { askServers } from '../redis/ask-servers.ts'
@@ -38,6 +40,8 @@ type Booked = {
   readonly balances: readonly PostedBalance[]
   readonly keyDays: readonly PostedKeyDay[]
   readonly windows?: readonly PostedWindow[]
+  /** Of the swept requests among the entries, those that their gateway has ended: nothing of them stays on hold. */
+  readonly ended?: readonly EndedRequest[]
 }
 
 /** The worker's side of Redis. Every call throws `RedisUnavailable` on an outage, and may be sent again. */
@@ -285,7 +289,13 @@ function rowsOf({ balances, keyDays, windows = [] }: Booked) {
   ]
 }
 
-function bookedArguments({ entries, balances, keyDays, windows = [] }: Booked): readonly (string | number)[] {
+function bookedArguments({
+  entries,
+  balances,
+  keyDays,
+  windows = [],
+  ended = [],
+}: Booked): readonly (string | number)[] {
   return [
     entries.length,
     ...entries.flatMap(namesOf),
@@ -295,6 +305,12 @@ function bookedArguments({ entries, balances, keyDays, windows = [] }: Booked): 
     ...keyDays.flatMap((row) => [row.keyId, row.day, ...postedText(row)]),
     windows.length,
     ...windows.flatMap((row) => [...ownerOf(row), windowOf(row.period, row.day), ...postedText(row)]),
+    ended.length,
+    ...ended.flatMap(({ requestId, chargeKind, costNano }) => [
+      requestId,
+      rankOf(chargeKind),
+      String(costNano),
+    ]),
   ]
 }
 

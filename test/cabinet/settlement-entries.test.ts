@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { beforeAll, expect, onTestFinished, test, vi } from 'vitest'
+import type { Hold } from '#core/admission/admission-reply'
 import { credit } from '#core/ledger/credit'
 import { nanoRub } from '#core/ledger/money'
-import { allShards, chargesName, shardOf } from '#core/redis/shard'
+import { allShards, chargesName, dueName, shardOf, shardPrefix } from '#core/redis/shard'
 import { recordOf, uuidV7 } from '../support/customer.ts'
 import { type DirectCustomer, directChargesOfThisFile } from '../support/direct-charges.ts'
 import type { Process } from '../support/processes.ts'
@@ -91,6 +92,34 @@ test.for(badEntries)(
     expect(await readMetric(worker, failedRuns)).toBe(failedBefore)
   },
 )
+
+/** As on a replica that did not hear of it, and was then promoted: what `undo` returns was never done. */
+async function keepHold({ organizationId, keyId }: DirectCustomer, { requestId, day, holdNano }: Hold) {
+  const prefix = shardPrefix(shardOf(organizationId))
+  const name = `${prefix}request:${requestId}`
+  const text = await view.ask((redis) => redis.get(name))
+  if (text === null) throw new Error('no hold')
+  return async () => {
+    await view.ask((redis) => redis.set(name, text))
+    await view.ask((redis) => redis.zadd(dueName(shardOf(organizationId)), Date.now(), requestId))
+    await view.ask((redis) => redis.hincrby(`${prefix}org:${organizationId}`, 'held', String(holdNano)))
+    await view.ask((redis) => redis.hincrby(`${prefix}use:${keyId}`, `${day}:held`, String(holdNano)))
+  }
+}
+
+test('a hold that is back, though its charge is posted, is given back with its lease, and the charge remains', async () => {
+  const customer = await createDirectCustomer()
+  const hold = await customer.admit()
+  const loseEnd = await keepHold(customer, hold)
+  const costNano = await customer.settle(hold, 3)
+  await settledBooks(stack, view, customer.organizationId)
+
+  await loseEnd()
+  expect(await view.money(customer.organizationId)).toMatchObject({ held: hold.holdNano })
+  const books = await settledBooks(stack, view, customer.organizationId)
+  expect(books.get(hold.requestId)).toMatchObject({ costNano, chargeRows: 1 })
+  expect(await customer.state()).toMatchObject({ key: { day: { usedNano: costNano, heldNano: 0n } } })
+})
 
 test('a failure in one shard does not keep the charges of others waiting', async () => {
   const customers = await Promise.all(Array.from({ length: 4 }, () => createDirectCustomer()))

@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import type { Hold } from '#core/admission/admission-reply'
 import type { ProjectedRow } from '#core/admission/projected-rows'
+import type { WaitingEntry } from '#core/admission/waiting-entry'
 import { digestOf } from '#core/catalog/catalog-document'
 import { routesNameOn, routesRevisionNameOn } from '#core/catalog/catalog-names'
 import { createCatalogCopy } from '#core/catalog/internal/published-catalog'
@@ -229,6 +231,37 @@ describe('a request whose lease has ended', () => {
     const { shard, hold, balance } = await swept()
     await shard.admission.void({ hold, record: emptyRecord })
     expect(await balance()).toMatchObject({ heldNano: 0n, pendingNano: 70n })
+  })
+
+  /** Removes its entry, after Postgres was found to have a charge of 100 as its gateway ended it. */
+  const applyEnded = (shard: OpenShard, hold: Hold, entries: readonly WaitingEntry[]) =>
+    shard.posting.apply(shard.shard, {
+      entries,
+      balances: [],
+      keyDays: [],
+      ended: [{ requestId: hold.requestId, chargeKind: 'settled', costNano: 100n }],
+    })
+
+  test('gives back its hold once it is posted as its gateway ended it, and a charge that is sent again adds nothing', async () => {
+    const { shard, hold, balance } = await swept()
+    const entries = await shard.charges()
+    await applyEnded(shard, hold, entries)
+    expect(await balance()).toMatchObject({ heldNano: 0n, pendingNano: 0n })
+    await applyEnded(shard, hold, entries)
+    expect(await balance()).toMatchObject({ heldNano: 0n, pendingNano: 0n })
+    expect(await shard.settle(hold, 100n)).toMatchObject({ chargeId: entries[0]?.streamId, costNano: 100n })
+    expect(await balance()).toMatchObject({ heldNano: 0n, pendingNano: 0n })
+    await shard.settle(hold, 0n, 'corrected')
+    expect(await balance()).toMatchObject({ heldNano: 0n, pendingNano: -100n })
+    await sweepOn(shard)
+    expect(await shard.charges()).toMatchObject([{ chargeKind: 'corrected', pendingNano: -100n }])
+  })
+
+  test('leaves the hold of a request that was not swept', async () => {
+    const shard = await open()
+    const hold = await shard.hold()
+    await applyEnded(shard, hold, [])
+    expect((await shard.state()).balance).toMatchObject({ heldNano: 1_000n })
   })
 })
 

@@ -4,6 +4,7 @@ import type { Posting } from '#core/admission/posting'
 import type { WaitingCharge, WaitingEntry } from '#core/admission/waiting-entry'
 import { dataErrorOf } from '#core/db/data-error'
 import { inTransaction } from '#core/db/transaction'
+import { type EndedRequest, readEndedRequests } from '#core/ledger/ended-requests'
 import { type PostedBatch, postBatch } from '#core/ledger/post-batch'
 import { RedisUnavailable } from '#core/redis/redis-connection'
 import type { Shard } from '#core/redis/shard'
@@ -140,9 +141,28 @@ async function settle(deps: SettlementDeps, { shard, entries }: Batch, lanes: La
     if (entry.kind === 'malformed') await reject(deps, shard, entry, { sqlstate: null, why: entry.problem })
   const charges = entries.filter((entry) => entry.kind === 'charge')
   const posted = await bookInLanes(deps, shard, splitByLane(charges, lanes))
-  const { refused } = await deps.posting.apply(shard, { entries, ...posted })
+  const ended = await endedOfSwept(deps, charges)
+  const { refused } = await deps.posting.apply(shard, { entries, ...posted, ended })
   deps.onPosted(charges.length)
   await deps.copyRefused(refused.map((row) => ({ ...row, shard })))
+}
+
+/**
+ * Of the requests that a sweep billed, those that their gateway has ended: their end was posted, and the server that had
+ * it failed before its replica had it, too.
+ */
+async function endedOfSwept(
+  { pool }: SettlementDeps,
+  charges: readonly WaitingCharge[],
+): Promise<readonly EndedRequest[]> {
+  const swept = charges.filter(
+    ({ chargeKind, record }) => chargeKind === 'released' && record.outcome === 'swept',
+  )
+  if (swept.length === 0) return []
+  return await readEndedRequests(
+    pool,
+    swept.map(({ requestId }) => requestId),
+  )
 }
 
 const nothingPosted: PostedBatch = { balances: [], keyDays: [], windows: [] }

@@ -5,9 +5,10 @@
   then the count of balances, then for each: organization, posted, version
   then the count of key-days, then for each: key, day, posted, version
   then the count of windows, then for each: kind and id of its owner (copy.lua), window, posted, version
+  then the count of requests that were swept and are posted as their gateway ended them, then for each: request, rank, cost
   Returns { nonce, posted_through, then for each balance, key-day and window that was refused: its index (0-based, in that order)
             and the newer version that is there }
-  Writes charges, org:<id>, use:<key>, spend:<member>, epoch (posted_through).
+  Writes charges, org:<id>, use:<key>, spend:<member>, epoch (posted_through), request:<id>, due.
   Only what this very call removes is taken back, by the amount stored in the entry, in one sum for each field:
   nothing drifts, whoever runs this and however often. An id that names another entry by now is left alone: a Redis that
   lost its last ones gives their ids again. And only that moves posted_through: an id that is not here was counted by the call that removed it,
@@ -60,6 +61,15 @@ local function is_later(id, than)
   return ms > than_ms or (ms == than_ms and tonumber(sequence) > tonumber(than_sequence))
 end
 
+-- Gives back what a sweep left on hold of a request that has ended: a server took its end with it when it failed, and its
+-- gateway, which knows that it is posted, sends it no more.
+local function end_swept(request, rank, cost)
+  local hold = read_request(request)
+  if not hold or hold.booked_id == '-' then return end
+  release(request, hold, nil)
+  remember_ending(request, rank, cost, hold.booked_id)
+end
+
 local function apply()
   local at = 1
   local function next_argument()
@@ -93,6 +103,7 @@ local function apply()
     local _, newer = set_spend(name, window, version, '', posted)
     note_refused(refused, place, newer)
   end
+  for _ = 1, tonumber(next_argument()) do end_swept(next_argument(), next_argument(), next_argument()) end
   return { nonce, posted_through, unpack(refused) }
 end
 
