@@ -39,7 +39,7 @@ import {
   createNoteEnd,
   endOfLookup,
   endOfRefusal,
-  leftWhileSending,
+  leftUnadmitted,
   type NoteEnd,
   type RequestEnd,
   revokedKeyOf,
@@ -163,7 +163,7 @@ export function buildApp(deps: AppDeps): FastifyInstance {
   app.addContentTypeParser('application/json', bodies.read)
   app.setErrorHandler(async (error, request, reply) => {
     reply.hijack()
-    if (request.raw.destroyed) return noteEnd(request, leftWhileSending)
+    if (request.raw.destroyed) return noteEnd(request, leftUnadmitted)
     const refusal = refusalOf(error)
     if (refusal === internalError) deps.log.error({ requestId: request.id, err: error }, 'request failed')
     refuse(request, reply, await withKeyFirst(request, refusal, inspect, deps.log))

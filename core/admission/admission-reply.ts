@@ -131,7 +131,13 @@ export type RefusedKey = KeyOwner & { readonly limits: RateLimits }
 
 type Refused<Key> = { readonly outcome: 'refused'; readonly key: Key | null }
 
-export type AdmitAnswer = ({ readonly outcome: 'admitted' } & Admitted) | (Refused<RefusedKey> & AdmitRefusal)
+export type AdmitAnswer =
+  | ({ readonly outcome: 'admitted' } & Admitted)
+  | (Refused<RefusedKey> & AdmitRefusal)
+  | typeof withdrawn
+
+/** Its client had left before it was sent: Redis has not heard of it. */
+export const withdrawn = { outcome: 'refused', key: null, reason: 'withdrawn' } as const
 
 /** Redis is unavailable or must not be called; no key was checked. */
 export const refusedUnseen = { outcome: 'refused', key: null, reason: 'unavailable' } as const

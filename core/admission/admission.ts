@@ -1,7 +1,7 @@
 import type { KeyHash } from '../keys/key.ts'
 import { type ChargeKind, rankOf } from '../ledger/charge-kind.ts'
 import { type RequestRecord, recordText } from '../ledger/request-record.ts'
-import { type RedisServers, RedisUnavailable } from '../redis/redis-connection.ts'
+import { type RedisServers, RedisUnavailable, type Unless } from '../redis/redis-connection.ts'
 import type { Lane, Script } from '../redis/script-call.ts'
 import { readReply, type ScriptReply } from '../redis/script-reply.ts'
 import { epochName, type Shard, shardOf } from '../redis/shard.ts'
@@ -16,6 +16,7 @@ import {
   refusedUnseen,
   type Settled,
   type ShardMark,
+  withdrawn,
 } from './admission-reply.ts'
 import { gatewayScripts } from './internal/scripts.ts'
 import { type GatewayRefusal, refusalText } from './listed-refusals.ts'
@@ -95,6 +96,8 @@ export type Admission = {
     readonly timeoutMs: number
     /** `bound`: if it is too large it will be measured and asked for again, so that its owner sees no rejection yet. */
     readonly attempt?: 'final' | 'bound'
+    /** Asked right before the call is sent, which may wait for others of its key. */
+    readonly hasLeft?: () => boolean
   }): Promise<AdmitAnswer>
   /**
    * Adds rejections that this gateway decided to an organization's list, oldest first; `admit` lists its own. Twice lists
@@ -166,7 +169,7 @@ export function createAdmission(redis: RedisServers, options: AdmissionOptions =
     inspect: (...of) => askOfKey(gatewayScripts.inspect, ...of),
     count: (...of) => askOfKey(gatewayScripts.count, ...of),
     takeTokenCount: (...of) => askOfKey(gatewayScripts.tokenCount, ...of),
-    async admit({ requestId, shard, secretHash, candidates, record, timeoutMs, attempt = 'final' }) {
+    async admit({ requestId, shard, secretHash, candidates, record, timeoutMs, attempt = 'final', hasLeft }) {
       const runId = redis.connectionOf(shard).runId()
       if (runId === undefined) return refusedUnseen
       const head = [offset(), runId, secretHash, leaseMs, unpostedAgeMsMax]
@@ -174,8 +177,11 @@ export function createAdmission(redis: RedisServers, options: AdmissionOptions =
       const args = [requestId, recordText(record), timeoutMs, listing, candidates.length]
       for (const candidate of candidates) args.push(...candidateArguments(candidate))
       try {
-        return await runInLane({ script: gatewayScripts.admit, shard, of: '', head }, args, (reply) =>
-          parseAdmitAnswer(reply, requestId, shard),
+        return await runInLane(
+          { script: gatewayScripts.admit, shard, of: '', head },
+          args,
+          (reply): AdmitAnswer => parseAdmitAnswer(reply, requestId, shard),
+          hasLeft && (() => (hasLeft() ? withdrawn : undefined)),
         )
       } catch (error) {
         // Nothing was held, so there is nothing to give back.
@@ -230,11 +236,11 @@ function createCalls(redis: RedisServers) {
       { shard, ...lane }: Omit<Lane, 'keys'> & { readonly shard: Shard },
       args: readonly (string | number)[],
       read: (reply: ScriptReply) => Answer,
+      unless?: Unless<Answer>,
     ) => {
       const connection = redis.connectionOf(shard)
-      return connection.runInLane({ ...lane, keys: [epochName(shard)] }, args, (reply) =>
-        read(readReply(reply)),
-      )
+      const keyed = { ...lane, keys: [epochName(shard)] }
+      return connection.runInLane(keyed, args, (reply) => read(readReply(reply)), unless)
     },
   }
 }

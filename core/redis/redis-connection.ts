@@ -94,13 +94,19 @@ export type RedisConnection = RedisServers & {
   /**
    * As `run`, for a script that takes several calls at once. Calls made while one of the same lane is under way are
    * sent as one, in order. Each has its own reply, error and time limit, which begins now.
+   *
+   * @param unless returns an answer if the call is not wanted anymore: then it is not sent. Asked right before that.
    */
   runInLane<Answer>(
     lane: Lane,
     args: readonly (string | number)[],
     read: (reply: unknown) => Answer,
+    unless?: Unless<Answer>,
   ): Promise<Answer>
 }
+
+/** The answer to a call that is not wanted anymore; `undefined` as long as it is. */
+export type Unless<Answer> = () => Answer | undefined
 
 /** Settings of connections, and what hears of them. `server` is host and port. */
 export type RedisOptions = {
@@ -225,12 +231,12 @@ function createScriptCalls(
         sendScriptCall(redis, { script, keys, args }, begin({ script, read, resolve, reject })),
       )
     },
-    runInLane(lane, args, read) {
+    runInLane(lane, args, read, unless) {
       const { script } = lane
       const refused = refuse(script)
       if (refused !== undefined) return Promise.reject(refused)
       return new Promise((resolve, reject) => {
-        const asking = new Asking({ script, read, resolve, reject }, connected)
+        const asking = new Asking({ script, read, unless, resolve, reject }, connected)
         asking.place = lanes.call(lane, args, asking)
       })
     },
@@ -351,6 +357,7 @@ type Question<Reply, Answer> = {
   readonly script: Script | undefined
   /** Parses a reply. An error that it throws is a bug, not an outage. */
   readonly read: (reply: Reply) => Answer
+  readonly unless?: Unless<Answer> | undefined
   readonly resolve: (answer: Answer) => void
   readonly reject: (error: unknown) => void
 }
@@ -406,6 +413,15 @@ class Asking<Reply, Answer> {
     this.#note('failed')
     const mayHaveRun = this.place?.withdraw() === true ? 'no' : 'yes'
     this.#question.reject(new RedisUnavailable(new Error(`no answer within ${timeoutMs} ms`), mayHaveRun))
+  }
+
+  isWanted(): boolean {
+    const { unless, resolve } = this.#question
+    const answer = unless?.()
+    if (answer === undefined) return true
+    this.#wait.end()
+    resolve(answer)
+    return false
   }
 
   onUnsent(error: unknown): void {

@@ -7,9 +7,10 @@ import { RedisUnavailable } from '#core/redis/redis-connection'
 import type { BookedAnswer, ChargeKeeper } from '../charges/charge-keeper.ts'
 import { sendPlain, sendRefusal } from '../http/answer.ts'
 import type { ConnectionShare } from '../http/connection-share.ts'
+import { type Departure, watchDeparture } from '../http/departure.ts'
 import { limitsShown, type Refused } from '../http/key-first.ts'
 import type { ExchangeReport } from '../http/request-end.ts'
-import { endOfRefusal } from '../http/request-end.ts'
+import { endOfRefusal, leftUnadmitted } from '../http/request-end.ts'
 import type { AttemptGate } from '../routing/attempt-gate.ts'
 import type { Failure } from '../upstream/failure.ts'
 import { chargeUnconfirmed, refusalFor, serviceUnavailable, tooManyAbandoned } from '../wire/errors.ts'
@@ -55,26 +56,40 @@ export type CompleteDeps = {
 /** The use case of every model call: admit → attempt → forward → settle → last byte. See docs/contribute/life-of-a-request.md. */
 export function createComplete(deps: CompleteDeps): CompleteExchange {
   return async (asked) => {
-    const { exchange: measured, answer } = await admit(deps, asked)
-    if (answer.outcome === 'refused') return refuse(measured, answer)
-    const bound = bindTo(measured, answer)
-    const exchange = bound instanceof Promise ? await bound : bound // a small one does not wait for others
-    const run = startRun(exchange, answer)
-    const endAbandoned = followAbandoned(deps, run)
-    deps.keeper.track({ hold: run.hold, progress: () => progressOf(run, deps.now()) })
-    const routes = answer.allowed.flatMap(({ index }) => exchange.candidates[index]?.route ?? [])
+    const departure = watchDeparture(asked.raw, asked.format.keepAlive)
     try {
-      const excess = deps.share.take(exchange.raw.req, run.hold.organizationId)
-      if (excess !== undefined) return await endUnanswered(deps, run, excess)
-      return await end(deps, run, await serve(run, routes, deps))
-    } catch (error) {
-      deps.keeper.abandon(run.hold) // a bug must not hold money for as long as this replica lives
-      throw error
+      const { exchange, answer } = await admit(deps, asked, departure)
+      if (answer.outcome === 'left') return leftUnadmitted
+      if (answer.outcome === 'refused') return refuse(exchange, answer)
+      return await completeAdmitted(deps, exchange, answer, departure)
     } finally {
-      endAbandoned()
-      run.departure.release()
-      run.images?.release()
+      departure.release()
     }
+  }
+}
+
+async function completeAdmitted(
+  deps: CompleteDeps,
+  measured: Exchange,
+  answer: Extract<AdmitEnd, { outcome: 'admitted' }>,
+  departure: Departure,
+): Promise<ExchangeReport> {
+  const bound = bindTo(measured, answer)
+  const exchange = bound instanceof Promise ? await bound : bound // a small one does not wait for others
+  const run = startRun(exchange, answer, departure)
+  const endAbandoned = followAbandoned(deps, run)
+  deps.keeper.track({ hold: run.hold, progress: () => progressOf(run, deps.now()) })
+  const routes = answer.allowed.flatMap(({ index }) => exchange.candidates[index]?.route ?? [])
+  try {
+    const excess = deps.share.take(exchange.raw.req, run.hold.organizationId)
+    if (excess !== undefined) return await endUnanswered(deps, run, excess)
+    return await end(deps, run, await serve(run, routes, deps))
+  } catch (error) {
+    deps.keeper.abandon(run.hold) // a bug must not hold money for as long as this replica lives
+    throw error
+  } finally {
+    endAbandoned()
+    run.images?.release()
   }
 }
 
@@ -145,6 +160,7 @@ function end(
 type AdmitEnd =
   | ({ readonly outcome: 'admitted'; readonly admitMs: number } & Admitted)
   | ({ readonly outcome: 'refused' } & Refused)
+  | { readonly outcome: 'left' }
 
 /**
  * One call to Redis, with the free bound of the prompt. Only if that bound exceeds the limits of the key and
@@ -153,14 +169,16 @@ type AdmitEnd =
 async function admit(
   deps: CompleteDeps,
   exchange: Exchange,
+  departure: Departure,
 ): Promise<{ readonly exchange: Exchange; readonly answer: AdmitEnd }> {
   const { measureCandidates } = exchange
-  if (measureCandidates === null) return { exchange, answer: await admitOnce(deps, exchange, 'final') }
-  const answer = await admitOnce(deps, exchange, 'bound')
+  if (measureCandidates === null)
+    return { exchange, answer: await admitOnce(deps, exchange, departure, 'final') }
+  const answer = await admitOnce(deps, exchange, departure, 'bound')
   if (answer !== 'too_large') return { exchange, answer }
   const candidates = (await measureCandidates()) ?? exchange.candidates
   const measured = { ...exchange, candidates }
-  return { exchange: measured, answer: await admitOnce(deps, measured, 'final') }
+  return { exchange: measured, answer: await admitOnce(deps, measured, departure, 'final') }
 }
 
 /** Rejections that a smaller request would not have got. */
@@ -174,15 +192,22 @@ const refusalsOfSize: ReadonlySet<AdmitRefusal['reason']> = new Set([
 ])
 
 /** `bound`: the request can be made smaller by measuring it, which is the answer `too_large`; nothing is noted of it. */
-async function admitOnce(deps: CompleteDeps, exchange: Exchange, attempt: 'final'): Promise<AdmitEnd>
 async function admitOnce(
   deps: CompleteDeps,
   exchange: Exchange,
+  departure: Departure,
+  attempt: 'final',
+): Promise<AdmitEnd>
+async function admitOnce(
+  deps: CompleteDeps,
+  exchange: Exchange,
+  departure: Departure,
   attempt: 'final' | 'bound',
 ): Promise<AdmitEnd | 'too_large'>
 async function admitOnce(
   deps: CompleteDeps,
   exchange: Exchange,
+  departure: Departure,
   attempt: 'final' | 'bound',
 ): Promise<AdmitEnd | 'too_large'> {
   const { requestId, caller, candidates } = exchange
@@ -198,8 +223,10 @@ async function admitOnce(
       record,
       timeoutMs: Math.floor(readingEndsAtMsOf(exchange) - sentAtMs),
       attempt,
+      hasLeft: departure.hasLeft,
     })
     if (answer.outcome === 'admitted') return { ...answer, admitMs: deps.now() - sentAtMs }
+    if (answer.reason === 'withdrawn') return { outcome: 'left' }
     if (attempt === 'bound' && refusalsOfSize.has(answer.reason)) return 'too_large'
     return {
       outcome: 'refused',

@@ -3,7 +3,7 @@ import type { Price } from '#core/ledger/price'
 import type { Attempt, RequestRecord } from '#core/ledger/request-record'
 import type { Progress } from '../charges/open-requests.ts'
 import type { AnswerFacts } from '../http/answer.ts'
-import { type Departure, watchDeparture } from '../http/departure.ts'
+import type { Departure } from '../http/departure.ts'
 import type { RequestImages } from '../images/request-images.ts'
 import type { Target } from '../routing/attempt-plan.ts'
 import type { Route } from '../routing/route-table.ts'
@@ -92,14 +92,18 @@ export function stopsWhenClosed({ exchange }: Run, { route, backend }: Target): 
 }
 
 /** A request that was just admitted. */
-export function startRun(exchange: Exchange, admitted: Admitted & Pick<Run, 'admitMs'>): Run {
+export function startRun(
+  exchange: Exchange,
+  admitted: Admitted & Pick<Run, 'admitMs'>,
+  departure: Departure,
+): Run {
   const timeoutMs = timeoutOf(exchange)
   return {
     exchange,
     hold: admitted.hold,
     admitMs: admitted.admitMs,
     limits: admitted.limits,
-    departure: watchDeparture(exchange.raw, exchange.format.keepAlive),
+    departure,
     timeoutMs,
     deadlineAtMs: exchange.startedAtMs + timeoutMs,
     readingEndsAtMs: readingEndsAtMsOf(exchange),

@@ -13,8 +13,11 @@ export type Departure = {
   release(): void
 }
 
-/** Wait before a client that has ended its side is asked a second time, which finds that it rejected the first question. */
-const askAgainMs = 100
+/**
+ * Wait before a client that has ended its side is asked a second time, which finds that it rejected the first question: shorter
+ * than an admission may wait for others.
+ */
+const askAgainMs = 5
 /** Each further wait is twice the one before, up to that of idle load balancers. */
 const askAgainMsMax = 15_000
 

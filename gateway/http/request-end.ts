@@ -153,8 +153,8 @@ export function endOfLookup(key?: KeyOwner | null, status = 200): RequestEnd {
   }
 }
 
-/** The end of a request that never arrived whole: its client left, or was too slow. */
-export const leftWhileSending: RequestEnd = {
+/** The end of a request whose client left before it was admitted, or was too slow in sending it. */
+export const leftUnadmitted: RequestEnd = {
   ...nothingKnown,
   status: 499,
   outcome: 'client_gone',

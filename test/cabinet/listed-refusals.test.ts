@@ -58,7 +58,7 @@ test.each(cases)(
     for (const candidate of before) await shard.admit({ candidates: [candidate] })
     const requestId = randomUUID()
     const answer = await shard.admit({ requestId, candidates: [refused] })
-    if (answer.outcome !== 'refused') throw new Error('admitted')
+    if (answer.outcome !== 'refused' || answer.reason === 'withdrawn') throw new Error('admitted')
     const told = refusalFor(answer, { model: refused.model, type: 'chat', outside: null })
 
     const [entry, ...others] = await readRefusals(cabinet, shard.organizationId)

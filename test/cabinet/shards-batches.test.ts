@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import fc from 'fast-check'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { type Candidate, createAdmission } from '#core/admission/admission'
 import type { Hold } from '#core/admission/admission-reply'
 import { openRedis } from '#core/redis/open-redis'
@@ -261,8 +261,9 @@ async function throughGate(shard: OpenShard, timeoutMs: number) {
   onTestFinished(servers.close)
   await servers.connected(5_000)
   const admission = createAdmission(servers)
-  const admit = () =>
+  const admit = (request: { readonly hasLeft?: () => boolean } = {}) =>
     admission.admit({
+      ...request,
       requestId: randomUUID(),
       shard: shard.shard,
       secretHash: shard.secretHash,
@@ -278,7 +279,7 @@ test('a key that is blocked while 1,000 requests wait admits none of them', asyn
   const { gate, admit } = await throughGate(shard, 20_000)
   expect((await admit()).outcome).toBe('admitted')
   gate.holdCalls()
-  const waiting = Array.from({ length: 1_000 }, admit)
+  const waiting = Array.from({ length: 1_000 }, () => admit())
   await shard.set({ key: { state: 'blocked', blockedBy: 'owner', rpm: 10_000 } })
   gate.letCallsPass()
   const reasons = (await Promise.all(waiting)).map((answer) =>
@@ -287,6 +288,27 @@ test('a key that is blocked while 1,000 requests wait admits none of them', asyn
   expect(new Set(reasons)).toEqual(new Set(['blocked_key']))
   await shard.set({ key: { state: 'active' } })
   expect((await shard.state()).balance.heldNano).toBe(1_000n)
+})
+
+test('a request whose client leaves while it waits is not sent: it holds nothing and uses no RPM, and the others are admitted', async () => {
+  const shard = await open()
+  const { gate, admit } = await throughGate(shard, 20_000)
+  await admit() // loads the library
+  gate.holdAnswers()
+  const first = admit()
+  let hasLeft = false
+  const clients = [() => hasLeft, () => false, () => hasLeft, () => false]
+  await vi.waitFor(async () => expect((await shard.state()).limits.rpm.used).toBe(2), { interval: 1 })
+  const waiting = clients.map((leaves) => admit({ hasLeft: leaves }))
+  hasLeft = true
+  gate.letAnswersPass()
+  expect((await first).outcome).toBe('admitted')
+  const answers = await Promise.all(waiting)
+  const gone = { outcome: 'refused', reason: 'withdrawn' }
+  expect(answers).toMatchObject([gone, { outcome: 'admitted' }, gone, { outcome: 'admitted' }])
+  const { limits, balance } = await shard.state()
+  expect(limits.rpm.used).toBe(4)
+  expect(balance.heldNano).toBe(4_000n)
 })
 
 test('requests that wait for an answer that does not come are sent all the same, and no one is sure of them', async () => {

@@ -21,8 +21,9 @@ function startLanes(gathers = false) {
     isAnswer: (error) => error instanceof Answered,
   })
   const messageOf = (error: unknown) => (error instanceof Error ? error.message : 'no error')
-  const ask = (name: string, of = 'one') =>
+  const ask = (name: string, of = 'one', isWanted = () => true) =>
     lanes.call(lane(of), [name], {
+      isWanted,
       onReply: (reply) => heard.push(`${name}: ${reply}`),
       onError: (error) => heard.push(`${name} failed: ${messageOf(error)}`),
       onUnsent: (error) => heard.push(`${name} unsent: ${messageOf(error)}`),
@@ -126,6 +127,25 @@ test('a call that is taken back while it waits is not sent; one that was sent ca
   expect(sentArgs()).toEqual([['a'], ['c']])
   sent[1]?.hearer.onReply('y')
   expect(heard).toEqual(['a: x', 'c: y'])
+})
+
+test('a call that is not wanted anymore when its turn comes is not sent, and the lane goes on', () => {
+  const { ask, heard, sent, sentArgs } = startLanes()
+  const gone = () => false
+  ask('a', 'one', gone)
+  expect(sentArgs()).toEqual([])
+  ask('b')
+  ask('c', 'one', gone)
+  ask('d')
+  ask('e', 'one', gone)
+  sent[0]?.hearer.onReply('x')
+  expect(sentArgs()).toEqual([['b'], ['d']])
+  ask('f', 'one', gone)
+  sent[1]?.hearer.onReply('y')
+  expect(sentArgs()).toHaveLength(2)
+  ask('g')
+  expect(sentArgs().at(-1)).toEqual(['g'])
+  expect(heard).toEqual(['b: x', 'd: y'])
 })
 
 test('what waits for an answer that does not come is sent after a fifth of the time that an answer has', () => {

@@ -10,6 +10,8 @@ export const callsAtOnceMax = 32
 export const laneWaitMsMax = 20
 
 type LaneHearer = Hearer & {
+  /** Asked right before it is sent. `false`: it is not, and hears nothing more. */
+  isWanted(): boolean
   /** It was not sent: the connection broke first. */
   onUnsent(error: unknown): void
 }
@@ -67,8 +69,11 @@ export function createCallLanes(deps: {
   }
 
   function sendWaiting(name: string, state: LaneState): void {
-    const calls = takeWaiting(state)
-    if (calls.length === 0) return
+    const calls = takeWaiting(state).filter(({ hearer }) => hearer.isWanted())
+    if (calls.length === 0) {
+      if (state.sentCount === 0) lanes.delete(name)
+      return
+    }
     state.sentCount += 1
     for (const call of calls) call.isSent = true
     const { script, keys, head } = state.lane
