@@ -25,6 +25,7 @@ const money: Readonly<Record<string, readonly string[]>> = {
   checked_ledger_days: [],
   checked_ledger_hours: [],
   checked_usage_hours: [],
+  durations_hourly: ['SELECT'],
   key_daily_spend: ['SELECT'],
   lane_runs: ['SELECT'],
   ledger_daily: [],
@@ -40,6 +41,7 @@ const money: Readonly<Record<string, readonly string[]>> = {
   requests: ['SELECT'],
   trial_days: [],
   trial_domains: [],
+  usage_by_provider: ['SELECT'],
   usage_hourly: ['SELECT'],
 }
 const administration: Readonly<Record<string, readonly string[]>> = {

@@ -143,6 +143,9 @@ const forgeries: readonly [breaks: string, sql: string][] = [
   ['ledger_day_is_sum_of_ledger', "update ledger_daily set amount = amount + 1 where kind = 'top_up'"],
   ['ledger_day_is_sum_of_ledger', 'delete from ledger_daily'],
   ['usage_is_sum_of_requests', 'update usage_hourly set reasoning = reasoning + 1'],
+  ['usage_is_sum_of_requests', 'update usage_by_provider set errors = errors + 1'],
+  ['usage_is_sum_of_requests', "update usage_by_provider set provider = 'another'"],
+  ['usage_is_sum_of_requests', 'update durations_hourly set class = class + 1'],
   ['usage_is_sum_of_requests', 'delete from requests where cost = 0'],
   ['payment_is_credited_once', 'update payments set amount = amount + 1'],
   ['payment_is_credited_once', "update balance_ledger set kind = 'top_up' where kind = 'adjustment'"],
@@ -186,6 +189,8 @@ const kept = [
   'org_account',
   'key_daily_spend',
   'usage_hourly',
+  'usage_by_provider',
+  'durations_hourly',
   'ledger_hourly',
   'ledger_daily',
   'payments',
@@ -228,6 +233,7 @@ const slips: readonly [breaks: string, sql: string][] = [
   ['key_day_is_sum_of_ledger', 'update key_daily_spend set amount = amount + 1'],
   ['ledger_hour_is_sum_of_ledger', 'update ledger_hourly set first_seq = first_seq + 1'],
   ['usage_is_sum_of_requests', 'update usage_hourly set output = output + 1'],
+  ['usage_is_sum_of_requests', 'update usage_by_provider set requests = requests + 1'],
 ]
 
 /** A sweep charges according to its hold, regardless of the price. */

@@ -216,6 +216,59 @@ test('a correction moves the roll-up to its model and tokens', async () => {
   expect(await breaches()).toEqual([])
 })
 
+test('a request counts once by provider, as an error and by its duration, and a correction takes out what it counted before', async () => {
+  const customer = await createCustomer(pool, { balanceNano: 1_000n })
+  const attempt = { model: 'a/one', backend: 'b', ms: 1 }
+  const answered = { ...attempt, provider: 'Second', result: 'answered' }
+  const failed = recordOf({ outcome: 'failed', status: 502, attempts: [{ ...answered, provider: 'first' }] })
+  const first = entryOf(customer, 0n, { chargeKind: 'released', record: failed })
+  const done = { ...first, chargeKind: 'settled', costNano: 7n } as const
+  const times = [0, 9, 10, 12, 13, 2_400, 5_000_000]
+  const cut = entryOf(customer, 1n, { record: recordOf({ outcome: 'upstream_cut', attempts: [answered] }) })
+  const left = entryOf(customer, 1n, {
+    record: recordOf({ outcome: 'client_gone', status: 499, attempts: [] }),
+  })
+  await postBatch(pool, [first, cut, left])
+  expect(await splitOf(customer)).toEqual(['-/1/0/1', 'first/1/1/0', 'second/1/1/1'])
+  const record = recordOf({ totalMs: 100, attempts: [{ ...answered, provider: 'first' }, answered] })
+  for (const _ of ['posted', 'repeated'])
+    await postBatch(pool, [
+      { ...done, record },
+      ...times.map((totalMs, at) => ({
+        ...entryOf(customer, 1n, {
+          requestId: timedIds[at] ?? '',
+          record: recordOf({ totalMs, attempts: [] }),
+        }),
+      })),
+    ])
+  expect(await splitOf(customer)).toEqual(['-/8/0/8', 'first/0/0/0', 'second/2/1/8'])
+  const { rows } = await pool.query(
+    'select class, sum(requests)::int as count from durations_hourly where api_key_id = $1 group by 1 order by 1',
+    [customer.keyId],
+  )
+  expect(rows.map(({ class: place, count }) => [place, count])).toEqual([
+    [0, 2],
+    [1, 2],
+    [2, 1],
+    [11, 1],
+    [24, 1],
+    [51, 1],
+  ])
+  expect(await breaches()).toEqual([])
+})
+
+const timedIds = Array.from({ length: 7 }, () => uuidV7())
+
+/** Provider, requests, errors and cost. */
+async function splitOf({ keyId }: Customer): Promise<string[]> {
+  const { rows } = await pool.query<{ split: string }>(
+    `select concat_ws('/', provider, sum(requests), sum(errors), sum(cost)) as split
+       from usage_by_provider where api_key_id = $1 group by provider order by provider`,
+    [keyId],
+  )
+  return rows.map(({ split }) => split)
+}
+
 test('every organization and daily key spend of a batch is returned, also when nothing was posted', async () => {
   const customers = await Promise.all(
     Array.from({ length: 5 }, () => createCustomer(pool, { balanceNano: 9n })),

@@ -352,6 +352,8 @@ describe('row-level security: the cabinet sees, of', () => {
     'balance_ledger',
     'ledger_hourly',
     'usage_hourly',
+    'usage_by_provider',
+    'durations_hourly',
     'requests',
     'memberships',
     'invitations',

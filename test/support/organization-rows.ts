@@ -5,6 +5,8 @@ const owned = [
   'org_account',
   'balance_ledger',
   'usage_hourly',
+  'usage_by_provider',
+  'durations_hourly',
   'requests',
   'memberships',
   'invitations',

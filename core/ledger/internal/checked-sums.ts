@@ -2,6 +2,7 @@ import type { Queryable } from '../../db/pool.ts'
 import { keptFrom } from './kept-from.ts'
 import { isMisplaced, placesOfHour } from './lane-checks.ts'
 import type { Span, Subject, Thing } from './notes.ts'
+import { isSplitOtherwiseOfHour } from './split-checks.ts'
 import type { InvariantName } from './whole-checks.ts'
 
 /** Sums that one chunk compares, of each kind. */
@@ -217,14 +218,14 @@ const compareUsage = `
                           group by 1, 2, 3, 4 offset 0) l
   ), settled as materialized (
     select ${usageKey}, ${each((sum) => `sum(${sum})::bigint as ${sum}`)},
-           ${each((sum) => `max(booked_${sum}) as booked_${sum}`)}
+           ${each((sum) => `max(booked_${sum}) as booked_${sum}`)}, true as is_doubted
       from (select ${usageKey}, ${each((sum) => `0 as ${sum}`)}, ${each((sum) => `booked_${sum}`)}, true as is_doubted
               from counted where is_doubted
             union all select ${usageKey}, ${each((sum) => sum)}, ${each(() => 'null')}, false from rows) a
      group by 1, 2, 3, 4
     having bool_or(is_doubted)
      union all
-    select ${usageKey}, ${each((sum) => sum)}, ${each((sum) => `booked_${sum}`)} from counted where not is_doubted
+    select ${usageKey}, ${each((sum) => sum)}, ${each((sum) => `booked_${sum}`)}, false from counted where not is_doubted
   ), kept as (
     insert into checked_usage_hours (${usageKey}, ${usageSums.join(', ')})
     select ${usageKey}, ${usageSums.join(', ')} from settled
@@ -232,8 +233,9 @@ const compareUsage = `
   )
   select jsonb_build_object('organization_id', organization_id, 'api_key_id', api_key_id, 'model', model, 'hour', hour)::text
            as thing,
-         case when (${each((sum) => `booked_${sum}`)}) <> (${each((sum) => sum)}) then settled::text end as sample
-    from settled`
+         case when (${each((sum) => `booked_${sum}`)}) <> (${each((sum) => sum)}) or ${isSplitOtherwiseOfHour} then s::text end
+           as sample
+    from settled s`
 
 /** What compares each kind of sums, as long as there are such that were added to. */
 export const comparisons = {

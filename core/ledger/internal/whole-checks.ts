@@ -1,6 +1,7 @@
 import { keptFrom } from './kept-from.ts'
 import { isOutOfChain, wholeLaneSums, wholePlacesOfHours, wholeRunCheck } from './lane-checks.ts'
 import { recomputedCost } from './recomputed-cost.ts'
+import { wholeSplits } from './split-checks.ts'
 
 /** The subjects of an invariant, and the columns that identify the subject of a breach. */
 type Subject = {
@@ -134,7 +135,8 @@ export const wholeChecks = {
        where (coalesce(u.requests, 0), coalesce(u.cost, 0), coalesce(u.input, 0), coalesce(u.cached_input, 0),
               coalesce(u.cache_write, 0), coalesce(u.output, 0), coalesce(u.reasoning, 0))
           <> (coalesce(r.requests, 0), coalesce(r.cost, 0), coalesce(r.input, 0), coalesce(r.cached_input, 0),
-              coalesce(r.cache_write, 0), coalesce(r.output, 0), coalesce(r.reasoning, 0))`,
+              coalesce(r.cache_write, 0), coalesce(r.output, 0), coalesce(r.reasoning, 0))
+      union all ${wholeSplits}`,
   },
 
   // Of requests that left Postgres only their sums are there.
