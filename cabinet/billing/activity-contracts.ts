@@ -57,6 +57,7 @@ export const listActivity = {
       rejections: z
         .object({
           live: z.boolean().meta({ description: 'false if rejections are unavailable at the moment.' }),
+          count: z.int().meta({ description: 'Kept rejections that match the filter, on all pages.' }),
           since: time.meta({
             description: 'No earlier rejections are kept: the last 1,000 of the organization in 7 days.',
           }),
@@ -65,7 +66,7 @@ export const listActivity = {
         .meta({ description: 'null if none were requested.' }),
       totals: z.object({ requests: z.int(), cost_rub: rubles }).nullable().meta({
         description:
-          'Of all pages, with the first: settled requests and their cost, if the list begins at a whole hour and is filtered only by time, key and model. Equals the usage of the same span.',
+          'Of all pages, with the first: settled requests and their cost, if the list begins at a whole hour and is filtered only by time, key, model and provider. Equals the usage of the same span.',
       }),
     }),
   },

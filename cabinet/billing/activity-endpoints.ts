@@ -19,7 +19,7 @@ import { readRequestFilter } from './internal/request-filter.ts'
 import type { RequestFilter } from './internal/request-rows.ts'
 import { isBackwards, spanProblem } from './internal/span.ts'
 import { shownTokens } from './internal/token-fields.ts'
-import { readUsageSums } from './internal/usage-rows.ts'
+import { readUsageSince, readUsageSums } from './internal/usage-rows.ts'
 
 type Deps = {
   readonly pool: Pool
@@ -52,7 +52,7 @@ export function activityEndpoints({ pool, redis, archive }: Deps): readonly Endp
           const body: Body = {
             data: await show(client, organizationId, rows),
             next_cursor: next === undefined ? null : writeCursor({ request_id: next }),
-            rejections: query.type === 'request' ? null : keptOf(refusals),
+            rejections: query.type === 'request' ? null : keptOf(refusals, wanted.length),
             totals: await findTotals(client, organizationId, filter, query),
           }
           return { status: 200, body } as const
@@ -76,10 +76,14 @@ async function findRefusals(
 }
 
 /** How far back the rejections go. Pure but for the clock. */
-function keptOf(refusals: readonly ListedRefusal[] | undefined): Body['rejections'] {
+function keptOf(refusals: readonly ListedRefusal[] | undefined, count: number): Body['rejections'] {
   const keptMs = Date.now() - listedMs
   const oldestMs = refusals !== undefined && refusals.length >= listedMax ? refusals.at(-1)?.atMs : undefined
-  return { live: refusals !== undefined, since: new Date(Math.max(keptMs, oldestMs ?? 0)).toISOString() }
+  return {
+    live: refusals !== undefined,
+    count,
+    since: new Date(Math.max(keptMs, oldestMs ?? 0)).toISOString(),
+  }
 }
 
 const hourMs = 3_600_000
@@ -87,19 +91,21 @@ const hourMs = 3_600_000
 /** As far as the usage goes back, too: 400 days. */
 const totalsMsMax = 400 * 86_400_000
 
-/** Sums are kept by hour, key and model: other filters have no totals, and neither has an open or longer span. */
+/** Sums are kept by hour, key, model and provider: other filters have no totals, and neither has an open or longer span. */
 async function findTotals(
   client: Queryable,
   organizationId: string,
-  { from, to, keyId, model }: RequestFilter,
+  { from, to, keyId, model, provider }: RequestFilter,
   query: Query,
 ): Promise<Body['totals']> {
-  const { key_id, model: _, from: __, to: ___, limit, type, ...others } = query
+  const { key_id, model: _, provider: __, from: ___, to: ____, limit, type, ...others } = query
   const isSummed = Object.values(others).every((value) => value === undefined) && type !== 'rejection'
   const isWhole = (end: Date | null) => end === null || end.getTime() % hourMs === 0
   if (!isSummed || from === null || !isWhole(from) || !isWhole(to)) return null
   if ((to?.getTime() ?? Date.now()) - from.getTime() > totalsMsMax) return null
-  const { requests, cost } = await readUsageSums(client, organizationId, { from, to, keyId, model })
+  const since = provider === undefined ? null : await readUsageSince(client)
+  if (since !== null && from < since) return null
+  const { requests, cost } = await readUsageSums(client, organizationId, { from, to, keyId, model, provider })
   return { requests, cost_rub: formatRub(cost) }
 }
 

@@ -7,12 +7,14 @@ import type { Locale } from '../api/access.ts'
 import { csvRows } from '../api/csv-rows.ts'
 import { type Endpoint, endpoint } from '../api/endpoint.ts'
 import type { Problem } from '../api/problem.ts'
+import { percentileMs, shownDurations } from './internal/durations.ts'
 import { readLedgerTotal } from './internal/ledger-rows.ts'
 import { type BoundedSpan, isBackwards, readSpan, type SpanEnd, spanProblem } from './internal/span.ts'
 import { shownTokens, tokenCells, tokenHeads } from './internal/token-fields.ts'
 import {
   readParts,
   readUsage,
+  readUsageSince,
   totalOf,
   type UsageQuestion,
   type UsageRow,
@@ -33,8 +35,9 @@ export function usageEndpoints({ pool }: { readonly pool: Pool }): readonly Endp
     endpoint(getUsage, async ({ caller: { organizationId }, query, visit: { locale } }) =>
       // One snapshot, so that usage and ledger are consistent.
       inReadScope(pool, organizationId, async (client) => {
-        const asked = await readQuestion(client, organizationId, query, locale)
+        const asked = await readQuestion(client, organizationId, query, locale, query.durations === 'true')
         if ('problem' in asked) return asked
+        const since = await readUsageSince(client)
         const rows = await readUsage(client, organizationId, asked, rowCountMax + 1)
         if (rows.length > rowCountMax) return { problem: spanProblem('too_many_rows', 'to', locale) }
         const ledgerTotal = await readLedgerTotal(client, organizationId, asked)
@@ -46,6 +49,7 @@ export function usageEndpoints({ pool }: { readonly pool: Pool }): readonly Endp
           group_by: asked.groupBy,
           data: rows.map(shownRow),
           totals: shownSums(totalOf(rows)),
+          details_since: since === null ? null : since.toISOString(),
           ledger_total_rub: formatRub(ledgerTotal),
         }
         return { status: 200, body } as const
@@ -55,7 +59,7 @@ export function usageEndpoints({ pool }: { readonly pool: Pool }): readonly Endp
     endpoint(exportUsage, async ({ caller: { organizationId }, query, visit: { locale } }) => {
       const read = <Answer>(work: (client: Queryable) => Promise<Answer>) =>
         inReadScope(pool, organizationId, work)
-      const asked = await read((client) => readQuestion(client, organizationId, query, locale))
+      const asked = await read((client) => readQuestion(client, organizationId, query, locale, true))
       if ('problem' in asked) return asked
       const parts = await read((client) => readParts(client, asked))
       const csv = await csvRows(csvHead, csvCells, async (position: number | undefined) => {
@@ -82,12 +86,13 @@ async function readQuestion(
   organizationId: string,
   query: Query,
   locale: Locale,
+  hasDurations: boolean,
 ): Promise<UsageQuestion | { readonly problem: Problem }> {
   const { from, to, timeZone } = await readSpan(client, organizationId, query)
   if (from === null || to === null) throw new Error('a requested time span has no instants')
   const { bucket, group_by: groupBy } = query
   const problem = findProblem({ from, to }, bucket, locale)
-  return problem === undefined ? { from, to, timeZone, bucket, groupBy } : { problem }
+  return problem === undefined ? { from, to, timeZone, bucket, groupBy, hasDurations } : { problem }
 }
 
 /** Usage is kept by the hour, so parts of an hour are rejected. Pure. */
@@ -104,8 +109,16 @@ function findProblem(
   return to.getTime() - from.getTime() <= spanMsMax[unit] ? undefined : spanProblem(unit, 'to', locale)
 }
 
-function shownSums({ requests, tokens, cost }: UsageSums) {
-  return { requests, tokens: shownTokens(tokens), cost_rub: formatRub(cost) }
+function shownSums({ requests, tokens, cost, errors, durations }: UsageSums) {
+  return {
+    requests,
+    tokens: shownTokens(tokens),
+    cost_rub: formatRub(cost),
+    errors,
+    duration_p50_ms: percentileMs(durations, 0.5),
+    duration_p95_ms: percentileMs(durations, 0.95),
+    durations: shownDurations(durations),
+  }
 }
 
 function shownRow(row: UsageRow): z.input<(typeof getUsage.answers)[200]>['data'][number] {
@@ -114,13 +127,39 @@ function shownRow(row: UsageRow): z.input<(typeof getUsage.answers)[200]>['data'
     model: row.model,
     api_key_id: row.keyId,
     api_key_name: row.keyName,
+    provider: row.provider,
     ...shownSums(row),
   }
 }
 
-const csvHead = ['start', 'model', 'api_key_id', 'api_key_name', 'requests', ...tokenHeads, 'cost_rub']
+const csvHead = [
+  'start',
+  'model',
+  'api_key_id',
+  'api_key_name',
+  'requests',
+  ...tokenHeads,
+  'cost_rub',
+  'provider',
+  'errors',
+  'duration_p50_ms',
+  'duration_p95_ms',
+]
 
 function csvCells(row: UsageRow): readonly (string | number | null)[] {
-  const { start, model, api_key_id, api_key_name, requests, cost_rub } = shownRow(row)
-  return [start, model, api_key_id, api_key_name, requests, ...tokenCells(row.tokens), cost_rub]
+  const { start, model, api_key_id, api_key_name, requests, cost_rub, ...shown } = shownRow(row)
+  const { provider, errors, duration_p50_ms, duration_p95_ms } = shown
+  return [
+    start,
+    model,
+    api_key_id,
+    api_key_name,
+    requests,
+    ...tokenCells(row.tokens),
+    cost_rub,
+    provider,
+    errors,
+    duration_p50_ms,
+    duration_p95_ms,
+  ]
 }

@@ -36,7 +36,7 @@ beforeAll(async () => {
   customer = customers[7] as Customer
   await pool.query('vacuum analyze')
   const { rows } = await pool.query<{ name: string }>(
-    "select relname as name from pg_class where relname ~ '^(balance_ledger|ledger_hourly|requests|usage_hourly)' and relkind = 'r' and reltuples > 0",
+    "select relname as name from pg_class where relname ~ '^(balance_ledger|ledger_hourly|requests|usage_hourly|usage_by_provider|durations_)' and relkind = 'r' and reltuples > 0",
   )
   filled = rows.map(({ name }) => name)
 })
@@ -88,9 +88,19 @@ const readings: Readonly<Record<string, Reading>> = {
   'requests of a key': (client, id) => readRequests(client, id, { ...open, keyId: customer.keyId }, page),
   'what matters today': readOverview,
   'the usage of a day by model': (client, id) =>
-    readUsage(client, id, { ...day, timeZone: 'Europe/Moscow', bucket: 'hour', groupBy: 'model' }, 10_000),
+    readUsage(
+      client,
+      id,
+      { ...day, timeZone: 'Europe/Moscow', bucket: 'hour', groupBy: 'model', hasDurations: true },
+      10_000,
+    ),
   'the usage of a day by key': (client, id) =>
-    readUsage(client, id, { ...day, timeZone: 'Europe/Moscow', bucket: 'day', groupBy: 'key' }, 10_000),
+    readUsage(
+      client,
+      id,
+      { ...day, timeZone: 'Europe/Moscow', bucket: 'day', groupBy: 'key', hasDurations: true },
+      10_000,
+    ),
 }
 
 test.each(Object.keys(readings))(
@@ -121,7 +131,7 @@ async function rowsRead(): Promise<{ readonly whole: number; readonly byIndex: n
   const { rows } = await pool.query(
     `select sum(seq_tup_read)::float8 as whole, sum(coalesce(idx_tup_fetch, 0))::float8 as "byIndex"
        from pg_stat_user_tables
-      where relname ~ '^(balance_ledger|requests|ledger_hourly|usage_hourly|key_daily_spend|checked_|model_prices)'`,
+      where relname ~ '^(balance_ledger|requests|ledger_hourly|usage_|durations_|key_daily_spend|checked_|model_prices)'`,
   )
   return rows[0]
 }

@@ -112,9 +112,9 @@ const readings: Readonly<Record<string, Reading>> = {
     readRequests(client, id, { ...open, keyId: other.keyId }, page),
   findSettledRequest: (client, id) => findSettledRequest(client, id, other.requestId),
   'readUsage by model': (client, id) =>
-    readUsage(client, id, { ...always, bucket: 'hour', groupBy: 'model' }, 'all'),
+    readUsage(client, id, { ...always, bucket: 'hour', groupBy: 'model', hasDurations: true }, 'all'),
   'readUsage by key': (client, id) =>
-    readUsage(client, id, { ...always, bucket: 'day', groupBy: 'key' }, 'all'),
+    readUsage(client, id, { ...always, bucket: 'day', groupBy: 'key', hasDurations: true }, 'all'),
   readSpan: (client, id) => readSpan(client, id, {}),
   readDetails,
 }

@@ -47,20 +47,19 @@ export function isWanted(refused: ListedRefusal, filter: RequestFilter): boolean
     atMs !== undefined &&
     (filter.from === null || filter.from.getTime() <= atMs) &&
     (filter.to === null || atMs < filter.to.getTime()) &&
-    provider === undefined &&
+    (provider === undefined || provider === '-') &&
     outcome === undefined &&
     (costFrom === undefined || costFrom === 0n) &&
     (keyId === undefined || keyId === refused.keyId) &&
     (model === undefined || model === asked) &&
     (modelContains === undefined || asked.toLowerCase().includes(modelContains)) &&
-    (status === undefined || isStatus(errorRows[refused.code][0], status)) &&
+    (status === undefined || status === 'error' || isStatus(errorRows[refused.code][0], status)) &&
     (errorCode === undefined || errorCode === refused.code) &&
     (id === undefined || id === refused.requestId) &&
     (idContains === undefined || refused.requestId.includes(idContains))
   )
 }
 
-/** `sought`: a status, or a class such as `4xx`. */
 /** Whether a status is this one, or of this class. Pure. */
 export function isStatus(status: number, sought: string): boolean {
   const text = String(status)

@@ -26,14 +26,20 @@ export async function findOlderReach(
 
 /** Whether the record matches what the archive has no columns for. Pure. */
 export function isWantedRecord(
-  { attempts, status, errorCode }: RequestRecord,
+  { attempts, status, outcome, errorCode }: RequestRecord,
   filter: RequestFilter,
 ): boolean {
   return (
-    (filter.provider === undefined || attempts.at(-1)?.provider.toLowerCase() === filter.provider) &&
-    (filter.status === undefined || isStatus(status, filter.status)) &&
+    (filter.provider === undefined || (attempts.at(-1)?.provider.toLowerCase() || '-') === filter.provider) &&
+    (filter.status === undefined ||
+      (filter.status === 'error' ? isFailed(status, outcome) : isStatus(status, filter.status))) &&
     (filter.errorCode === undefined || errorCode === filter.errorCode)
   )
+}
+
+/** As `is_failed` in SQL. */
+function isFailed(status: number, outcome: RequestRecord['outcome']): boolean {
+  return outcome === 'upstream_cut' || (status >= 400 && status !== 499)
 }
 
 /** The price that a request was posted at; `null` if nothing ran or the model is free. */

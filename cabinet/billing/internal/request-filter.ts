@@ -22,6 +22,10 @@ const text = z
   .max(textLengthMax)
   .refine((given) => !given.includes('\0'))
 
+/** What counts as an error, in the API's description. */
+export const errorMeaning =
+  'the client got an error: a status of 400 or more except 499 (the client disconnected), or a response that the provider interrupted.'
+
 /** The parameters by which lists of requests are filtered. All that are given must match. */
 export const requestFilter = {
   key_id: id.optional(),
@@ -31,17 +35,21 @@ export const requestFilter = {
   model_contains: text
     .optional()
     .meta({ description: 'A part of the name of that model, in upper or lower case.' }),
-  provider: text
-    .optional()
-    .meta({ description: 'The provider of the last attempt: its whole name, in upper or lower case.' }),
+  provider: text.optional().meta({
+    description:
+      'The provider of the last attempt: its whole name, in upper or lower case. "-": no provider was called.',
+  }),
   outcome: soughtOutcome.optional().meta({
     description: `Deprecated until ${oldNamesEndIn}: ${Object.values(renamed.outcomes).join(', ')}.`,
   }),
   status: z
     .string()
-    .regex(/^[1-5](?:\d\d|xx)$/)
+    .regex(/^(?:[1-5](?:\d\d|xx)|error)$/)
     .optional()
-    .meta({ description: 'The HTTP status of the response, or a class of them.', examples: ['429', '5xx'] }),
+    .meta({
+      description: `The HTTP status of the response, or a class of them. "error": ${errorMeaning}`,
+      examples: ['429', '5xx', 'error'],
+    }),
   error_code: text.optional().meta({ description: 'The whole code of the error that the client received.' }),
   cost_from: rublesFrom(nanoRub(0n), costMax)
     .optional()

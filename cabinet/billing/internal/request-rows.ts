@@ -21,10 +21,10 @@ export type RequestFilter = Span & {
   readonly model?: string | undefined
   /** A part of its name, in lower case. */
   readonly modelContains?: string | undefined
-  /** Of the last attempt, in lower case. */
+  /** Of the last attempt, in lower case; `-`: there was none. */
   readonly provider?: string | undefined
   readonly outcome?: RequestOutcome | undefined
-  /** `429`, or a class: `4xx`. */
+  /** `429`, a class such as `4xx`, or `error`. */
   readonly status?: string | undefined
   /** In lower case, as all codes are. */
   readonly errorCode?: string | undefined
@@ -95,9 +95,10 @@ function wantedBy(filter: RequestFilter): readonly Condition[] {
   const found: readonly (readonly [sql: string, value: unknown])[] = [
     [`${model} = ?`, filter.model],
     [`position(? in lower(${model})) > 0`, filter.modelContains],
-    ["lower(record -> 'attempts' -> -1 ->> 'provider') = ?", filter.provider],
+    ["coalesce(nullif(lower(record -> 'attempts' -> -1 ->> 'provider'), ''), '-') = ?", filter.provider],
     ["record ->> 'outcome' = ?", filter.outcome],
-    ["record ->> 'status' like ?", status?.replace('xx', '__')],
+    ["record ->> 'status' like ?", status === 'error' ? undefined : status?.replace('xx', '__')],
+    ['is_failed(record) = ?', status === 'error' ? true : undefined],
     ["record ->> 'errorCode' = ?", filter.errorCode],
     ['cost >= ?', filter.costFrom],
     ['cost <= ?', filter.costTo],

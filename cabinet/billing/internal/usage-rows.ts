@@ -2,27 +2,56 @@ import type { Queryable } from '#core/db/pool'
 import { type NanoRub, nanoRub } from '#core/ledger/money'
 import { noTokens, type TokenClasses } from '#core/ledger/price'
 import { allOf } from './conditions.ts'
+import { addDurations, type DurationCounts } from './durations.ts'
 import type { BoundedSpan, Span } from './span.ts'
 
-export type UsageSums = { readonly requests: number; readonly tokens: TokenClasses; readonly cost: NanoRub }
+export type UsageSums = {
+  readonly requests: number
+  readonly tokens: TokenClasses
+  readonly cost: NanoRub
+  /** Requests whose client got an error; `null` if all of them are older than these counts. */
+  readonly errors: number | null
+  /** Of completed requests; empty if none was asked for. */
+  readonly durations: DurationCounts
+}
 
-/** Usage in one hour, day, week or month, per model, per key, or per model and key. */
+/** Usage in one hour, day, week or month, per model, key, provider, or model and key. */
 export type UsageRow = UsageSums & {
   readonly start: Date
   readonly model: string | null
   readonly keyId: string | null
   readonly keyName: string | null
+  /** `null` also of requests that are older than these sums. */
+  readonly provider: string | null
 }
 
 export type UsageQuestion = BoundedSpan & {
   readonly timeZone: string
   readonly bucket: 'hour' | 'day' | 'week' | 'month'
-  readonly groupBy: 'model' | 'key' | 'model_and_key'
+  readonly groupBy: 'model' | 'key' | 'model_and_key' | 'provider'
+  readonly hasDurations: boolean
 }
 
-type Row = Pick<UsageRow, 'start' | 'model' | 'keyId' | 'keyName'> & {
+type Row = Pick<UsageRow, 'start' | 'model' | 'keyId' | 'keyName' | 'provider'> & {
   readonly [Sum in 'requests' | 'cost' | keyof TokenClasses]: bigint
-}
+} & { readonly errors: bigint | null }
+
+const columnsOf = {
+  model: ['model'],
+  key: ['api_key_id'],
+  model_and_key: ['model', 'api_key_id'],
+  provider: ['provider'],
+} as const
+
+const sumNames = ['requests', 'input', 'cached_input', 'cache_write', 'output', 'reasoning', 'cost'] as const
+
+/** Sums by provider since there are such, and those without providers before. */
+const splitUsage = `
+  (select api_key_id, model, provider, hour, errors, ${sumNames.join(', ')} from usage_by_provider
+    where organization_id = $1 and hour >= greatest($2, (select at from usage_since)) and hour < $3
+   union all
+   select api_key_id, model, null, hour, null, ${sumNames.join(', ')} from usage_hourly
+    where organization_id = $1 and hour >= $2 and hour < least($3, (select at from usage_since)))`
 
 /**
  * An organization's usage, oldest first, at most `limit` rows. The first and last bucket are cut at the ends of the time
@@ -31,36 +60,41 @@ type Row = Pick<UsageRow, 'start' | 'model' | 'keyId' | 'keyName'> & {
 export async function readUsage(
   client: Queryable,
   organizationId: string,
-  { from, to, timeZone, bucket, groupBy }: UsageQuestion,
+  question: UsageQuestion,
   limit: number | 'all',
 ): Promise<readonly UsageRow[]> {
-  const [byModel, byKey] = [groupBy !== 'key', groupBy !== 'model']
-  const groups = [...(byModel ? ['u.model'] : []), ...(byKey ? ['u.api_key_id'] : [])].join(', ')
-  const places = byModel && byKey ? '1, 2, 3' : '1, 2'
-  const start = bucket === 'hour' ? 'u.hour' : `greatest(date_trunc('${bucket}', u.hour, $4), $2)`
+  const { groupBy } = question
+  const columns = columnsOf[groupBy]
+  const byKey = groupBy === 'key' || groupBy === 'model_and_key'
+  const groups = columns.map((column) => `u.${column}`).join(', ')
+  const places = [1, ...columns.map((_, at) => at + 2)].join(', ')
+  const values = valuesOf(organizationId, question)
   const { rows } = await client.query<Row>(
-    `select u.start, ${byModel ? 'u.model' : 'null'} as model,
+    `select u.start, ${groupBy.startsWith('model') ? 'u.model' : 'null'} as model,
             ${byKey ? 'u.api_key_id' : 'null'} as "keyId", ${byKey ? 'k.name' : 'null'} as "keyName",
-            u.requests, u.input, u."cachedInput", u."cacheWrite", u.output, u.reasoning, u.cost
-       from (select ${start} as start, ${groups}, sum(u.requests)::bigint as requests,
+            ${groupBy === 'provider' ? 'u.provider' : 'null'} as provider, u.requests, u.errors, u.input, u."cachedInput", u."cacheWrite", u.output, u.reasoning, u.cost
+       from (select ${startOf(question)} as start, ${groups}, sum(u.requests)::bigint as requests, sum(u.errors)::bigint as errors,
                     sum(u.input)::bigint as input, sum(u.cached_input)::bigint as "cachedInput",
                     sum(u.cache_write)::bigint as "cacheWrite", sum(u.output)::bigint as output,
                     sum(u.reasoning)::bigint as reasoning, sum(u.cost)::bigint as cost
-               from usage_hourly u
-              where u.organization_id = $1 and u.hour >= $2 and u.hour < $3
+               from ${splitUsage} u
               group by ${places} having sum(u.requests) <> 0 or sum(u.cost) <> 0
               order by ${places} limit ${limit}) u
        ${byKey ? 'left join api_keys k on k.id = u.api_key_id and k.organization_id = $1' : ''}
       order by u.start, ${groups}`,
-    [organizationId, from, to, ...(bucket === 'hour' ? [] : [timeZone])],
+    values,
   )
-  return rows.map(({ start, model, keyId, keyName, requests, cost, ...counted }) => ({
+  const durations = question.hasDurations ? await readDurations(client, organizationId, question) : undefined
+  return rows.map(({ start, model, keyId, keyName, provider, requests, errors, cost, ...counted }) => ({
     start,
     model,
     keyId,
     keyName,
+    provider,
     requests: Number(requests),
     cost: nanoRub(cost),
+    errors: errors === null ? null : Number(errors),
+    durations: durations?.get(placeOf({ start, model, keyId, provider })) ?? new Map(),
     tokens: {
       input: Number(counted.input),
       cachedInput: Number(counted.cachedInput),
@@ -71,7 +105,52 @@ export async function readUsage(
   }))
 }
 
-/** Requests and cost of an organization in whole hours, of one key or model if named. */
+function startOf({ bucket }: UsageQuestion): string {
+  return bucket === 'hour' ? 'u.hour' : `greatest(date_trunc('${bucket}', u.hour, $4), $2)`
+}
+
+function valuesOf(organizationId: string, { from, to, timeZone, bucket }: UsageQuestion): unknown[] {
+  return [organizationId, from, to, ...(bucket === 'hour' ? [] : [timeZone])]
+}
+
+type Place = Pick<UsageRow, 'start' | 'model' | 'keyId' | 'provider'>
+
+const placeOf = ({ start, model, keyId, provider }: Place) =>
+  JSON.stringify([start.getTime(), model, keyId, provider])
+
+/** The durations of each row of usage. */
+async function readDurations(
+  client: Queryable,
+  organizationId: string,
+  question: UsageQuestion,
+): Promise<ReadonlyMap<string, DurationCounts>> {
+  const columns: readonly string[] = columnsOf[question.groupBy]
+  const shown = (column: string, name: string) =>
+    columns.includes(column) ? `u.${column}` : `null as ${name}`
+  const groups = [startOf(question), ...columns.map((column) => `u.${column}`), 'u.class'].join(', ')
+  const { rows } = await client.query<Place & { readonly class: number; readonly requests: bigint }>(
+    `select ${startOf(question)} as start, ${shown('model', 'model')}, ${shown('provider', 'provider')},
+            ${columns.includes('api_key_id') ? 'u.api_key_id' : 'null'} as "keyId", u.class, sum(u.requests)::bigint as requests
+       from durations_hourly u
+      where u.organization_id = $1 and u.hour >= greatest($2, (select at from usage_since)) and u.hour < $3
+      group by ${groups} having sum(u.requests) <> 0`,
+    valuesOf(organizationId, question),
+  )
+  const byPlace = Map.groupBy(rows, placeOf)
+  return new Map(
+    [...byPlace].map(([place, own]) => [place, new Map(own.map((row) => [row.class, Number(row.requests)]))]),
+  )
+}
+
+/** From when on requests are counted by provider, error and duration; `null`: from the first one. */
+export async function readUsageSince(client: Queryable): Promise<Date | null> {
+  const { rows } = await client.query<{ at: Date | null }>(
+    "select nullif(at, '-infinity') as at from usage_since",
+  )
+  return rows[0]?.at ?? null
+}
+
+/** Requests and cost of an organization in whole hours, of one key, model or provider if named. */
 export async function readUsageSums(
   client: Queryable,
   organizationId: string,
@@ -80,18 +159,20 @@ export async function readUsageSums(
     to,
     keyId,
     model,
-  }: Span & { readonly keyId?: string | undefined; readonly model?: string | undefined },
+    provider,
+  }: Span & { readonly [Name in 'keyId' | 'model' | 'provider']?: string | undefined },
 ): Promise<Pick<UsageSums, 'requests' | 'cost'>> {
   const { sql, values } = allOf([
     ['organization_id = ?', organizationId],
     keyId !== undefined && ['api_key_id = ?', keyId],
     model !== undefined && ['model = ?', model],
+    provider !== undefined && ['provider = ?', provider],
     from !== null && ['hour >= ?', from],
     to !== null && ['hour < ?', to],
   ])
   const { rows } = await client.query<{ requests: bigint; cost: bigint }>(
     `select coalesce(sum(requests), 0)::bigint as requests, coalesce(sum(cost), 0)::bigint as cost
-       from usage_hourly where ${sql}`,
+       from ${provider === undefined ? 'usage_hourly' : 'usage_by_provider'} where ${sql}`,
     values,
   )
   return { requests: Number(rows[0]?.requests ?? 0), cost: nanoRub(rows[0]?.cost ?? 0n) }
@@ -99,15 +180,14 @@ export async function readUsageSums(
 
 /** The total of all rows. Pure. */
 export function totalOf(rows: readonly UsageSums[]): UsageSums {
-  const none: UsageSums = { requests: 0, tokens: noTokens, cost: nanoRub(0n) }
-  return rows.reduce(
-    (sum, row) => ({
-      requests: sum.requests + row.requests,
-      tokens: addTokens(sum.tokens, row.tokens),
-      cost: nanoRub(sum.cost + row.cost),
-    }),
-    none,
-  )
+  const counted = rows.flatMap(({ errors }) => errors ?? [])
+  return {
+    requests: rows.reduce((sum, { requests }) => sum + requests, 0),
+    tokens: rows.reduce((sum, { tokens }) => addTokens(sum, tokens), noTokens),
+    cost: nanoRub(rows.reduce((sum, { cost }) => sum + cost, 0n)),
+    errors: counted.length === 0 && rows.length > 0 ? null : counted.reduce((sum, one) => sum + one, 0),
+    durations: addDurations(rows.map(({ durations }) => durations)),
+  }
 }
 
 function addTokens(one: TokenClasses, other: TokenClasses): TokenClasses {
@@ -131,7 +211,7 @@ const partOf = {
 /** Splits a time span into consecutive parts. No part cuts a bucket of the time zone in two. */
 export async function readParts(
   client: Queryable,
-  { from, to, timeZone, bucket }: Omit<UsageQuestion, 'groupBy'>,
+  { from, to, timeZone, bucket }: Omit<UsageQuestion, 'groupBy' | 'hasDurations'>,
 ): Promise<readonly BoundedSpan[]> {
   const { rows } = await client.query<{ midnight: Date }>(
     `select day at time zone $3 as midnight
