@@ -69,7 +69,8 @@ test('bars, parts, table, file and ledger have the same sum around midnight in M
     const href = await page.getByRole('link', { name: 'Скачать CSV' }).getAttribute('href')
     const { text } = await callFrom(page, 'GET', (href ?? '').replace('/api/v1', ''))
     const lines = text.trimEnd().split('\r\n').slice(1)
-    expect(addRubles(...lines.map((line) => line.split(',').at(-1) ?? ''))).toBe(whole)
+    const place = text.slice(0, text.indexOf('\r')).split(',').indexOf('cost_rub')
+    expect(addRubles(...lines.map((line) => line.split(',')[place] ?? ''))).toBe(whole)
     expect(lines).toHaveLength(await table.locator('tbody tr').count())
   }
   const ledger = await readFrom<{ readonly data: readonly { readonly amount_rub: string }[] }>(
@@ -102,6 +103,68 @@ test('the chart shows cost, requests, tokens and the share of the cache, by mont
   await page.getByRole('button', { name: 'Прошлый месяц' }).click()
   await page.waitForURL('**/app/usage?range=last_month&metric=cache')
   expect(complaints).toEqual([])
+})
+
+test('errors, durations and providers each lead to exactly the requests that they count, on a small screen too', async () => {
+  const { page, complaints } = await openBrowser()
+  await register(page)
+  const made = await callFrom(page, 'POST', '/keys', { name: 'errors' })
+  const me = await readFrom<{ readonly organization: { readonly id: string } }>(page, '/me')
+  const customer = { organizationId: me.organization.id, keyId: JSON.parse(made.text).key.id, key: '' }
+  const attempts = (provider: string) => [{ model: 'm', provider, backend: 'b', result: 'answered', ms: 1 }]
+  const records = [
+    ...Array.from({ length: 3 }, () => recordOf({ attempts: attempts('acme'), totalMs: 2_400 })),
+    recordOf({ attempts: attempts('acme'), outcome: 'failed', status: 502, errorCode: 'upstream_error' }),
+    recordOf({ attempts: [], outcome: 'client_gone', status: 499 }),
+  ]
+  await postBatch(
+    pool,
+    records.map((record, at) =>
+      entryOf(customer, BigInt(at + 1), { requestId: uuidV7(midnightMs(2) + at), record }),
+    ),
+  )
+  const rows = page.getByRole('table', { name: 'Запросы' }).locator('tbody tr:has(th[scope=row])')
+  const table = page.getByRole('table', { name: 'По провайдерам за период' })
+  for (const [metric, figure, count] of [
+    ['cost', 'Провайдер не вызывался', 1],
+    ['cost', 'acme', 4],
+    ['errors', '1', 1],
+    ['p50', '2,3\u00a0с', 3],
+    ['p95', '2,5\u00a0с', 3],
+  ] as const) {
+    await page.goto(`/app/usage?range=week&group=provider&metric=${metric}`)
+    const link = table.getByRole('link', { name: figure, exact: true })
+    await link.waitFor()
+    if (metric === 'errors') await expectNoViolations(page)
+    await page.setViewportSize({ width: 320, height: 800 })
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(320)
+    await page.setViewportSize({ width: 1_280, height: 800 })
+    await link.press('Enter')
+    await page.waitForURL('**/app/requests?**')
+    await expect.poll(() => rows.count(), { message: figure }).toBe(count)
+  }
+  expect(complaints).toEqual([])
+})
+
+test('where errors were not counted yet, the page shows that there are no data, not zero', async () => {
+  const { page } = await openBrowser()
+  await customerWithRequests(page)
+  await page.goto('/app/usage?range=week&metric=errors')
+  await page.getByRole('slider').press('Home')
+  expect(await page.getByRole('slider').getAttribute('aria-valuetext')).toMatch(/: 0$/)
+  await page.getByText(/За этот период: 0\sотклонённых запросов/).waitFor()
+  await pool.query("update usage_since set at = date_trunc('hour', $1::timestamptz)", [
+    new Date(midnightMs(1)),
+  ])
+  try {
+    await page.reload()
+    await page.getByText(/^Ошибки, длительность и провайдеры учитываются с /).waitFor()
+    await page.getByRole('slider').press('Home')
+    expect(await page.getByRole('slider').getAttribute('aria-valuetext')).toMatch(/: нет данных$/)
+    await expectNoViolations(page)
+  } finally {
+    await pool.query("update usage_since set at = '-infinity'")
+  }
 })
 
 test('the running balance ends at the balance in the header', async () => {

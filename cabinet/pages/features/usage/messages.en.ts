@@ -21,7 +21,8 @@ export const en: typeof ru = {
   bucket: 'Step',
   buckets: { hour: 'By hour', day: 'By day', week: 'By week', month: 'By month' },
   groupBy: 'Group by',
-  groups: { model: 'Model', key: 'Key' },
+  groups: { model: 'Model', key: 'Key', provider: 'Provider' },
+  heads: { model: 'Model', key: 'Key', provider: 'Provider' },
   csv: 'Download CSV',
   settledCsv: 'Download settled (CSV)',
   zone: (zone: string) => `Days and hours are in ${zone}`,
@@ -35,12 +36,23 @@ export const en: typeof ru = {
   differsFromLedger: (sum: string) =>
     `The balance history shows ${sum} for this period. Please contact support.`,
   metric: 'Metric',
-  metrics: { cost: 'Cost', requests: 'Requests', tokens: 'Tokens', cache: 'Cached share' },
+  metrics: {
+    cost: 'Cost',
+    requests: 'Requests',
+    tokens: 'Tokens',
+    cache: 'Cached share',
+    errors: 'Errors',
+    p50: 'Duration, p50',
+    p95: 'Duration, p95',
+  },
   charts: {
     cost: 'Spending over time',
     requests: 'Requests over time',
     tokens: 'Tokens over time',
     cache: 'Share of input from the cache',
+    errors: 'Errors over time',
+    p50: 'Duration of half of the requests',
+    p95: 'Duration of 95% of the requests',
   },
   compared: (percent: string, from: string, to: string) =>
     `${percent}% compared with ${from === to ? from : `${from} — ${to}`}`,
@@ -58,7 +70,22 @@ export const en: typeof ru = {
   noKey: 'Deleted key',
   table: 'Over time',
   tableLead: 'The same rows as in the CSV file.',
-  summary: { model: 'By model in this period', key: 'By key in this period' },
+  summary: {
+    model: 'By model in this period',
+    key: 'By key in this period',
+    provider: 'By provider in this period',
+  },
+  noProvider: 'No provider called',
+  unknownProvider: 'Not counted by provider',
+  noData: 'no data',
+  countedSince: (since: string) =>
+    `Errors, durations and providers are counted since ${since}. There are no data from before.`,
+  errorsMean:
+    'An error is a settled request whose response had status 400 or above, except 499 (the client disconnected), or was interrupted by the provider. Rejected requests are not settled and are not in these numbers.',
+  keptRejections: (count: number) =>
+    `In this period: ${plural('en', count, { one: 'rejected request', other: 'rejected requests' })}, of the last 1,000 in 7 days`,
+  durationsMean:
+    'Duration is the time from the request to the last byte of the response, of completed requests. It is an estimate from classes of durations.',
   time: 'Start',
   model: 'Model',
   key: 'Key',
@@ -78,6 +105,7 @@ export const en: typeof ru = {
   outcome: 'Outcome',
   allOutcomes: 'Any',
   settledOnly: 'All settled',
+  errorsOnly: 'Errors',
   rejectedOnly: 'Rejected before the model',
   allKeys: 'All keys',
   allModels: 'Any',

@@ -36,7 +36,8 @@ export function RequestFilterBar({
 }) {
   const words = useWords(usageWords)
   const maySeeKeys = useMay('keys.read')
-  const { from, to, key_id, type, outcome } = filters
+  const { from, to, key_id, type, outcome, status } = filters
+  const isErrors = status === 'error'
   return (
     <WithErrors errors={errors}>
       <FilterBar setCount={countSet(filters)} isWrong={Object.keys(errors).length > 0}>
@@ -62,18 +63,19 @@ export function RequestFilterBar({
         <SelectField
           name="outcome"
           label={words.outcome}
-          value={outcome ?? type ?? ''}
+          value={isErrors ? 'error' : (outcome ?? type ?? '')}
           onChange={({ target: { value } }) =>
-            change(
-              value === 'request' || value === 'rejection'
-                ? { type: value, outcome: undefined }
-                : { type: undefined, outcome: value },
-            )
+            change({
+              type: value === 'request' || value === 'rejection' ? value : undefined,
+              outcome: value === 'request' || value === 'rejection' || value === 'error' ? undefined : value,
+              ...((isErrors || value === 'error') && { status: value === 'error' ? value : undefined }),
+            })
           }
         >
           <option value="">{words.allOutcomes}</option>
           <option value="request">{words.settledOnly}</option>
           <option value="rejection">{words.rejectedOnly}</option>
+          <option value="error">{words.errorsOnly}</option>
           {Object.entries(words.outcomes).map(([id, name]) => (
             <option key={id} value={id}>
               {name}
@@ -140,7 +142,7 @@ function TypedFilters({
           key={name}
           name={name}
           label={label}
-          value={filters[name]}
+          value={name === 'status' && filters.status === 'error' ? undefined : filters[name]}
           onChange={(text) => change({ [name]: text })}
           {...(name in suggested && { suggestions: `${id}-${name}` })}
           {...(name === 'status' && { hint: words.statusHint })}

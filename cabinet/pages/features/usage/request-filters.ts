@@ -121,7 +121,7 @@ const idLengthMax = 64
 function errorOf(name: TypedName, text: string, words: (typeof usageWords)['ru']): string | undefined {
   switch (name) {
     case 'status':
-      return /^[1-5](?:\d\d|xx)$/.test(text) ? undefined : words.statusWrong
+      return /^(?:[1-5](?:\d\d|xx)|error)$/.test(text) ? undefined : words.statusWrong
     case 'cost_from':
     case 'cost_to':
       return /^\d{1,8}(?:\.\d{1,9})?$/.test(text) ? undefined : words.costWrong

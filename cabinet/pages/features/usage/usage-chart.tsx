@@ -6,9 +6,16 @@ import { TextLink } from '../../kit/text-link.tsx'
 import { compareRubles, digitsOf, shareOf } from '../../money/rubles.ts'
 import { barAt, barByKey } from './chosen-bar.ts'
 import { usageWords } from './messages.ts'
-import { type Metric, measure } from './usage-metric.ts'
+import { isOfAll, type Metric, measure } from './usage-metric.ts'
 import { axisTop, type Bar, barsOf, type Series, seriesOf, type Usage } from './usage-series.ts'
-import { useBarName, useMetricText, usePeriodName, useRequestsOf, useSeriesName } from './usage-words.ts'
+import {
+  useBarName,
+  useIsCounted,
+  useMetricText,
+  usePeriodName,
+  useRequestsOf,
+  useSeriesName,
+} from './usage-words.ts'
 
 const fills = [
   'fill-series-1',
@@ -33,7 +40,7 @@ export function UsageChart({ usage, metric }: { readonly usage: Usage; readonly 
   const [chosen, setChosen] = useState<number>()
   const series = seriesOf(
     usage.data,
-    metric === 'cache' ? words.metrics.cache : words.other,
+    isOfAll(metric) ? words.metrics[metric] : words.other,
     seriesName,
     metric,
   )
@@ -47,7 +54,8 @@ export function UsageChart({ usage, metric }: { readonly usage: Usage; readonly 
   )
   const bar = chosen === undefined ? undefined : bars[chosen]
   const period = usePeriodName(usage)
-  const total = textOf(measure(metric, [usage.totals]))
+  const isCounted = useIsCounted(usage, metric)
+  const total = isCounted(undefined) ? textOf(measure(metric, [usage.totals])) : words.noData
   return (
     <Section title={words.charts[metric]}>
       <div className="grid gap-4">
@@ -64,7 +72,11 @@ export function UsageChart({ usage, metric }: { readonly usage: Usage; readonly 
               count={bars.length}
               chosen={chosen}
               onChoose={setChosen}
-              text={bar === undefined ? words.wholePeriod : `${barName(bar.start)}: ${textOf(bar.value)}`}
+              text={
+                bar === undefined
+                  ? words.wholePeriod
+                  : `${barName(bar.start)}: ${isCounted(bar.start) ? textOf(bar.value) : words.noData}`
+              }
             />
           </div>
         </div>
@@ -245,7 +257,8 @@ function Parts({
 }) {
   const words = useWords(usageWords)
   const barName = useBarName(usage)
-  const requestsOf = useRequestsOf(usage)
+  const requestsOf = useRequestsOf(usage, metric)
+  const isCounted = useIsCounted(usage, metric)
   const digits = metric === 'cost' ? digitsOf(series.map(({ value }) => value)) : undefined
   const value = bar?.value ?? measure(metric, [usage.totals])
   return (
@@ -253,7 +266,7 @@ function Parts({
       <div className="flex min-h-8 flex-wrap items-center gap-x-4 gap-y-1">
         <p className="font-medium">
           {bar === undefined ? words.wholePeriod : barName(bar.start)}:{' '}
-          <Value metric={metric} value={value} />
+          {isCounted(bar?.start) ? <Value metric={metric} value={value} /> : words.noData}
           {metric !== 'requests' && <> · {words.requests(bar?.requests ?? usage.totals.requests)}</>}
         </p>
         <TextLink href={requestsOf({ start: bar?.start })}>{words.showRequests}</TextLink>

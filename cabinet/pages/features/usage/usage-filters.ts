@@ -7,6 +7,8 @@ import { type Metric, metrics } from './usage-metric.ts'
 type Range = 'today' | 'week' | 'month' | 'this_month' | 'last_month' | 'custom'
 const buckets = ['hour', 'day', 'week', 'month'] as const
 type Bucket = (typeof buckets)[number]
+const groups = ['model', 'key', 'provider'] as const
+type Group = (typeof groups)[number]
 type Named = Readonly<Record<'range' | 'from' | 'to' | 'bucket' | 'group' | 'metric', string | undefined>>
 
 /** The chosen period: `from` and `to` are its first and last day. */
@@ -15,7 +17,7 @@ export type UsageFilters = {
   readonly from: string
   readonly to: string
   readonly bucket: Bucket
-  readonly group: 'model' | 'key'
+  readonly group: Group
   readonly metric: Metric
 }
 
@@ -42,7 +44,7 @@ export function readUsageFilters(named: Partial<Named>, today: string): UsageFil
     from: isCustom && named.from !== undefined && isDay(named.from) ? named.from : from,
     to: isCustom && named.to !== undefined && isDay(named.to) ? named.to : to,
     bucket: buckets.find((known) => known === named.bucket) ?? (range === 'today' ? 'hour' : 'day'),
-    group: named.group === 'key' ? 'key' : 'model',
+    group: groups.find((known) => known === named.group) ?? 'model',
     metric: metrics.find((known) => known === named.metric) ?? 'cost',
   }
 }

@@ -1,10 +1,11 @@
 import { addressOf } from '../../api/call.ts'
 import { useRead } from '../../api/queries.ts'
+import { useTimeZone } from '../../api/time-zone.ts'
 import { useMay } from '../../app/me.ts'
 import { useLanguage, useWords } from '../../i18n/language.ts'
 import { Notice } from '../../kit/badge.tsx'
 import { ButtonLink } from '../../kit/button.tsx'
-import { nameOfZone } from '../../kit/date-time.tsx'
+import { formatTime, nameOfZone } from '../../kit/date-time.tsx'
 import { DownloadLink } from '../../kit/download-link.tsx'
 import { ExpandableMoney } from '../../kit/expandable-money.tsx'
 import { EmptyState, Loaded } from '../../kit/loaded.tsx'
@@ -13,7 +14,7 @@ import { Skeleton } from '../../kit/skeleton.tsx'
 import { TextLink } from '../../kit/text-link.tsx'
 import { compareRubles, formatRoubles } from '../../money/rubles.ts'
 import { pageRoutes } from '../../page-routes.ts'
-import { formatDay } from '../../time/days.ts'
+import { addDays, formatDay } from '../../time/days.ts'
 import { usageWords } from './messages.ts'
 import { UsageChart } from './usage-chart.tsx'
 import { UsageFilterBar } from './usage-filter-bar.tsx'
@@ -26,7 +27,7 @@ import {
   useToday,
   useUsageAddress,
 } from './usage-filters.ts'
-import { changePercent, type Metric, measure } from './usage-metric.ts'
+import { changePercent, isCountedLater, isDuration, type Metric, measure } from './usage-metric.ts'
 import type { Usage } from './usage-series.ts'
 import { GroupTable, RowTable } from './usage-tables.tsx'
 import { useRequestsOf } from './usage-words.ts'
@@ -54,7 +55,8 @@ function UsageOf({ today, timeZone }: { readonly today: string; readonly timeZon
   const errors = periodErrors(filters, words)
   const isWrong = Object.keys(errors).length > 0
   const query = usageQuery(filters)
-  const usage = useRead('/usage', { query }, { enabled: !isWrong })
+  const durations = isDuration(filters.metric) ? ({ durations: 'true' } as const) : {}
+  const usage = useRead('/usage', { query: { ...query, ...durations } }, { enabled: !isWrong })
   const days = [...new Set([filters.from, filters.to])].map((day) => formatDay(day, language, true))
   return (
     <div className="grid gap-6">
@@ -100,12 +102,50 @@ function Known({ usage, filters, today }: Shown) {
       ) : (
         <>
           <UsageChart key={JSON.stringify(filters)} usage={usage} metric={filters.metric} />
+          <CountedSince usage={usage} filters={filters} />
           <GroupTable usage={usage} filters={filters} />
-          <RowTable usage={usage} />
+          <RowTable usage={usage} metric={filters.metric} />
         </>
       )}
     </>
   )
+}
+
+/** What errors and durations count, and since when, if the period began before. */
+function CountedSince({
+  usage: { details_since, from },
+  filters: { metric, group, ...days },
+}: Omit<Shown, 'today'>) {
+  const words = useWords(usageWords)
+  const language = useLanguage()
+  const timeZone = useTimeZone()
+  const isShort = details_since !== null && from < details_since
+  return (
+    <div className="grid gap-2 text-sm text-muted">
+      {metric === 'errors' && (
+        <p>
+          {words.errorsMean} <Rejected from={days.from} to={days.to} />
+        </p>
+      )}
+      {isDuration(metric) && <p>{words.durationsMean}</p>}
+      {isShort && (isCountedLater(metric) || group === 'provider') && (
+        <Notice tone="neutral">
+          {words.countedSince(formatTime(details_since, language, timeZone, 'both'))}
+        </Notice>
+      )}
+    </div>
+  )
+}
+
+/** The rejections of the period that are still kept. */
+function Rejected(days: Pick<UsageFilters, 'from' | 'to'>) {
+  const words = useWords(usageWords)
+  const { data } = useRead('/activity', {
+    query: { from: days.from, to: addDays(days.to, 1), type: 'rejection', limit: 1 },
+  })
+  if (data?.rejections?.live !== true) return null
+  const address = `/app/requests?${new URLSearchParams({ ...days, type: 'rejection' })}`
+  return <TextLink href={address}>{words.keptRejections(data.rejections.count)}</TextLink>
 }
 
 /** The sums of the period, and by how much they differ from those of the period before. */

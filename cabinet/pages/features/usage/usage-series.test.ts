@@ -3,6 +3,7 @@ import { addRubles } from '../../money/rubles.ts'
 import { axisTop, barsOf, seriesOf, type Usage } from './usage-series.ts'
 
 const tokens = { input: 1, cached_input: 0, cache_write: 0, output: 1, reasoning: 0 }
+const noDetails = { errors: 0, duration_p50_ms: null, duration_p95_ms: null, durations: [] }
 const row = (start: string, model: string, cost_rub: string) => ({
   start,
   model,
@@ -11,6 +12,8 @@ const row = (start: string, model: string, cost_rub: string) => ({
   requests: 1,
   tokens,
   cost_rub,
+  provider: null,
+  ...noDetails,
 })
 
 /** Ten models on two Moscow days: the last hour of one is followed by the first hour of the next. */
@@ -25,7 +28,8 @@ const usage: Usage = {
     ...Array.from({ length: 10 }, (_, at) => row('2026-11-20T21:00:00.000Z', `m${at}`, `0.00000000${at}`)),
     row('2026-11-21T21:00:00.000Z', 'm9', '9007199254.740993123'),
   ],
-  totals: { requests: 11, tokens, cost_rub: '0' },
+  totals: { requests: 11, tokens, cost_rub: '0', ...noDetails },
+  details_since: null,
 }
 
 test('bars cover every day of the zone, and their sum equals that of the rows, digit by digit', () => {
@@ -89,6 +93,23 @@ test('requests and tokens are stacked like costs, and a share of the cache is of
   expect(shown('requests')).toEqual(['b,a', '7', '4', '3'])
   expect(shown('tokens')).toEqual(['a,b', '6', '4', '2'])
   expect(shown('cache')).toEqual(['all', '50', '50'])
+})
+
+test('errors are stacked, and a duration is of the requests of all series together', () => {
+  const timed = (from_ms: number, below_ms: number, requests: number) => [{ from_ms, below_ms, requests }]
+  const at = '2026-11-20T21:00:00.000Z'
+  const data = [
+    { ...row(at, 'a', '5'), errors: 3, durations: timed(1_000, 1_259, 90) },
+    { ...row(at, 'b', '1'), errors: null, durations: timed(10_000, 12_589, 10) },
+  ]
+  const shown = (metric: 'errors' | 'p50' | 'p95') => {
+    const series = seriesOf(data, 'all', ({ model }) => model ?? '', metric)
+    const [empty, bar] = barsOf({ ...usage, data }, series, metric)
+    return [series.map(({ name }) => name).join(), empty?.value, bar?.value, ...(bar?.parts ?? [])]
+  }
+  expect(shown('errors')).toEqual(['a,b', '0', '3', '3', '0'])
+  expect(shown('p50')).toEqual(['all', '0', '1144', '1144'])
+  expect(shown('p95')).toEqual(['all', '0', '11295', '11295'])
 })
 
 test('the top of the axis is a round sum that no bar exceeds', () => {

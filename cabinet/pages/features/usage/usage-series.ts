@@ -1,7 +1,7 @@
 import type { Answer } from '../../api/calls.ts'
 import { addRubles, compareRubles, nanoOf, rublesOf } from '../../money/rubles.ts'
 import { dayOf, nextStart } from '../../time/days.ts'
-import { type Metric, measure } from './usage-metric.ts'
+import { isOfAll, type Metric, measure } from './usage-metric.ts'
 
 export type Usage = Answer<'GET /usage'>
 export type UsageRow = Usage['data'][number]
@@ -20,16 +20,17 @@ export type Bar = {
 /** More colors are unreadable: the most expensive series have their own, the others share one. */
 const seriesMax = 8
 
-export const seriesIdOf = (row: UsageRow) => row.model ?? row.api_key_id ?? ''
+/** The empty one is of requests whose provider was not counted yet. */
+export const seriesIdOf = (row: UsageRow) => row.model ?? row.api_key_id ?? row.provider ?? ''
 
-/** The largest first; all beyond the limit are in `other`, the last. Shares of the cache cannot be added up: one series. Pure. */
+/** The largest first; all beyond the limit are in `other`, the last. Shares and durations cannot be added up: one series. Pure. */
 export function seriesOf(
   rows: readonly UsageRow[],
   other: string,
   nameOf: (row: UsageRow) => string,
   metric: Metric = 'cost',
 ): readonly Series[] {
-  if (metric === 'cache') return [{ id: undefined, name: other, value: measure(metric, rows) }]
+  if (isOfAll(metric)) return [{ id: undefined, name: other, value: measure(metric, rows) }]
   const all = [...Map.groupBy(rows, seriesIdOf)].map(([id, own]) => ({
     id,
     name: own[0] === undefined ? id : nameOf(own[0]),

@@ -10,8 +10,9 @@ import { TextLink } from '../../kit/text-link.tsx'
 import { addRubles, compareRubles, digitsOf, shareOf } from '../../money/rubles.ts'
 import { usageWords } from './messages.ts'
 import type { UsageFilters } from './usage-filters.ts'
+import { isCountedLater, type Metric, measure } from './usage-metric.ts'
 import { barOf, seriesIdOf, type Usage, type UsageRow } from './usage-series.ts'
-import { useRequestsOf, useSeriesName } from './usage-words.ts'
+import { useIsCounted, useMetricText, useRequestsOf, useSeriesName } from './usage-words.ts'
 
 type Group = {
   readonly id: string
@@ -19,6 +20,7 @@ type Group = {
   readonly requests: number
   readonly tokens: UsageRow['tokens']
   readonly rubles: string
+  readonly rows: readonly UsageRow[]
 }
 
 /** Each model or key with its usage, the most expensive first. */
@@ -28,11 +30,11 @@ export function GroupTable({ usage, filters }: { readonly usage: Usage; readonly
   const requestsOf = useRequestsOf(usage)
   const groups = groupsOf(usage, nameOf)
   const digits = digitsOf(groups.map(({ rubles }) => rubles))
-  const head = usage.group_by === 'key' ? words.key : words.model
+  const detail = useDetailColumn(usage, filters.metric)
   const columns: readonly Column<Group>[] = [
     {
       id: 'name',
-      head,
+      head: words.heads[filters.group],
       cell: ({ id, name }) => (
         <TextLink href={requestsOf({ id })}>
           <span className="break-all">{name}</span>
@@ -45,6 +47,7 @@ export function GroupTable({ usage, filters }: { readonly usage: Usage; readonly
       cell: ({ name, rubles }) => <Share name={name} part={rubles} whole={usage.totals.cost_rub} />,
     },
     ...useCountColumns<Group>(),
+    ...detail(({ rows, id }: Group) => ({ rows, id })),
     {
       id: 'cost',
       head: words.cost,
@@ -91,6 +94,7 @@ function groupsOf({ data }: Usage, nameOf: (row: UsageRow) => string): readonly 
       requests: rows.reduce((sum, { requests }) => sum + requests, 0),
       tokens: rows.map(({ tokens }) => tokens).reduce(addTokens),
       rubles: addRubles(...rows.map(({ cost_rub }) => cost_rub)),
+      rows,
     }))
     .toSorted((a, b) => compareRubles(b.rubles, a.rubles))
 }
@@ -108,10 +112,11 @@ function addTokens(one: UsageRow['tokens'], other: UsageRow['tokens']): UsageRow
 const rowsAtOnce = 20
 
 /** The rows of the file, the newest first: the values of the bars as numbers. */
-export function RowTable({ usage }: { readonly usage: Usage }) {
+export function RowTable({ usage, metric }: { readonly usage: Usage; readonly metric: Metric }) {
   const words = useWords(usageWords)
   const nameOf = useSeriesName()
   const requestsOf = useRequestsOf(usage)
+  const detail = useDetailColumn(usage, metric)
   const [shown, setShown] = useState(rowsAtOnce)
   const digits = digitsOf(usage.data.map(({ cost_rub }) => cost_rub))
   const columns: readonly Column<UsageRow>[] = [
@@ -124,7 +129,7 @@ export function RowTable({ usage }: { readonly usage: Usage }) {
     },
     {
       id: 'name',
-      head: usage.group_by === 'key' ? words.key : words.model,
+      head: words.heads[usage.group_by === 'model_and_key' ? 'model' : usage.group_by],
       cell: (row) => (
         <TextLink href={requestsOf({ start: barOf(row, usage), id: seriesIdOf(row) })}>
           <span className="break-all">{nameOf(row)}</span>
@@ -132,6 +137,7 @@ export function RowTable({ usage }: { readonly usage: Usage }) {
       ),
     },
     ...useCountColumns<UsageRow>(),
+    ...detail((row: UsageRow) => ({ rows: [row], id: seriesIdOf(row), start: barOf(row, usage) })),
     {
       id: 'cost',
       head: words.cost,
@@ -158,6 +164,25 @@ export function RowTable({ usage }: { readonly usage: Usage }) {
       )}
     </Section>
   )
+}
+
+type Place = { readonly rows: readonly UsageRow[]; readonly id: string; readonly start?: string }
+
+/** Errors or a duration, if they are what the chart shows; each leads to the requests that it counts. */
+function useDetailColumn(usage: Usage, metric: Metric) {
+  const words = useWords(usageWords)
+  const textOf = useMetricText(metric)
+  const requestsOf = useRequestsOf(usage, metric)
+  const isCounted = useIsCounted(usage, metric)
+  return <Row,>(placeOf: (row: Row) => Place): readonly Column<Row>[] => {
+    if (!isCountedLater(metric)) return []
+    const cell = (row: Row) => {
+      const { rows, id, start } = placeOf(row)
+      if (!isCounted(start) || rows.every(({ errors }) => errors === null)) return words.noData
+      return <TextLink href={requestsOf({ id, start })}>{textOf(measure(metric, rows))}</TextLink>
+    }
+    return [{ id: metric, head: words.metrics[metric], isNumber: true, cell }]
+  }
 }
 
 /** Requests, and tokens in both directions. */

@@ -3,13 +3,16 @@ import { formatTime } from '../../kit/date-time.tsx'
 import { formatRoubles } from '../../money/rubles.ts'
 import { addDays, dayOf, formatDay, isDay, nextStart } from '../../time/days.ts'
 import { usageWords } from './messages.ts'
-import type { Metric } from './usage-metric.ts'
+import { isCountedLater, isDuration, type Metric } from './usage-metric.ts'
 import type { Usage, UsageRow } from './usage-series.ts'
 
 /** The label of a model or key. */
 export function useSeriesName(): (row: UsageRow) => string {
   const words = useWords(usageWords)
-  return (row) => row.model ?? row.api_key_name ?? words.noKey
+  return (row) => {
+    if (row.provider !== null) return row.provider === '-' ? words.noProvider : row.provider
+    return row.model ?? row.api_key_name ?? (row.api_key_id === null ? words.unknownProvider : words.noKey)
+  }
 }
 
 /** The label of an hour, a day, or the days of a week or month, in the organization's zone. */
@@ -49,21 +52,47 @@ function lastDayOf(day: string, usage: Usage): string {
   return last
 }
 
-/** A value of a metric: rubles, a count, or percent. `digits`: decimal places of rubles. */
+/** A value of a metric: rubles, a count, percent, or a duration. `digits`: decimal places of rubles. */
 export function useMetricText(metric: Metric): (value: string, digits?: 'spent' | 'exact') => string {
   const language = useLanguage()
+  const words = useWords(usageWords)
   const count = new Intl.NumberFormat(language)
+  const seconds = new Intl.NumberFormat(language, { maximumFractionDigits: 1 })
   return (value, digits = 'spent') => {
     if (metric === 'cost') return formatRoubles(value, language, digits)
+    if (isDuration(metric)) {
+      const ms = Number(value)
+      if (ms === 0 && digits === 'spent') return '—'
+      return ms < 1_000 ? words.ms(count.format(ms)) : words.seconds(seconds.format(ms / 1_000))
+    }
     return metric === 'cache' ? `${count.format(Number(value))}\u00a0%` : count.format(BigInt(value))
   }
 }
 
 const hourMs = 3_600_000
 
-/** The address of the requests behind a bar, a series or both. */
-export function useRequestsOf(usage: Usage) {
-  const { group_by } = usage
+/** Whether a metric was counted in some part of a bar, or of the whole period. */
+export function useIsCounted(usage: Usage, metric: Metric): (start: string | undefined) => boolean {
+  const { details_since, to, bucket, time_zone } = usage
+  return (start) => {
+    if (details_since === null || !isCountedLater(metric)) return true
+    if (start === undefined) return details_since < to
+    if (bucket === 'hour') return Date.parse(start) >= Date.parse(details_since)
+    return dayOf(details_since, time_zone) <= lastDayOf(start, usage)
+  }
+}
+
+/** The filter of the log that a metric counts by. */
+const filterOf = (metric: Metric): Record<string, string> => {
+  if (metric === 'errors') return { type: 'request', status: 'error' }
+  return isDuration(metric) ? { outcome: 'completed' } : { type: 'request' } // rejections are in no figure
+}
+
+const filterNames = { key: 'key_id', model: 'model', provider: 'provider', model_and_key: 'model' } as const
+
+/** The address of the requests behind a bar, a series or both, as far as the metric counts them. */
+export function useRequestsOf(usage: Usage, metric: Metric = 'cost') {
+  const { group_by, details_since } = usage
   return ({
     start,
     id,
@@ -71,12 +100,27 @@ export function useRequestsOf(usage: Usage) {
     readonly start?: string | undefined
     readonly id?: string | undefined
   }): string => {
-    const query = new URLSearchParams({ ...spanOf(start), type: 'request' }) // rejections are in no figure
-    if (id !== undefined) query.set(group_by === 'key' ? 'key_id' : 'model', id)
+    const query = new URLSearchParams({ ...countedPart(spanOf(start), id), ...filterOf(metric) })
+    if (id !== undefined && id !== '') query.set(filterNames[group_by], id)
     return `/app/requests?${query}`
   }
 
-  function spanOf(start: string | undefined): Record<string, string> {
+  /** Without the time before these counts began; with an empty id, only that. */
+  function countedPart(span: { readonly from: string; readonly to: string }, id: string | undefined) {
+    if (details_since === null) return span
+    const isProvider = group_by === 'provider' && id !== undefined
+    if (isProvider && id === '')
+      return isInstantAfter(details_since, span.to) ? span : { ...span, to: details_since }
+    const isCut = isProvider || isCountedLater(metric)
+    return isCut && isInstantAfter(details_since, span.from) ? { ...span, from: details_since } : span
+  }
+
+  /** Whether an instant is after an instant, or after the beginning of a day. */
+  function isInstantAfter(at: string, end: string): boolean {
+    return isDay(end) ? dayOf(at, usage.time_zone) >= end : Date.parse(at) > Date.parse(end)
+  }
+
+  function spanOf(start: string | undefined): { readonly from: string; readonly to: string } {
     if (start === undefined) return daysOf(usage)
     if (isDay(start)) return { from: start, to: lastDayOf(start, usage) }
     return { from: start, to: new Date(Date.parse(start) + hourMs).toISOString() }
