@@ -76,6 +76,7 @@ export const notRun: Readonly<Record<string, string>> = {
   'npm run chaos': `${long}; test/chaos/chaos.test.ts runs a short one`,
   'npm run chaos -- --seed 7 --seconds 600': long,
   'npm run chaos -- --requests 1000000': long,
+  'npm run chaos -- --cluster': `${long}; test/chaos/chaos-on-cluster.test.ts runs a short one`,
   'npm run bench': long,
   'npm run bench -- --quick --only plain,fast': long,
   'npm run bench -- --before DIR': `${long}, and needs another checkout`,

@@ -1,7 +1,7 @@
 import type { Pool } from 'pg'
 import { inTransaction } from '#core/db/transaction'
-import type { RedisConnection } from '#core/redis/redis-connection'
-import { allShards, chargesName, shardPrefix } from '#core/redis/shard'
+import type { RedisServers } from '#core/redis/redis-connection'
+import { allShards, chargesName, dueName, type Shard, shardPrefix } from '#core/redis/shard'
 import { tagOfDropped } from './request-plan.ts'
 
 /** One request as Postgres has it. */
@@ -97,11 +97,11 @@ export async function countRejected(pool: Pool): Promise<number> {
 }
 
 /** Holds that are still open, and charges that wait for Postgres. */
-export async function countOpen(connection: RedisConnection): Promise<{ holds: number; charges: number }> {
-  const counts = await connection.ask((redis) =>
-    Promise.all(
-      allShards.map(async (shard) => ({
-        holds: await redis.zcard(`${shardPrefix(shard)}due`),
+export async function countOpen(servers: RedisServers): Promise<{ holds: number; charges: number }> {
+  const counts = await Promise.all(
+    allShards.map((shard) =>
+      servers.connectionOf(shard).ask(async (redis) => ({
+        holds: await redis.zcard(dueName(shard)),
         charges: await redis.xlen(chargesName(shard)),
       })),
     ),
@@ -116,7 +116,7 @@ export async function countOpen(connection: RedisConnection): Promise<{ holds: n
  * Where Redis differs from Postgres: a balance or a key's day that is not what is posted, or something still pending or
  * held. Empty when all is at rest and equal.
  */
-export async function findDifferences(pool: Pool, connection: RedisConnection): Promise<readonly string[]> {
+export async function findDifferences(pool: Pool, servers: RedisServers): Promise<readonly string[]> {
   const { rows: accounts } = await pool.query<{ id: string; shard: number; balance: bigint }>(
     'select o.id, o.shard, a.balance from organizations o join org_account a on a.organization_id = o.id',
   )
@@ -124,24 +124,25 @@ export async function findDifferences(pool: Pool, connection: RedisConnection): 
     `select s.key_id, o.shard, s.day - date '1970-01-01' as day, s.amount
        from key_daily_spend s join api_keys k on k.id = s.key_id join organizations o on o.id = k.organization_id`,
   )
-  const compare = async (name: string, prefix: string, posted: bigint) => {
+  const compare = async (shard: Shard, rest: string, prefix: string, posted: bigint) => {
+    const name = `${shardPrefix(shard)}${rest}`
     const fields = ['posted', 'pending', 'held'].map((field) => `${prefix}${field}`)
-    const found = await connection.ask((redis) => redis.hmget(name, ...fields))
+    const found = await servers.connectionOf(shard).ask((redis) => redis.hmget(name, ...fields))
     const [postedThere = '0', pending = '0', held = '0'] = found.map((value) => value ?? '0')
     if (BigInt(postedThere) === posted && pending === '0' && held === '0') return []
     return [`${name} ${prefix} posted ${postedThere}, Postgres ${posted}, pending ${pending}, held ${held}`]
   }
   const differences = await Promise.all([
-    ...accounts.map(({ id, shard, balance }) => compare(`${prefixOf(shard)}org:${id}`, '', balance)),
+    ...accounts.map(({ id, shard, balance }) => compare(shardAt(shard), `org:${id}`, '', balance)),
     ...days.map(({ key_id, shard, day, amount }) =>
-      compare(`${prefixOf(shard)}use:${key_id}`, `${day}:`, amount),
+      compare(shardAt(shard), `use:${key_id}`, `${day}:`, amount),
     ),
   ])
   return differences.flat()
 }
 
-function prefixOf(shard: number): string {
+function shardAt(shard: number): Shard {
   const known = allShards[shard]
   if (known === undefined) throw new Error(`there is no shard ${shard}`)
-  return shardPrefix(known)
+  return known
 }

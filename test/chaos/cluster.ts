@@ -6,16 +6,17 @@ import { createInterface } from 'node:readline'
 import type { Pool } from 'pg'
 import { migrate } from '#core/db/migrate'
 import { createPool } from '#core/db/pool'
-import { connectRedis, type RedisConnection } from '#core/redis/redis-connection'
+import { openRedis, type RedisUrls } from '#core/redis/open-redis'
+import type { RedisServers } from '#core/redis/redis-connection'
 import { type PostgresServer, startEmbeddedPostgres } from '#standalone/postgres'
-import { type RedisServer, startRedis } from '#standalone/redis'
 import { createModel, createProvider } from '../support/catalog.ts'
 import { urlAs } from '../support/postgres.ts'
 import { type Process, secrets, startProcess } from '../support/processes.ts'
-import { redisLogins, redisUrlOf } from '../support/redis-logins.ts'
+import { redisUrlOf } from '../support/redis-logins.ts'
 import { shopSettingsOf } from '../support/till.ts'
 import { administrationSettings, webSettings } from '../support/web-settings.ts'
 import { type JournalingProvider, startJournalingProvider } from './journal.ts'
+import { type RedisPlace, startRedisPlace } from './redis-place.ts'
 import { contextLength, model, outputTokensMax, price, tagParameters } from './request-plan.ts'
 import { type ChaosTill, notifyFrom, startChaosTill } from './till.ts'
 
@@ -33,11 +34,11 @@ export type Slot = {
 type Server = { busy: boolean }
 
 export type Cluster = {
-  readonly redis: RedisServer & Server
+  readonly redis: RedisPlace & Server
   readonly postgres: PostgresServer & Server
   readonly pool: Pool
-  /** The harness's own connection, to look and to flush. */
-  readonly connection: RedisConnection
+  /** The harness's own connections, to look and to flush. */
+  readonly servers: RedisServers
   readonly provider: JournalingProvider
   readonly till: ChaosTill & Server
   readonly gateways: readonly Slot[]
@@ -62,18 +63,19 @@ const foundLinesMax = 30
 const statementMsMax = 600_000
 
 /**
- * Starts Redis (AOF), Postgres, the provider, the test payment provider and this project's processes. The
+ * Starts Redis (AOF) or a cluster of it, Postgres, the provider, the test payment provider and this project's processes. The
  * test may kill any of them.
  */
 export async function startCluster(options: {
   readonly seed: number
+  readonly redis: RedisPlace['kind']
   readonly renewEveryMs: number
   readonly leaseMs: number
 }): Promise<Cluster> {
   const folder = await mkdtemp(join(tmpdir(), 'mg-chaos-'))
   const logFile = join(folder, 'processes.log')
   const [redis, postgres, provider, till] = await Promise.all([
-    startRedis({ appendonly: 'yes', logins: redisLogins }),
+    startRedisPlace(options.redis),
     startEmbeddedPostgres({ durability: 'fast' }), // what was committed survives kill -9; it is the power that is not cut
     startJournalingProvider(options.seed),
     startChaosTill(),
@@ -83,7 +85,7 @@ export async function startCluster(options: {
     applicationName: 'chaos',
     statementTimeoutMs: statementMsMax,
   })
-  const connection = connectRedis(redis.url, { name: 'chaos', timeoutMs: 1_000 })
+  const servers = openRedis(urlsOf(redis), { name: 'chaos', timeoutMs: 1_000 })
   await migrate(pool)
   await fillCatalog(pool, provider.url)
   const lease = { RENEW_EVERY_MS: String(options.renewEveryMs), LEASE_MS: String(options.leaseMs) }
@@ -105,7 +107,7 @@ export async function startCluster(options: {
     redis: { ...redis, busy: false },
     postgres: { ...postgres, busy: false },
     pool,
-    connection,
+    servers,
     provider,
     till: { ...till, busy: false },
     gateways,
@@ -119,13 +121,18 @@ export async function startCluster(options: {
       await Promise.all(slots.map((slot) => slot.process?.kill()))
       await provider.stop()
       await till.stop()
-      connection.close()
+      servers.close()
       await pool.end()
-      await redis[Symbol.asyncDispose]()
+      await redis.dispose()
       await postgres[Symbol.asyncDispose]()
       await rm(folder, { recursive: true, force: true })
     },
   }
+}
+
+function urlsOf({ url }: RedisPlace): RedisUrls {
+  const [first = '', ...others] = url.split(',')
+  return [first, ...others]
 }
 
 type Environment = Readonly<Record<string, string>>
@@ -165,7 +172,7 @@ function createDataPlaneSlots(
     redis,
     postgres,
     shop,
-  }: { readonly redis: RedisServer; readonly postgres: PostgresServer; readonly shop: Environment },
+  }: { readonly redis: RedisPlace; readonly postgres: PostgresServer; readonly shop: Environment },
 ) {
   const workers = Array.from({ length: workerCount }, (_, n) =>
     slotOf(`worker-${n}`, 'worker/main.ts', {
@@ -197,7 +204,7 @@ function createCabinetSlots(
     till,
     shop,
   }: {
-    readonly redis: RedisServer
+    readonly redis: RedisPlace
     readonly postgres: PostgresServer
     readonly till: ChaosTill
     readonly shop: Environment

@@ -48,7 +48,7 @@ type Run = {
 /** Waits until everything is at rest, and judges what was asked, seen and posted. */
 export async function conclude(run: Run): Promise<Report> {
   const { options, cluster, load, storm, faults } = run
-  const { pool, connection, provider } = cluster
+  const { pool, servers, provider } = cluster
   const [rest, paid] = await Promise.all([waitForRest(run), waitForPayments(run)])
   const { asked } = load
   const booked = await readBooked(pool)
@@ -63,7 +63,7 @@ export async function conclude(run: Run): Promise<Report> {
     ...(rest.seconds === null ? [`not at rest after a minute: ${JSON.stringify(rest.left)}`] : []),
     ...(rest.left.rejected > 0 ? [`${rest.left.rejected} charges were rejected by Postgres`] : []),
     ...breached.map(({ name, breachCount, sample }) => `${name}: ${breachCount} breaches, as ${sample}`),
-    ...(await findDifferences(pool, connection)),
+    ...(await findDifferences(pool, servers)),
     ...(await findWrongCredits(run)),
     ...run.payments.failures,
     ...paid.findings.map(({ kind, why }) => `${kind}: ${why}`),
@@ -110,7 +110,7 @@ async function waitForRest({
       cluster.gateways.map(async ({ process }) => readKept(process?.adminUrl ?? '')),
     )
     left = {
-      ...(await countOpen(cluster.connection)),
+      ...(await countOpen(cluster.servers)),
       kept: kept.reduce((sum, { count, open }) => sum + count + open, 0),
       rejected: await countRejected(cluster.pool),
     }

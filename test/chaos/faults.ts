@@ -35,7 +35,7 @@ export function createFaults(cluster: Cluster, gates: LossGates): Faults {
         case 'stop_redis':
         case 'freeze_redis':
         case 'cut_redis':
-          return troubleRedis(cluster, fault)
+          return await troubleRedis(cluster, gates, history, fault)
         case 'kill_postgres':
         case 'stop_postgres':
         case 'freeze_postgres':

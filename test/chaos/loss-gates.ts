@@ -18,23 +18,25 @@ export type LossGates = {
   mayGatewayEnd(slot: Slot): Promise<boolean>
 }
 
-export function createLossGates({ connection }: Pick<Cluster, 'connection'>): LossGates {
+export function createLossGates({ servers }: Pick<Cluster, 'servers'>): LossGates {
   let endingCount = 0
   /** Of each shard: the last charge that a dead gateway can have. `null`: to be read. */
   let lastOfTheDead: readonly (string | undefined)[] | null | undefined
   let lostAtMs: number | undefined
 
   const readStreams = (end: 'first' | 'last') =>
-    connection.ask((redis) =>
-      Promise.all(
-        allShards.map(async (shard) => {
-          const name = chargesName(shard)
-          const [entry] = await (end === 'first'
-            ? redis.xrange(name, '-', '+', 'COUNT', 1)
-            : redis.xrevrange(name, '+', '-', 'COUNT', 1))
-          return entry?.[0]
-        }),
-      ),
+    Promise.all(
+      allShards.map(async (shard) => {
+        const name = chargesName(shard)
+        const [entry] = await servers
+          .connectionOf(shard)
+          .ask((redis) =>
+            end === 'first'
+              ? redis.xrange(name, '-', '+', 'COUNT', 1)
+              : redis.xrevrange(name, '+', '-', 'COUNT', 1),
+          )
+        return entry?.[0]
+      }),
     )
 
   return {

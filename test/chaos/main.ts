@@ -25,6 +25,7 @@ const optionsSchema = z.object({
   rate: whole.default(30),
   'renew-ms': whole.default(1_000),
   'lease-ms': whole.default(4_000),
+  cluster: z.boolean().default(false),
 })
 
 const secondsDefault = 240
@@ -40,6 +41,7 @@ const { values } = parseArgs({
     rate: text,
     'renew-ms': text,
     'lease-ms': text,
+    cluster: { type: 'boolean' },
   },
 })
 const options = optionsSchema.parse(values)
@@ -54,6 +56,7 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => 
 say(`seed ${options.seed}`)
 const report = await runChaos({
   seed: options.seed,
+  redis: options.cluster ? 'cluster' : 'single',
   requestsMax: options.requests,
   secondsMax,
   faultsEveryMs: options['faults-every-ms'],

@@ -1,10 +1,12 @@
 import { setTimeout as pause } from 'node:timers/promises'
+import type { RedisConnection } from '#core/redis/redis-connection'
 import { appendOnlyFolder, tearAppendOnlyFile } from '../support/torn-redis-file.ts'
 import { type Begun, type FaultHistory, on } from './begun.ts'
 import type { Cluster } from './cluster.ts'
 import type { Fault } from './fault-schedule.ts'
 import { freezePostgres } from './freeze-postgres.ts'
 import type { LossGates } from './loss-gates.ts'
+import { askServer } from './redis-place.ts'
 import { until } from './until.ts'
 
 /** Some scripts' worth of an append-only file. */
@@ -24,22 +26,24 @@ export async function loseRedis(
   { kind, lastsMs, place }: Fault,
 ): Promise<Begun | undefined> {
   const { redis } = cluster
-  if (redis.busy || !(await gates.mayRedisLose())) return undefined
+  const server = await redis.serverAt(place)
+  if (redis.busy || server === undefined || !(await gates.mayRedisLose())) return undefined
   return on([redis], async () => {
     if (kind === 'flush_redis') return await flush(cluster, gates, history)
     if (kind === 'flush_twice') return await flushTwice(cluster, gates, history)
     const noteLoss = gates.redisLoses()
     history.lossesAtMs.push(performance.now())
-    const folder = kind === 'tear_redis' ? await cluster.connection.ask(appendOnlyFolder) : undefined
-    await redis.kill()
+    const folder = kind === 'tear_redis' ? await askServer(server, appendOnlyFolder) : undefined
+    await server.kill()
     if (folder !== undefined) {
       await tearAppendOnlyFile(folder, Math.ceil(place * tornBytesMax))
-      await redis.start()
+      await server.start()
       await pause(lastsMs)
-      await redis.kill()
+      await server.kill()
     }
     await pause(lastsMs)
-    await redis.start()
+    await server.start()
+    await redis.untilWhole()
     noteLoss()
   })
 }
@@ -67,30 +71,48 @@ async function flushTwice(cluster: Cluster, gates: LossGates, history: FaultHist
   if (await gates.mayRedisLose().catch(() => false)) await flush(cluster, gates, history)
 }
 
-async function flush({ connection }: Cluster, gates: LossGates, { lossesAtMs }: FaultHistory): Promise<void> {
+async function flush({ servers }: Cluster, gates: LossGates, { lossesAtMs }: FaultHistory): Promise<void> {
   const noteLoss = gates.redisLoses()
   lossesAtMs.push(performance.now())
-  const flushed = async () => (await connection.ask((client) => client.flushall())) === 'OK'
+  const flushed = async () => {
+    const ends = servers.servers().map((connection) => connection.ask((client) => client.flushall()))
+    return (await Promise.all(ends)).every((end) => end === 'OK')
+  }
   if (!(await until(flushed, { withinMs: flushMsMax }))) throw new Error('Redis could not be flushed')
   noteLoss()
 }
 
-/** Faults that lose nothing of Redis. */
-export function troubleRedis({ redis, connection }: Cluster, { kind, lastsMs }: Fault): Begun | undefined {
-  if (redis.busy) return undefined
+/** Faults that lose nothing of one Redis. In a cluster the replica that takes over may lack what came last. */
+export async function troubleRedis(
+  { redis, servers }: Cluster,
+  gates: LossGates,
+  { lossesAtMs }: FaultHistory,
+  { kind, lastsMs, place }: Fault,
+): Promise<Begun | undefined> {
+  const server = await redis.serverAt(place)
+  if (redis.busy || server === undefined) return undefined
+  if (kind === 'cut_redis') return on([redis], () => Promise.all(servers.servers().map(cutClients)))
+  const mayLose = redis.kind === 'cluster'
+  if (mayLose && !(await gates.mayRedisLose())) return undefined
   return on([redis], async () => {
-    if (kind === 'cut_redis') {
-      await connection
-        .ask((client) => client.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes'))
-        .catch(() => undefined)
-    } else if (kind === 'freeze_redis') {
-      redis.freeze()
+    const noteLoss = mayLose ? gates.redisLoses() : () => undefined
+    if (mayLose) lossesAtMs.push(performance.now())
+    if (kind === 'freeze_redis') {
+      server.freeze()
       await pause(lastsMs)
-      redis.thaw()
+      server.thaw()
     } else {
-      await redis.stop()
+      await server.stop()
       await pause(lastsMs)
-      await redis.start()
+      await server.start()
     }
+    await redis.untilWhole()
+    noteLoss()
   })
+}
+
+async function cutClients(connection: RedisConnection): Promise<void> {
+  await connection
+    .ask((client) => client.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes'))
+    .catch(() => undefined)
 }

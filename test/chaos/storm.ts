@@ -2,6 +2,8 @@ import type { FaultKind } from './fault-schedule.ts'
 
 export type ChaosOptions = {
   readonly seed: number
+  /** Where admission runs: one Redis, or a cluster of six servers. */
+  readonly redis: 'single' | 'cluster'
   /** The storm ends with whichever comes first; requests go on until all has healed. */
   readonly requestsMax: number
   readonly secondsMax: number

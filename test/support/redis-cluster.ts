@@ -42,8 +42,8 @@ export async function redisClusterOfThisFile(): Promise<RedisCluster> {
   return cluster
 }
 
-/** @throws Error if it cannot be started. */
-async function startRedisCluster(): Promise<RedisCluster> {
+/** A cluster of six Valkey servers. @throws Error if it cannot be started. */
+export async function startRedisCluster(): Promise<RedisCluster> {
   const server = await findValkeyServer()
   const starts = Array.from({ length: 2 * primaryCount }, () => startClusterNode(server, redisLogins))
   const nodes = await Promise.all(starts)
