@@ -7,7 +7,10 @@ import { shardOf, shardTag } from '#core/redis/shard'
 import type { RedisServer } from '#standalone/redis'
 import type { Customer } from '../support/customer.ts'
 import { failoverCount } from '../support/environment.ts'
+import { readMetric } from '../support/read-metric.ts'
 import { redisClusterOfThisFile } from '../support/redis-cluster.ts'
+import { redisLogins } from '../support/redis-logins.ts'
+import { runEntry } from '../support/run-entry.ts'
 import { post, stackOfThisFile, untilOpen, untilServed } from '../support/stack.ts'
 import { plain } from '../support/upstream.ts'
 
@@ -90,13 +93,36 @@ const faults: Readonly<Record<string, Fault>> = {
     await vi.waitFor(() => cluster.ask(replica, 'FUNCTION', 'FLUSH', 'SYNC'), 20_000) // once it is a primary
     return undo
   },
+  // As one that joined after `prepare-redis`, which its operator then runs again.
+  'whose replica lacks the users of the processes is killed': async (primary, untilMore) => {
+    const replica = await replicaOf(primary)
+    await cluster.ask(replica, 'ACL', 'DELUSER', ...redisLogins.map(({ user }) => user.name))
+    const start = await kill(primary, untilMore)
+    const unreachable = 'redis_cluster_problems{problem="unreachable_primary"}'
+    await vi.waitFor(async () => expect(await readMetric(worker, unreachable)).toBe(1), 30_000)
+    await start() // the Job asks every node
+    await cluster.untilWhole()
+    expect(await runEntry('release/prepare-redis/main.ts', preparing)).toMatchObject({ code: 0 })
+    return () => cluster.ask(replica, 'ACL', 'LOG', 'RESET')
+  },
+}
+
+const passwordOf = (process: string) =>
+  redisLogins.find(({ user }) => user.name === `model_gateway_${process}`)?.password ?? ''
+
+/** Of the Job that creates the users. */
+const preparing = {
+  REDIS_URL: cluster.url,
+  REDIS_PASSWORD_GATEWAY: passwordOf('gateway'),
+  REDIS_PASSWORD_WORKER: passwordOf('worker'),
+  REDIS_PASSWORD_CABINET: passwordOf('cabinet'),
 }
 
 const cases = Object.keys(faults).flatMap((fault) =>
   Array.from({ length: failoverCount }, (_, round) => [fault, round + 1] as const),
 )
 
-await stack.startWorker()
+const worker = await stack.startWorker()
 // A busy machine must not look like an unavailable server.
 const patient = { REDIS_TIMEOUT_MS: '1000' }
 const gateways = [await stack.startGateway(patient), await stack.startGateway(patient)]
