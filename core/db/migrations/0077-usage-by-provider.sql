@@ -61,6 +61,9 @@ language plpgsql security definer set search_path = public, pg_temp as $$
 declare
   sign constant int := tg_argv[0]::int;
 begin
+  if not exists (select from moved) then
+    return null;
+  end if;
   with one as materialized (
     select m.organization_id, m.api_key_id, coalesce(m.record ->> 'modelRan', m.record ->> 'modelAsked') as model,
            coalesce(nullif(lower(m.record -> 'attempts' -> -1 ->> 'provider'), ''), '-') as provider,
@@ -88,7 +91,7 @@ begin
   return null;
 end $$;
 comment on function add_to_usage_by_provider() is
-  'Whoever posts holds the account of the organization, so two never lock these rows in different orders.';
+  'Two that change the same rows change the same row of usage_hourly before, so the second waits for the commit of the first.';
 
 revoke execute on function add_to_usage_by_provider() from public;
 
@@ -99,11 +102,11 @@ create trigger count_replaced after update on requests referencing old table as 
 create trigger count_replacing after update on requests referencing new table as moved
   for each statement execute function add_to_usage_by_provider('1');
 
--- After the triggers: rows of earlier hours were posted without them, and later ones never were. A database without
--- requests counts from its beginning.
+-- After the triggers: rows of earlier hours were posted without them, and later ones never were. The clock of a gateway,
+-- which dates its requests, may be some minutes ahead. A database without requests, also archived ones, counts from its beginning.
 insert into usage_since (at)
-select case when exists (select from requests)
-            then date_trunc('hour', clock_timestamp(), 'UTC') + interval '1 hour' else '-infinity' end;
+select case when exists (select from requests) or exists (select from usage_hourly)
+            then date_trunc('hour', clock_timestamp() + interval '10 minutes', 'UTC') + interval '1 hour' else '-infinity' end;
 
 -- Posting changes these all the time, and its requests are noted. Any other change is noted here.
 create trigger doubt_change after insert or update or delete on usage_by_provider

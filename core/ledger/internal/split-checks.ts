@@ -3,16 +3,9 @@ import { keptFrom } from './kept-from.ts'
 /** Since when usage is split by provider and durations are counted, in SQL, as far as its requests are kept. */
 const splitFrom = `greatest(${keptFrom}, (select at from usage_since))`
 
-const sums = [
-  'requests',
-  'errors',
-  'input',
-  'cached_input',
-  'cache_write',
-  'output',
-  'reasoning',
-  'cost',
-] as const
+/** Of usage_hourly. */
+const usageSums = ['requests', 'input', 'cached_input', 'cache_write', 'output', 'reasoning', 'cost'] as const
+const sums = [...usageSums, 'errors'] as const
 const key = 'organization_id, api_key_id, model, hour'
 
 /** The sums of `requests r` by provider; group by the first five columns. */
@@ -43,6 +36,13 @@ export const wholeSplits = `
       using (${key}, provider)
    where ${isSplitOtherwise}
   union all
+  select ${key}, u.cost, h.cost
+    from (select ${key}, ${usageSums.map((sum) => `sum(${sum}) as ${sum}`).join(', ')} from usage_by_provider
+           where hour >= (select at from usage_since) and hour < ${keptFrom} group by ${key}) u
+    full join (select * from usage_hourly where hour >= (select at from usage_since) and hour < ${keptFrom}) h using (${key})
+   where (${usageSums.map((sum) => `coalesce(u.${sum}, 0)`).join(', ')})
+      <> (${usageSums.map((sum) => `coalesce(h.${sum}, 0)`).join(', ')})
+  union all
   select ${key}, u.requests, r.requests
     from (select * from durations_hourly where hour >= ${splitFrom}) u
     full join (select ${timedRequests} from requests r
@@ -60,7 +60,7 @@ const requestsOfHour = `requests r
  * Whether the sums by provider of one row `s` of usage differ from it. An unverified one is recalculated from its requests, with
  * its durations; the row's columns are those of `usage_hourly`.
  */
-export const isSplitOtherwiseOfHour = `(s.hour >= ${splitFrom} and case when s.is_doubted then
+export const isSplitOtherwiseOfHour = `(s.hour >= (select at from usage_since) and case when s.is_doubted then
   exists (select from (select * from usage_by_provider where ${ofHour}) u
             full join (select ${splitRequests} from ${requestsOfHour} group by 1, 2, 3, 4, 5) r using (${key}, provider)
            where ${isSplitOtherwise})
@@ -70,8 +70,5 @@ export const isSplitOtherwiseOfHour = `(s.hour >= ${splitFrom} and case when s.i
               where coalesce(u.requests, 0) <> coalesce(r.requests, 0))
   else exists (select from (select ${sums.map((sum) => `coalesce(sum(${sum}), 0) as ${sum}`).join(', ')}
                               from usage_by_provider where ${ofHour}) u
-                where ${sums
-                  .filter((sum) => sum !== 'errors')
-                  .map((sum) => `u.${sum} <> s.${sum}`)
-                  .join(' or ')})
+                where ${usageSums.map((sum) => `u.${sum} <> s.${sum}`).join(' or ')})
   end)`
