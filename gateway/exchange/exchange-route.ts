@@ -13,7 +13,7 @@ import {
   limitsShown,
   type Refused,
 } from '../http/key-first.ts'
-import { endOfRefusal, type NoteEnd, type RequestEnd } from '../http/request-end.ts'
+import { endOfRefusal, leftUnadmitted, type NoteEnd, type RequestEnd } from '../http/request-end.ts'
 import type { RouteTable } from '../routing/route-table.ts'
 import type { PromptMeasurer } from '../tokens/prompt-measurer.ts'
 import { internalError } from '../wire/errors.ts'
@@ -106,7 +106,7 @@ async function exchange(
     return endOfRefusal(refused)
   }
   const report = await deps.completeExchange({ format, ...prepared, requestId, startedAtMs, caller, raw })
-  const isWorkForNothing = report.outcome === 'refused' && report.status < 500
+  const isWorkForNothing = report === leftUnadmitted || (report.outcome === 'refused' && report.status < 500)
   if (isWorkForNothing && sent.body.length > countedAboveBytes) await deps.countRefused(caller)
   return {
     ...report,
