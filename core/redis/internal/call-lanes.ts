@@ -71,7 +71,7 @@ export function createCallLanes(deps: {
   function sendWaiting(name: string, state: LaneState): void {
     const calls = takeWaiting(state).filter(({ hearer }) => hearer.isWanted())
     if (calls.length === 0) {
-      if (state.sentCount === 0) lanes.delete(name)
+      if (state.sentCount === 0) drop(name, state)
       return
     }
     state.sentCount += 1
@@ -102,7 +102,12 @@ export function createCallLanes(deps: {
 
   function proceed(name: string, state: LaneState): void {
     if (state.waiting.length > 0) sendWaiting(name, state)
-    else lanes.delete(name)
+    else drop(name, state)
+  }
+
+  /** Not a newer lane of that name. */
+  function drop(name: string, state: LaneState): void {
+    if (lanes.get(name) === state) lanes.delete(name)
   }
 
   function giveUp(name: string, state: LaneState, error: unknown): void {
