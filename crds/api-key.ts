@@ -17,7 +17,7 @@ import {
   time,
   writtenTime,
 } from './resource.ts'
-import { matchesCel, ruled, unwrittenDefault } from './rule.ts'
+import { areDistinct, matchesCel, ruled, setList, unwrittenDefault } from './rule.ts'
 import { secretTemplate } from './secret-template.ts'
 import { storable } from './storable.ts'
 
@@ -152,6 +152,19 @@ const spec = z
     allowedModels: allowedModels.describe(
       'Models that the key may use, each <provider>/<model> or <provider>/*. Unset allows all models.',
     ),
+    tags: z
+      .array(
+        patterned(
+          32,
+          /^[a-z0-9][a-z0-9._-]*$/,
+          'must be a-z, 0-9, dots, underscores and hyphens, and begin with a letter or digit',
+        ),
+      )
+      .max(10)
+      .refine(areDistinct, { error: 'must not contain the same tag twice' })
+      .meta(setList)
+      .optional()
+      .describe('Tags by which the usage is split. Unset means none.'),
     limits: limits
       .default({})
       .describe('Limits of this key. Unset limits use the defaults of the installation.'),

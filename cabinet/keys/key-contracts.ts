@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { keepsResponsesHoursMax } from '#core/keys/key-state'
+import { keepsResponsesHoursMax, keyTagPattern, keyTagsMax } from '#core/keys/key-state'
 import { nanoRub } from '#core/ledger/money'
 import { allowedModel } from '#crds/resource'
 import { areDistinct } from '#crds/rule'
@@ -26,6 +26,16 @@ const allowedModels = z
   .refine(areDistinct, { error: 'must not contain the same model twice' })
   .nullable()
 
+const tag = z.string().regex(keyTagPattern)
+const tags = z
+  .array(tag)
+  .max(keyTagsMax)
+  .refine(areDistinct, { error: 'must not contain the same tag twice' })
+  .meta({
+    description:
+      'Usage is split by tags. Each has 1 to 32 characters: a-z, 0-9, dots, underscores and hyphens, and begins with a letter or digit.',
+  })
+
 const expiresAt = z.iso
   .datetime({ offset: true })
   .refine(isShowable, { error: 'must be a time from 1970 to 9998' })
@@ -50,6 +60,7 @@ const purpose = z.enum(['general', 'playground'])
 const key = z.object({
   id,
   name: z.string(),
+  tags: z.array(z.string()).meta({ description: 'In order.' }),
   secret_hint: z
     .string()
     .nullable()
@@ -120,6 +131,7 @@ export const listKeys = {
     limit: pageLimit,
     cursor: cursorOf(z.object({ after: z.uuid() })),
     purpose: purpose.optional().meta({ description: 'Only keys with this purpose. Defaults to all keys.' }),
+    tag: tag.optional().meta({ description: 'Only keys with this tag.' }),
     q: name.optional().meta({
       description:
         'Only keys whose name contains this text (case-insensitive), or whose ID starts with it (at least 8 characters).',
@@ -175,6 +187,7 @@ export const createKey = {
   throttle: secretThrottle,
   body: z.strictObject({
     name,
+    tags: tags.default([]),
     rpm: perMinute.default(null),
     tpm: perMinute.default(null),
     daily_budget_rub: dailyBudget.default(null),
@@ -211,6 +224,7 @@ export const changeKey = {
   params,
   body: z.strictObject({
     name: name.optional(),
+    tags: tags.optional(),
     rpm: perMinute.optional(),
     tpm: perMinute.optional(),
     daily_budget_rub: dailyBudget.optional(),

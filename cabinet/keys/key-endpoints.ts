@@ -76,9 +76,9 @@ export function keyReadingEndpoints({ pool, redis }: Pick<KeyDeps, 'pool' | 'red
   return [
     endpoint(
       contracts.listKeys,
-      async ({ caller: { organizationId }, query: { limit, cursor, purpose, q } }) => {
+      async ({ caller: { organizationId }, query: { limit, cursor, purpose, q, tag } }) => {
         const shown = await inReadScope(pool, organizationId, async (client) => {
-          const page = { limit: limit + 1, after: cursor?.after, purpose, text: q }
+          const page = { limit: limit + 1, after: cursor?.after, purpose, text: q, tag }
           return showKeys(client, organizationId, await listKeysOf(client, organizationId, page))
         })
         const body = toPage(
@@ -215,7 +215,7 @@ function makingEndpoints({ pool, keyPepper, programmed }: KeyDeps): readonly End
           if (!(await mayCreateAnother(client, caller))) return { problem: { code: 'too_many_own_keys' } }
           const creator = 'userId' in caller ? { createdBy: caller.userId } : {}
           const origin = { managedBy: 'cabinet', ...creator } as const
-          const draft = { organizationId, name: body.name, ...origin, ...limitsOf(body) }
+          const draft = { organizationId, name: body.name, tags: body.tags, ...origin, ...limitsOf(body) }
           const { keyId, secret } = await store.createKey(client, draft, keyPepper)
           return keepWithoutSecret(await showExisting(client, organizationId, keyId), secret)
         }),
@@ -280,10 +280,11 @@ async function withProgrammed(
 function changingEndpoints(deps: KeyDeps): readonly Endpoint[] {
   return [
     endpoint(contracts.changeKey, (input) => {
-      const { name, ...limits } = input.body
+      const { name, tags, ...limits } = input.body
       return change(deps, input, 'own', async (client, key) => {
         if (!isVersion(input.ifMatch, key)) return { code: 'precondition_failed' }
         if (name !== undefined) await store.renameKey(client, key.keyId, name)
+        if (tags !== undefined) await store.setTags(client, key.keyId, tags)
         await store.setLimits(client, key.keyId, { ...key.limits, ...limitsOf(limits) })
         return undefined
       })
@@ -375,7 +376,7 @@ async function showExisting(
   return showOneKey(client, key)
 }
 
-type SentLimits = Omit<Input<typeof contracts.changeKey>['body'], 'name'>
+type SentLimits = Omit<Input<typeof contracts.changeKey>['body'], 'name' | 'tags'>
 
 /** Only the limits in the request. */
 function limitsOf(sent: SentLimits): KeyLimits {

@@ -191,6 +191,7 @@ test("a key's limits are those of the database, rubles as nano-rubles", () => {
       readBalance: false,
       keepsResponsesHours: null,
     },
+    tags: [],
     suspended: true,
     rotationTrigger: 't',
     rotationIntervalS: null,

@@ -1,25 +1,28 @@
 import type { ScopedClient } from '../audit/scope.ts'
 import type { KeyDraft } from './key-resource.ts'
 import type { KeyLimits, KeyState } from './key-state.ts'
-import { blockKey, insertKey, renameKey, setLimits, unblockKey } from './key-store.ts'
+import { blockKey, insertKey, renameKey, setLimits, setTags, unblockKey } from './key-store.ts'
 
 /** The change that makes a key match its ApiKey; `undefined`: it matches already. */
 export type KeyDifference = {
   readonly name: string | undefined
   readonly limits: KeyLimits | undefined
+  readonly tags: readonly string[] | undefined
   /** Of the cluster; blocks of others are not its business. */
   readonly block: 'on' | 'off' | undefined
 }
 
 /** How a key differs from what its ApiKey asks for. Pure. */
 export function differenceOf(
-  key: Pick<KeyState, 'name' | 'limits' | 'blockedBy'>,
+  key: Pick<KeyState, 'name' | 'tags' | 'limits' | 'blockedBy'>,
   draft: KeyDraft,
 ): KeyDifference {
+  const tags = draft.tags.toSorted()
   const isBlocked = key.blockedBy.includes('kubernetes')
   return {
     name: key.name === draft.name ? undefined : draft.name,
     limits: isSameLimits(key.limits, draft.limits) ? undefined : draft.limits,
+    tags: JSON.stringify(key.tags) === JSON.stringify(tags) ? undefined : tags,
     block: isBlocked === draft.suspended ? undefined : draft.suspended ? 'on' : 'off',
   }
 }
@@ -29,9 +32,9 @@ export async function makeDraftedKey(
   client: ScopedClient,
   id: string,
   organizationId: string,
-  { name, limits, suspended }: KeyDraft,
+  { name, tags, limits, suspended }: KeyDraft,
 ): Promise<void> {
-  await insertKey(client, { id, organizationId, name, managedBy: 'kubernetes', ...limits })
+  await insertKey(client, { id, organizationId, name, tags, managedBy: 'kubernetes', ...limits })
   if (suspended) await blockKey(client, id, 'kubernetes')
 }
 
@@ -39,9 +42,10 @@ export async function makeDraftedKey(
 export async function bringKey(
   client: ScopedClient,
   keyId: string,
-  { name, limits, block }: KeyDifference,
+  { name, tags, limits, block }: KeyDifference,
 ): Promise<void> {
   if (name !== undefined) await renameKey(client, keyId, name)
+  if (tags !== undefined) await setTags(client, keyId, tags)
   if (limits !== undefined) await setLimits(client, keyId, limits)
   if (block === 'on') await blockKey(client, keyId, 'kubernetes')
   if (block === 'off') await unblockKey(client, keyId, 'kubernetes')

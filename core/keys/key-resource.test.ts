@@ -18,6 +18,7 @@ const keyState: fc.Arbitrary<KeyState> = fc.record({
   organizationId: fc.uuid(),
   organization: fc.stringMatching(/^[a-z0-9]([-a-z0-9]{0,20}[a-z0-9])?$/),
   name: fc.string({ minLength: 1, maxLength: 253, unit: 'binary' }).filter(isStorable), // a row has no other
+  tags: fc.uniqueArray(fc.stringMatching(/^[a-z0-9][a-z0-9._-]{0,31}$/), { maxLength: 10 }),
   managedBy: fc.constant('cabinet' as const),
   purpose: fc.constant('general' as const),
   limits: fc.record({
@@ -56,6 +57,7 @@ test('a mirrored key is an ApiKey that means the same limits for the same organi
         name: state.keyId,
         organization: state.organization,
         limits: state.limits,
+        tags: state.tags,
         suspended: state.blockedBy.length > 0,
         rotationTrigger: null,
         rotationIntervalS: null,

@@ -10,6 +10,7 @@ export type KeyDraft = {
   /** Who pays, by name. */
   readonly organization: string
   readonly limits: KeyLimits
+  readonly tags: readonly string[]
   readonly suspended: boolean
   /** A new secret is due when it changes; `null`: none is asked for. */
   readonly rotationTrigger: string | null
@@ -47,6 +48,7 @@ export function draftKey({
       readBalance: spec.readBalance,
       keepsResponsesHours: spec.keepsResponsesHours ?? null,
     },
+    tags: spec.tags ?? [],
     suspended: spec.suspend,
     rotationTrigger: rotation?.trigger ?? null,
     rotationIntervalS: secondsOf(rotation?.interval),
@@ -82,6 +84,7 @@ const displayNameMax = 120
 export function mirrorKey({
   name,
   organization,
+  tags,
   limits,
   blockedBy,
 }: KeyState): ZodSafeParseResult<ApiKey['spec']> {
@@ -91,6 +94,7 @@ export function mirrorKey({
     suspend: blockedBy.length > 0,
     expiresAt: limits.expiresAt?.toISOString(),
     allowedModels: limits.allowedModels ?? undefined,
+    tags: tags.length === 0 ? undefined : tags,
     limits: {
       requestsPerMinute: limits.rpm ?? undefined,
       tokensPerMinute: limits.tpm ?? undefined,

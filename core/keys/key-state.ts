@@ -24,6 +24,12 @@ export type KeyLimits = {
   readonly keepsResponsesHours?: number | null
 }
 
+/** Tags of one key. */
+export const keyTagsMax = 10
+
+/** A tag. It begins with a letter or digit, so that it is no formula in a file. */
+export const keyTagPattern = /^[a-z0-9][a-z0-9._-]{0,31}$/
+
 /** 30 days. */
 export const keepsResponsesHoursMax = 720
 
@@ -51,6 +57,8 @@ export type KeyState = {
   /** Its name. */
   readonly organization: string
   readonly name: string
+  /** In order; the usage is split by them. */
+  readonly tags: readonly string[]
   readonly managedBy: 'cabinet' | 'kubernetes'
   readonly purpose: KeyPurpose
   readonly limits: Required<KeyLimits>
@@ -112,6 +120,7 @@ export async function readRevokedKeyOf(
  * @param revoked whether those that are revoked, or the others.
  * @param after the last key of the page before, which may have been revoked since.
  * @param purpose only those created for it.
+ * @param tag only those that have it.
  * @param text only those with it in their name, case-insensitive, or whose id begins with it, from 8
  * characters on.
  */
@@ -124,12 +133,14 @@ export function listKeysOf(
     after,
     purpose,
     text,
+    tag,
   }: {
     readonly revoked?: boolean
     readonly limit: number
     readonly after?: string | undefined
     readonly purpose?: KeyPurpose | undefined
     readonly text?: string | undefined
+    readonly tag?: string | undefined
   },
 ): Promise<readonly KeyState[]> {
   return read(
@@ -137,9 +148,9 @@ export function listKeysOf(
     `k.organization_id = $2 and k.revoked_at is ${revoked ? 'not null' : 'null'} and ($4::text is null or k.purpose = $4)
        and ($3::uuid is null or (k.created_at, k.id) < (select a.created_at, a.id from api_keys a
                                                          where a.id = $3 and a.organization_id = $2))
-       and ($5::text is null or ${hasText('$5')})`,
+       and ($5::text is null or ${hasText('$5')}) and ($6::text is null or $6 = any (k.tags))`,
     limit,
-    [organizationId, after ?? null, purpose ?? null, text ?? null],
+    [organizationId, after ?? null, purpose ?? null, text ?? null, tag ?? null],
     'desc',
   )
 }
@@ -164,6 +175,19 @@ export async function readKeyNames(
     [organizationId, keyIds.filter(isId)],
   )
   return new Map(rows.map(({ id, name }) => [id, name]))
+}
+
+/** The keys of an organization with this tag, revoked ones too; `undefined`: those without tags. */
+export async function readKeysTagged(
+  client: Queryable,
+  organizationId: string,
+  tag: string | undefined,
+): Promise<readonly string[]> {
+  const { rows } = await client.query<{ id: string }>(
+    `select id from api_keys where organization_id = $1 and case when $2::text is null then tags = '{}' else $2 = any (tags) end`,
+    [organizationId, tag ?? null],
+  )
+  return rows.map(({ id }) => id)
 }
 
 /** How many keys of an organization are not revoked, without those of the playground. */
@@ -239,7 +263,7 @@ async function read(
 ): Promise<readonly KeyState[]> {
   const { rows } = await client.query<Row>(
     `select k.id as "keyId", o.id as "organizationId", o.name as organization, k.name, k.managed_by as "managedBy",
-            k.purpose,
+            k.purpose, k.tags,
             k.rpm, k.tpm, k.daily_budget_nano as "dailyBudgetNano",
             k.weekly_budget_nano as "weeklyBudgetNano", k.monthly_budget_nano as "monthlyBudgetNano",
             k.total_budget_nano as "totalBudgetNano", k.allowed_models as "allowedModels",

@@ -11,6 +11,7 @@ export type NewKey = KeyLimits & {
   readonly id?: string
   readonly organizationId: string
   readonly name: string
+  readonly tags?: readonly string[]
   readonly managedBy: 'cabinet' | 'kubernetes'
   readonly purpose?: KeyPurpose
   /** The user whose limit it counts for. */
@@ -41,13 +42,21 @@ export async function insertKey(client: ScopedClient, key: NewKey): Promise<stri
   const keyId = key.id ?? randomUUID()
   const { organizationId, name, managedBy, purpose = 'general' } = key
   const limits = wholeLimits(key)
+  const tags = inOrder(key.tags ?? [])
   await client.change(
     `insert into api_keys (id, organization_id, name, managed_by, rpm, tpm, daily_budget_nano,
                            weekly_budget_nano, monthly_budget_nano, total_budget_nano, allowed_models,
-                           expires_at, read_balance, keeps_responses_hours, purpose, created_by)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)`,
-    [keyId, organizationId, name, managedBy, ...limitValues(limits), purpose, key.createdBy ?? null],
-    () => keyChange('create', { keyId, organizationId }, null, { name, managedBy, purpose, ...limits }),
+                           expires_at, read_balance, keeps_responses_hours, purpose, created_by, tags)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)`,
+    [keyId, organizationId, name, managedBy, ...limitValues(limits), purpose, key.createdBy ?? null, tags],
+    () =>
+      keyChange('create', { keyId, organizationId }, null, {
+        name,
+        managedBy,
+        purpose,
+        ...limits,
+        ...(tags.length > 0 && { tags }),
+      }),
   )
   return keyId
 }
@@ -219,6 +228,20 @@ export async function renameKey(client: ScopedClient, keyId: string, name: strin
     keyChange('rename', key, { name: key.name }, { name }),
   )
 }
+
+/** Replaces the tags of a key. Writes nothing when they are unchanged. */
+export async function setTags(client: ScopedClient, keyId: string, tags: readonly string[]): Promise<void> {
+  const key = await lockKey(client, keyId)
+  if (key === undefined) return
+  const after = inOrder(tags)
+  await client.change(
+    'update api_keys set tags = $2 where id = $1 and tags <> $2::text[]',
+    [keyId, after],
+    () => keyChange('set_tags', key, { tags: key.tags }, { tags: after }),
+  )
+}
+
+const inOrder = (tags: readonly string[]) => [...new Set(tags)].toSorted()
 
 /** Sets who changes a key's settings from now on. */
 export async function setManagedBy(

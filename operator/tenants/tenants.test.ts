@@ -51,6 +51,7 @@ const draft: KeyDraft = {
   name: 'ci',
   organization: 'acme',
   limits: {},
+  tags: [],
   suspended: false,
   rotationTrigger: null,
   rotationIntervalS: null,

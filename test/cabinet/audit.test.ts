@@ -19,6 +19,7 @@ import {
   rotateKey,
   setLimits,
   setManagedBy,
+  setTags,
   unblockKey,
 } from '#core/keys/key-store'
 import { credit } from '#core/ledger/credit'
@@ -143,6 +144,7 @@ const commands: Readonly<Record<string, Command>> = {
   },
   revokeKey: { leaves: ['key.revoke'], run: (client, { keyId }) => revokeKey(client, keyId) },
   renameKey: { leaves: ['key.rename'], run: (client, { keyId, fresh }) => renameKey(client, keyId, fresh) },
+  setTags: { leaves: ['key.set_tags'], run: (client, { keyId }) => setTags(client, keyId, ['b', 'a']) },
   setManagedBy: {
     leaves: ['key.set_manager'],
     run: (client, { keyId }) => setManagedBy(client, keyId, 'kubernetes'),

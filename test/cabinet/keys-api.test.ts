@@ -427,6 +427,37 @@ describe('a change', () => {
     expect(await call('GET', `/keys/${id}`)).toMatchObject({ body: { name: 'new', rpm: 7 } })
   })
 
+  test('of tags keeps them in order, and the list is filtered by them; impossible tags are 422', async () => {
+    const { made, make, call, organizationId } = await caller()
+    const { id } = await made({ tags: ['web', 'team-a'] })
+    await made({ tags: ['web'] })
+    await made()
+    const listed = async (tag: string) => (await call('GET', `/keys?tag=${tag}`)).body.data.length
+    expect([await listed('web'), await listed('team-a'), await listed('other')]).toEqual([2, 1, 0])
+    const read = await call('GET', `/keys/${id}`)
+    expect(read.body.tags).toEqual(['team-a', 'web'])
+    const headers = { 'if-match': read.headers.get('etag') ?? '' }
+    const changed = await call('PATCH', `/keys/${id}`, { body: { tags: ['b', 'a.1'] }, headers })
+    expect(changed).toMatchObject({ status: 200, body: { key: { tags: ['a.1', 'b'] } } })
+    const { rows } = await pool.query(
+      "select before -> 'tags' as before, after -> 'tags' as after from audit_log where organization_id = $1 and action = 'key.set_tags'",
+      [organizationId],
+    )
+    expect(rows).toEqual([{ before: ['team-a', 'web'], after: ['a.1', 'b'] }])
+    for (const tags of [
+      ['a', 'a'],
+      [''],
+      ['A'],
+      ['-a'],
+      ['a\u0000'],
+      ['a\n'],
+      ['x'.repeat(33)],
+      'a',
+      Array.from({ length: 11 }, (_, n) => `t${n}`),
+    ])
+      expect((await make({ tags })).status, String(tags)).toBe(422)
+  })
+
   test('that was posted between reading and changing is none', async () => {
     const { made, call, organizationId } = await caller()
     const { id } = await made()

@@ -88,6 +88,14 @@ const badKeys: readonly BadSpec[] = [
   ],
   ...badTimes,
   ...badModels,
+  ...['', 'Team', 'a b', '-a', 'a\u0007', 'метка'].map(
+    (tag): BadSpec => [
+      'ApiKey',
+      { tags: [tag] },
+      'spec.tags[0]',
+      'must be a-z, 0-9, dots, underscores and hyphens, and begin with a letter or digit',
+    ],
+  ),
   [
     'ApiKey',
     { allowedModels: ['a/b', 'a/b'] },

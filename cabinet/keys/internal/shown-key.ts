@@ -90,6 +90,7 @@ function showKey(key: KeyState, { balance, spentToday, lastUsedHour, kubernetes 
   return {
     id: key.keyId,
     name: key.name,
+    tags: [...key.tags],
     secret_hint: current === undefined ? null : hintOf(current),
     secrets_in_grace: secrets.flatMap((secret) =>
       secret.state === 'live' && secret.validUntil !== null

@@ -7,12 +7,13 @@ export type LockedKey = Required<KeyLimits> & {
   readonly keyId: string
   readonly organizationId: string
   readonly name: string
+  readonly tags: readonly string[]
 }
 
 /** A key before it is changed, if there is one. Locks the key and its secrets until the transaction ends. */
 export async function lockKey(client: ScopedClient, keyId: string): Promise<LockedKey | undefined> {
   const { rows } = await client.query<LockedKey>(
-    `select id as "keyId", organization_id as "organizationId", name, rpm, tpm,
+    `select id as "keyId", organization_id as "organizationId", name, tags, rpm, tpm,
             daily_budget_nano as "dailyBudgetNano", weekly_budget_nano as "weeklyBudgetNano",
             monthly_budget_nano as "monthlyBudgetNano", total_budget_nano as "totalBudgetNano", allowed_models as "allowedModels", expires_at as "expiresAt",
             read_balance as "readBalance", keeps_responses_hours as "keepsResponsesHours"

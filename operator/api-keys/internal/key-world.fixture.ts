@@ -66,6 +66,7 @@ type ModelKey = {
   readonly organization: string
   managedBy: 'cabinet' | 'kubernetes'
   limits: KeyDraft['limits']
+  tags: readonly string[]
   blockedBy: Set<Blocker>
   revoked: boolean
   revokedAtMs: number | undefined
@@ -116,6 +117,7 @@ const draft: KeyDraft = {
   name: 'ci',
   organization: 'acme',
   limits: {},
+  tags: [],
   suspended: false,
   rotationTrigger: null,
   rotationIntervalS: null,
@@ -336,13 +338,18 @@ export function writtenSecret(
   return mergePatched(world.secret, secretChange(world.secret, wish, content, pepper))
 }
 
-function insertKey(world: World, keyId: string, { organization, limits, suspended }: KeyDraft): ModelKey {
+function insertKey(
+  world: World,
+  keyId: string,
+  { organization, limits, tags, suspended }: KeyDraft,
+): ModelKey {
   if (world.keys.has(keyId)) throw new Error(`key ${keyId} is there already`)
   const key: ModelKey = {
     keyId,
     organization,
     managedBy: 'kubernetes',
     limits,
+    tags: tags.toSorted(),
     blockedBy: new Set(suspended ? (['kubernetes'] as const) : []),
     revoked: false,
     revokedAtMs: undefined,
@@ -402,11 +409,15 @@ function note(
 }
 
 /** As `bringKey`. */
-function bring(key: ModelKey, { limits, block }: Pick<KeyDifference, 'limits' | 'block'>): void {
+function bring(
+  key: ModelKey,
+  { tags, limits, block }: Pick<KeyDifference, 'tags' | 'limits' | 'block'>,
+): void {
+  if (tags !== undefined) key.tags = tags
   if (limits !== undefined) key.limits = limits
   if (block === 'on') key.blockedBy.add('kubernetes')
   if (block === 'off') key.blockedBy.delete('kubernetes')
-  if (limits !== undefined || block !== undefined) key.isProjected = false
+  if ([tags, limits, block].some((change) => change !== undefined)) key.isProjected = false
 }
 
 /** As `findOrphan`. */
@@ -454,6 +465,7 @@ function stateOf(world: World, keyId: string): KeyState | undefined {
     organizationId: key.organization,
     organization: key.organization,
     name: 'ci',
+    tags: key.tags,
     managedBy: key.managedBy,
     purpose: 'general',
     limits: {

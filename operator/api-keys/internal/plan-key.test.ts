@@ -316,6 +316,14 @@ describe('a key', () => {
     expect(pass(world)[0]).toMatchObject({ do: 'updateKey', event: undefined, limits: { rpm: 11 } })
   })
 
+  test('gets the tags of its ApiKey in order, and keeps them in whatever order the ApiKey has them', () => {
+    const world = createReady({ tags: ['web', 'team-a'] })
+    expect(onlyKey(world).tags).toEqual(['team-a', 'web'])
+    expect(pass(world).every((step) => step.do !== 'updateKey')).toBe(true)
+    setSpec(world, { tags: [] })
+    expect(pass(world)[0]).toMatchObject({ do: 'updateKey', event: undefined, tags: [] })
+  })
+
   test('that the cabinet revoked stays revoked, and is not made again', () => {
     const world = createReady()
     const key = onlyKey(world)

@@ -103,6 +103,7 @@ function planRefused(
   return {
     do: 'updateKey',
     name: undefined,
+    tags: undefined,
     limits: undefined,
     block: 'on',
     rotationTrigger,
@@ -120,16 +121,17 @@ function planKept(gathered: GatheredKey, draft: KeyDraft): KeyStep | undefined {
 
 function planRow({ object, resource, key }: GatheredKey, draft: KeyDraft): KeyStep | undefined {
   if (resource === undefined || key === undefined) return undefined
-  const { name, limits, block } = differenceOf(key, draft)
+  const { name, tags, limits, block } = differenceOf(key, draft)
   const isNew = resource.uid !== object.uid
   const isCurrent = !isNew && resource.generation === object.generation
   // A trigger that was removed is forgotten, so setting the same one later rotates the key again.
   const rotationTrigger = draft.rotationTrigger === null ? null : resource.rotationTrigger
   const isNoted = isCurrent && rotationTrigger === resource.rotationTrigger
-  if (name === undefined && limits === undefined && block === undefined && isNoted) return undefined
-  const isDrifted = name !== undefined || limits !== undefined || block === 'on'
+  const isChanged = [name, tags, limits].some((change) => change !== undefined)
+  if (!isChanged && block === undefined && isNoted) return undefined
+  const isDrifted = isChanged || block === 'on'
   const event = isNew ? 'Adopted' : isCurrent && isDrifted ? 'DriftCorrected' : undefined
-  return { do: 'updateKey', name, limits, block, rotationTrigger, event }
+  return { do: 'updateKey', name, tags, limits, block, rotationTrigger, event }
 }
 
 function planDelivery(gathered: GatheredKey, draft: KeyDraft): KeyStep | undefined {

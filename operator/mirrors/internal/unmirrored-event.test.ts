@@ -12,6 +12,7 @@ function key(limits: Partial<KeyState['limits']>): KeyState {
     organizationId: randomUUID(),
     organization: 'acme',
     name: 'ci',
+    tags: [],
     managedBy: 'cabinet',
     purpose: 'general',
     limits: {
