@@ -66,7 +66,7 @@ export const listActivity = {
         .meta({ description: 'null if none were requested.' }),
       totals: z.object({ requests: z.int(), cost_rub: rubles }).nullable().meta({
         description:
-          'Of all pages, with the first: settled requests and their cost, if the list begins at a whole hour and is filtered only by time, key, model and provider. Equals the usage of the same span.',
+          'Of all pages, with the first: settled requests and their cost, if the list begins at a whole hour and is filtered only by time, key, tag, model and provider. Equals the usage of the same span.',
       }),
     }),
   },

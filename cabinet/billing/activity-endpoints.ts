@@ -91,21 +91,28 @@ const hourMs = 3_600_000
 /** As far as the usage goes back, too: 400 days. */
 const totalsMsMax = 400 * 86_400_000
 
-/** Sums are kept by hour, key, model and provider: other filters have no totals, and neither has an open or longer span. */
+/** Sums are kept by hour, key (so by tag), model and provider: other filters have no totals, and neither has an open or longer span. */
 async function findTotals(
   client: Queryable,
   organizationId: string,
-  { from, to, keyId, model, provider }: RequestFilter,
+  { from, to, keyId, keyIds, model, provider }: RequestFilter,
   query: Query,
 ): Promise<Body['totals']> {
-  const { key_id, model: _, provider: __, from: ___, to: ____, limit, type, ...others } = query
+  const { key_id, tag, model: _, provider: __, from: ___, to: ____, limit, type, ...others } = query
   const isSummed = Object.values(others).every((value) => value === undefined) && type !== 'rejection'
   const isWhole = (end: Date | null) => end === null || end.getTime() % hourMs === 0
   if (!isSummed || from === null || !isWhole(from) || !isWhole(to)) return null
   if ((to?.getTime() ?? Date.now()) - from.getTime() > totalsMsMax) return null
   const since = provider === undefined ? null : await readUsageSince(client)
   if (since !== null && from < since) return null
-  const { requests, cost } = await readUsageSums(client, organizationId, { from, to, keyId, model, provider })
+  const { requests, cost } = await readUsageSums(client, organizationId, {
+    from,
+    to,
+    keyId,
+    keyIds,
+    model,
+    provider,
+  })
   return { requests, cost_rub: formatRub(cost) }
 }
 

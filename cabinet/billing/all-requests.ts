@@ -46,8 +46,8 @@ export function allRequests(pool: Pool, archive: ArchiveStore | undefined): AllR
     filter: RequestFilter & ArchivedFilter,
     { before, limit }: Page,
   ): Promise<Piece<RequestRow, string>> {
-    const { provider, status, errorCode } = filter
-    const isScanned = [provider, status, errorCode].some((value) => value !== undefined)
+    const { provider, status, errorCode, keyIds } = filter
+    const isScanned = [provider, status, errorCode, keyIds].some((value) => value !== undefined)
     const readMax = isScanned ? scannedMax : limit + 1
     const read = await readArchived(open(archive), organizationId, filter, { before, limit: readMax })
     const names = await inReadScope(pool, organizationId, (client) =>
@@ -55,7 +55,7 @@ export function allRequests(pool: Pool, archive: ArchiveStore | undefined): AllR
     )
     const found = read
       .map((request) => rowOf(request, names))
-      .filter(({ record }) => isWantedRecord(record, filter))
+      .filter(({ keyId, record }) => keyIds?.includes(keyId) !== false && isWantedRecord(record, filter))
     const rows = found.slice(0, limit)
     if (found.length > limit) return { rows, next: rows.at(-1)?.id }
     return { rows, next: read.length === readMax ? read.at(-1)?.id : undefined }

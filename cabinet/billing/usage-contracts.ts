@@ -9,7 +9,7 @@ import { rubles } from './rubles.ts'
 
 const access = { to: 'member', right: 'usage.read', tokens: true } as const
 
-const groupBy = z.enum(['model', 'key', 'model_and_key', 'provider'])
+const groupBy = z.enum(['model', 'key', 'model_and_key', 'provider', 'tag'])
 
 const bucket = z.enum(['hour', 'day', 'week', 'month'])
 
@@ -44,7 +44,7 @@ const sums = {
 
 export const getUsage = {
   operation: 'getUsage',
-  summary: 'Read usage by hour, day, week or month, per model, key, both, or provider',
+  summary: 'Read usage by hour, day, week or month, per model, key, both, provider, or tag',
   method: 'GET',
   url: '/api/v1/usage',
   access,
@@ -74,10 +74,14 @@ export const getUsage = {
             description:
               'The provider of the last attempt in lower case, if grouped by provider. "-": no provider was called; null: from before details_since.',
           }),
+          tag: z.string().nullable().meta({
+            description:
+              'The tag that keys have now, if grouped by tag; "-": keys without tags. A key with two tags is in the rows of both.',
+          }),
           ...sums,
         }),
       ),
-      totals: z.object(sums),
+      totals: z.object(sums).meta({ description: 'Each request once, also if grouped by tag.' }),
       details_since: time.nullable().meta({
         description: 'Since when providers, errors and durations are counted; null: since the first request.',
       }),

@@ -40,6 +40,11 @@ export function usageEndpoints({ pool }: { readonly pool: Pool }): readonly Endp
         const since = await readUsageSince(client)
         const rows = await readUsage(client, organizationId, asked, rowCountMax + 1)
         if (rows.length > rowCountMax) return { problem: spanProblem('too_many_rows', 'to', locale) }
+        // A key with two tags is in two rows, and in the totals once.
+        const whole =
+          asked.groupBy === 'tag'
+            ? await readUsage(client, organizationId, { ...asked, groupBy: 'model', bucket: 'month' }, 'all')
+            : rows
         const ledgerTotal = await readLedgerTotal(client, organizationId, asked)
         const body = {
           from: asked.from.toISOString(),
@@ -48,7 +53,7 @@ export function usageEndpoints({ pool }: { readonly pool: Pool }): readonly Endp
           bucket: asked.bucket,
           group_by: asked.groupBy,
           data: rows.map(shownRow),
-          totals: shownSums(totalOf(rows)),
+          totals: shownSums(totalOf(whole)),
           details_since: since === null ? null : since.toISOString(),
           ledger_total_rub: formatRub(ledgerTotal),
         }
@@ -128,6 +133,7 @@ function shownRow(row: UsageRow): z.input<(typeof getUsage.answers)[200]>['data'
     api_key_id: row.keyId,
     api_key_name: row.keyName,
     provider: row.provider,
+    tag: row.tag,
     ...shownSums(row),
   }
 }
@@ -144,11 +150,12 @@ const csvHead = [
   'errors',
   'duration_p50_ms',
   'duration_p95_ms',
+  'tag',
 ]
 
 function csvCells(row: UsageRow): readonly (string | number | null)[] {
   const { start, model, api_key_id, api_key_name, requests, cost_rub, ...shown } = shownRow(row)
-  const { provider, errors, duration_p50_ms, duration_p95_ms } = shown
+  const { provider, errors, duration_p50_ms, duration_p95_ms, tag } = shown
   return [
     start,
     model,
@@ -161,5 +168,6 @@ function csvCells(row: UsageRow): readonly (string | number | null)[] {
     errors,
     duration_p50_ms,
     duration_p95_ms,
+    tag,
   ]
 }

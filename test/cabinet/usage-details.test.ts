@@ -6,14 +6,16 @@ import { userSessions } from '#cabinet/web/internal/api/caller'
 import { buildApp } from '#cabinet/web/internal/app'
 import { createWebMetrics } from '#cabinet/web/metrics'
 import { createPool } from '#core/db/pool'
+import { createKey, setTags } from '#core/keys/key-store'
 import { postBatch } from '#core/ledger/post-batch'
 import { connectRedis } from '#core/redis/redis-connection'
 import { refusedName } from '#core/redis/shard'
-import { type Customer, createCustomer, entryOf, recordOf, uuidV7 } from '../support/customer.ts'
+import { type Customer, createCustomer, entryOf, pepper, recordOf, uuidV7 } from '../support/customer.ts'
 import { unthrottled } from '../support/no-throttles.ts'
 import { databaseOfThisFile, urlAs } from '../support/postgres.ts'
 import { redisOfThisFile } from '../support/redis.ts'
 import { redisUrlOf } from '../support/redis-logins.ts'
+import { inTestScope } from '../support/scope.ts'
 import { signedIn } from '../support/signed-in.ts'
 
 // Providers, errors and durations: what their figures count, and that the log has exactly the same requests.
@@ -173,6 +175,39 @@ test('the count of kept rejections is of those that match, on all pages', async 
   expect(await countOf({ model: 'm0' })).toBe(3)
   expect(await countOf({ status: 'error' })).toBe(5)
   expect(await countOf({ status: '5xx' })).toBe(0)
+})
+
+test('a key with two tags is in both rows, in the totals once, and each row leads to its requests', async () => {
+  const one = await customerWithRequests()
+  const other = await inTestScope(pool, (client) =>
+    createKey(
+      client,
+      { organizationId: one.organizationId, name: 'b', managedBy: 'cabinet', tags: ['web'] },
+      pepper,
+    ),
+  )
+  await inTestScope(pool, (client) => setTags(client, one.keyId, ['web', 'team-a']))
+  const untagged = await inTestScope(pool, (client) =>
+    createKey(client, { organizationId: one.organizationId, name: 'c', managedBy: 'cabinet' }, pepper),
+  )
+  for (const [{ keyId }, cost] of [
+    [other, 500n],
+    [untagged, 700n],
+  ] as const)
+    await postBatch(pool, [entryOf({ ...one, keyId }, cost, { requestId: uuidV7(startMs + 5) })])
+  const query = { ...span, bucket: 'month', group_by: 'tag' }
+  const { data, totals, ledger_total_rub } = await read(one.cookie, '/usage', { ...query, durations: 'true' })
+  const sums: Record<string, number> = {}
+  for (const { tag, requests } of data) sums[tag] = (sums[tag] ?? 0) + requests
+  expect(sums).toEqual({ '-': 1, 'team-a': 40, web: 41 })
+  expect([totals.requests, totals.cost_rub]).toEqual([42, ledger_total_rub])
+  for (const [tag, requests] of Object.entries(sums)) {
+    const behind = await read(one.cookie, '/activity', { ...span, tag, type: 'request', limit: '100' })
+    expect(behind.data).toHaveLength(requests)
+    expect(behind.totals.requests).toBe(requests)
+  }
+  const lines = (await text(one.cookie, '/usage.csv', query)).trimEnd().split('\r\n')
+  expect(lines.map((line) => line.split(',').at(-1)).toSorted()[0]).toBe("'-") // no formula
 })
 
 test('requests from before these counts began are in every total, without errors or a provider', async () => {

@@ -39,8 +39,19 @@ function idOf(activity: Activity): string {
 
 /** Whether a rejection matches a filter of requests. It cost nothing, and no provider got it. Pure. */
 export function isWanted(refused: ListedRefusal, filter: RequestFilter): boolean {
-  const { keyId, model, modelContains, provider, outcome, status, errorCode, costFrom, id, idContains } =
-    filter
+  const {
+    keyId,
+    keyIds,
+    model,
+    modelContains,
+    provider,
+    outcome,
+    status,
+    errorCode,
+    costFrom,
+    id,
+    idContains,
+  } = filter
   const atMs = timeOfRequest(refused.requestId)
   const asked = refused.model ?? ''
   return (
@@ -51,6 +62,7 @@ export function isWanted(refused: ListedRefusal, filter: RequestFilter): boolean
     outcome === undefined &&
     (costFrom === undefined || costFrom === 0n) &&
     (keyId === undefined || keyId === refused.keyId) &&
+    (keyIds === undefined || keyIds.includes(refused.keyId)) &&
     (model === undefined || model === asked) &&
     (modelContains === undefined || asked.toLowerCase().includes(modelContains)) &&
     (status === undefined || status === 'error' || isStatus(errorRows[refused.code][0], status)) &&

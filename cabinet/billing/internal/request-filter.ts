@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { isId } from '#core/db/id'
 import type { Queryable } from '#core/db/pool'
+import { keyTagPattern, readKeysTagged } from '#core/keys/key-state'
 import { nanoRub } from '#core/ledger/money'
 import { requestIdOf } from '#core/ledger/request-id'
 import { outcomeOfSought, soughtOutcome } from '#core/ledger/request-record'
@@ -22,6 +23,9 @@ const text = z
   .max(textLengthMax)
   .refine((given) => !given.includes('\0'))
 
+/** A tag, or "-". */
+const tagSought = z.union([z.literal('-'), z.string().regex(keyTagPattern)])
+
 /** What counts as an error, in the API's description. */
 export const errorMeaning =
   'the client got an error: a status of 400 or more except 499 (the client disconnected), or a response that the provider interrupted.'
@@ -29,6 +33,9 @@ export const errorMeaning =
 /** The parameters by which lists of requests are filtered. All that are given must match. */
 export const requestFilter = {
   key_id: id.optional(),
+  tag: tagSought
+    .optional()
+    .meta({ description: 'Of a key that has this tag now. "-": of a key without tags.' }),
   model: text
     .optional()
     .meta({ description: 'The model that ran, or the requested model if none ran: its whole name.' }),
@@ -79,6 +86,9 @@ export async function readRequestFilter(
   return {
     ...(await readSpan(client, organizationId, query)),
     keyId: query.key_id?.toLowerCase(),
+    ...(query.tag !== undefined && {
+      keyIds: await readKeysTagged(client, organizationId, query.tag === '-' ? undefined : query.tag),
+    }),
     model: query.model,
     modelContains: query.model_contains?.toLowerCase(),
     provider: query.provider?.toLowerCase(),

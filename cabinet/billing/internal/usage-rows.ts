@@ -15,7 +15,7 @@ export type UsageSums = {
   readonly durations: DurationCounts
 }
 
-/** Usage in one hour, day, week or month, per model, key, provider, or model and key. */
+/** Usage in one hour, day, week or month, per model, key, provider, tag, or model and key. */
 export type UsageRow = UsageSums & {
   readonly start: Date
   readonly model: string | null
@@ -23,16 +23,18 @@ export type UsageRow = UsageSums & {
   readonly keyName: string | null
   /** `null` also of requests that are older than these sums. */
   readonly provider: string | null
+  /** `-`: of keys without tags. A key with two tags is in two rows. */
+  readonly tag: string | null
 }
 
 export type UsageQuestion = BoundedSpan & {
   readonly timeZone: string
   readonly bucket: 'hour' | 'day' | 'week' | 'month'
-  readonly groupBy: 'model' | 'key' | 'model_and_key' | 'provider'
+  readonly groupBy: 'model' | 'key' | 'model_and_key' | 'provider' | 'tag'
   readonly hasDurations: boolean
 }
 
-type Row = Pick<UsageRow, 'start' | 'model' | 'keyId' | 'keyName' | 'provider'> & {
+type Row = Pick<UsageRow, 'start' | 'model' | 'keyId' | 'keyName' | 'provider' | 'tag'> & {
   readonly [Sum in 'requests' | 'cost' | keyof TokenClasses]: bigint
 } & { readonly errors: bigint | null }
 
@@ -41,7 +43,14 @@ const columnsOf = {
   key: ['api_key_id'],
   model_and_key: ['model', 'api_key_id'],
   provider: ['provider'],
+  tag: ['tag'],
 } as const
+
+/** The rows of these keys once for each tag of their key. */
+const withTags = (rows: string) => `
+  (select t.tag, n.* from ${rows} n
+     left join api_keys k on k.id = n.api_key_id and k.organization_id = $1
+    cross join unnest(case when cardinality(k.tags) > 0 then k.tags else '{-}' end) t (tag))`
 
 const sumNames = ['requests', 'input', 'cached_input', 'cache_write', 'output', 'reasoning', 'cost'] as const
 
@@ -72,12 +81,13 @@ export async function readUsage(
   const { rows } = await client.query<Row>(
     `select u.start, ${groupBy.startsWith('model') ? 'u.model' : 'null'} as model,
             ${byKey ? 'u.api_key_id' : 'null'} as "keyId", ${byKey ? 'k.name' : 'null'} as "keyName",
-            ${groupBy === 'provider' ? 'u.provider' : 'null'} as provider, u.requests, u.errors, u.input, u."cachedInput", u."cacheWrite", u.output, u.reasoning, u.cost
+            ${groupBy === 'provider' ? 'u.provider' : 'null'} as provider,
+            ${groupBy === 'tag' ? 'u.tag' : 'null'} as tag, u.requests, u.errors, u.input, u."cachedInput", u."cacheWrite", u.output, u.reasoning, u.cost
        from (select ${startOf(question)} as start, ${groups}, sum(u.requests)::bigint as requests, sum(u.errors)::bigint as errors,
                     sum(u.input)::bigint as input, sum(u.cached_input)::bigint as "cachedInput",
                     sum(u.cache_write)::bigint as "cacheWrite", sum(u.output)::bigint as output,
                     sum(u.reasoning)::bigint as reasoning, sum(u.cost)::bigint as cost
-               from ${splitUsage} u
+               from ${groupBy === 'tag' ? withTags(splitUsage) : splitUsage} u
               group by ${places} having sum(u.requests) <> 0 or sum(u.cost) <> 0
               order by ${places} limit ${limit}) u
        ${byKey ? 'left join api_keys k on k.id = u.api_key_id and k.organization_id = $1' : ''}
@@ -85,16 +95,17 @@ export async function readUsage(
     values,
   )
   const durations = question.hasDurations ? await readDurations(client, organizationId, question) : undefined
-  return rows.map(({ start, model, keyId, keyName, provider, requests, errors, cost, ...counted }) => ({
+  return rows.map(({ start, model, keyId, keyName, provider, tag, requests, errors, cost, ...counted }) => ({
     start,
     model,
     keyId,
     keyName,
     provider,
+    tag,
     requests: Number(requests),
     cost: nanoRub(cost),
     errors: errors === null ? null : Number(errors),
-    durations: durations?.get(placeOf({ start, model, keyId, provider })) ?? new Map(),
+    durations: durations?.get(placeOf({ start, model, keyId, provider, tag })) ?? new Map(),
     tokens: {
       input: Number(counted.input),
       cachedInput: Number(counted.cachedInput),
@@ -113,10 +124,10 @@ function valuesOf(organizationId: string, { from, to, timeZone, bucket }: UsageQ
   return [organizationId, from, to, ...(bucket === 'hour' ? [] : [timeZone])]
 }
 
-type Place = Pick<UsageRow, 'start' | 'model' | 'keyId' | 'provider'>
+type Place = Pick<UsageRow, 'start' | 'model' | 'keyId' | 'provider' | 'tag'>
 
-const placeOf = ({ start, model, keyId, provider }: Place) =>
-  JSON.stringify([start.getTime(), model, keyId, provider])
+const placeOf = ({ start, model, keyId, provider, tag }: Place) =>
+  JSON.stringify([start.getTime(), model, keyId, provider, tag])
 
 /** The durations of each row of usage. */
 async function readDurations(
@@ -129,9 +140,9 @@ async function readDurations(
     columns.includes(column) ? `u.${column}` : `null as ${name}`
   const groups = [startOf(question), ...columns.map((column) => `u.${column}`), 'u.class'].join(', ')
   const { rows } = await client.query<Place & { readonly class: number; readonly requests: bigint }>(
-    `select ${startOf(question)} as start, ${shown('model', 'model')}, ${shown('provider', 'provider')},
+    `select ${startOf(question)} as start, ${shown('model', 'model')}, ${shown('provider', 'provider')}, ${shown('tag', 'tag')},
             ${columns.includes('api_key_id') ? 'u.api_key_id' : 'null'} as "keyId", u.class, sum(u.requests)::bigint as requests
-       from durations_hourly u
+       from ${question.groupBy === 'tag' ? withTags('durations_hourly') : 'durations_hourly'} u
       where u.organization_id = $1 and u.hour >= greatest($2, (select at from usage_since)) and u.hour < $3
       group by ${groups} having sum(u.requests) <> 0`,
     valuesOf(organizationId, question),
@@ -160,11 +171,15 @@ export async function readUsageSums(
     keyId,
     model,
     provider,
-  }: Span & { readonly [Name in 'keyId' | 'model' | 'provider']?: string | undefined },
+    keyIds,
+  }: Span & { readonly [Name in 'keyId' | 'model' | 'provider']?: string | undefined } & {
+    readonly keyIds?: readonly string[] | undefined
+  },
 ): Promise<Pick<UsageSums, 'requests' | 'cost'>> {
   const { sql, values } = allOf([
     ['organization_id = ?', organizationId],
     keyId !== undefined && ['api_key_id = ?', keyId],
+    keyIds !== undefined && ['api_key_id = any (?::uuid[])', keyIds],
     model !== undefined && ['model = ?', model],
     provider !== undefined && ['provider = ?', provider],
     from !== null && ['hour >= ?', from],
