@@ -19,6 +19,15 @@ export function KeyFields({ values }: { readonly values: KeyValues }) {
         dir="auto"
         autoComplete="off"
       />
+      <TextField
+        name="tags"
+        label={words.tags}
+        hint={words.tagsHint}
+        defaultValue={values.tags}
+        autoComplete="off"
+        autoCapitalize="none"
+        spellCheck={false}
+      />
       <div className="grid items-start gap-5 sm:grid-cols-2">
         {budgetNames.map((budget) => (
           <AmountField

@@ -30,7 +30,7 @@ export function StandingBadge({ shown }: { readonly shown: Key }) {
 export function NameCell({
   shown,
 }: {
-  readonly shown: Pick<Key, 'id' | 'name' | 'secret_hint' | 'kubernetes'>
+  readonly shown: Pick<Key, 'id' | 'name' | 'tags' | 'secret_hint' | 'kubernetes'>
 }) {
   return (
     <span className="grid max-w-72 justify-items-start gap-1">
@@ -41,6 +41,9 @@ export function NameCell({
         <code className="font-mono text-xs font-normal whitespace-nowrap text-muted">
           {shown.secret_hint}
         </code>
+      )}
+      {shown.tags.length > 0 && (
+        <span className="text-xs font-normal wrap-anywhere text-muted">{shown.tags.join(' · ')}</span>
       )}
       <ClusterBadge shown={shown} />
     </span>

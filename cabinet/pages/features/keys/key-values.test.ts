@@ -27,6 +27,10 @@ test('each field that the server would reject has its error', () => {
       expect(checked({ [budget]: wrong }), wrong).toEqual([budget])
     for (const right of ['', '0,01', '5000']) expect(checked({ [budget]: right }), right).toEqual([])
   }
+  expect(checked({ tags: 'web, team-a;2026.q4  x_y' })).toEqual([])
+  for (const tags of ['Web', '-a', 'x'.repeat(33), 'a\u0007', '1 2 3 4 5 6 7 8 9 10 11'])
+    expect(checked({ tags }), tags).toEqual(['tags'])
+  expect(bodyOf({ ...noValues, tags: ' web,a web' }).tags).toEqual(['a', 'web'])
   expect(checked({ rpm: '0', tpm: 'x' })).toEqual(['rpm', 'tpm'])
   expect(checked({ allowed_models: [] })).toEqual(['allowed_models'])
   for (const keeps_responses_hours of ['0', '721', '1.5'])

@@ -11,6 +11,8 @@ type Words = (typeof keyWords)['ru']
 /** A key's name and limits as field values. */
 export type KeyValues = {
   readonly name: string
+  /** Separated by commas or spaces. */
+  readonly tags: string
   readonly daily_budget_rub: string
   readonly weekly_budget_rub: string
   readonly monthly_budget_rub: string
@@ -27,6 +29,7 @@ export type KeyValues = {
 
 export const noValues: KeyValues = {
   name: '',
+  tags: '',
   daily_budget_rub: '',
   weekly_budget_rub: '',
   monthly_budget_rub: '',
@@ -56,6 +59,9 @@ function budgetsOf<Value>(read: (budget: Budget) => Value): Record<Budget, Value
 const nameLengthMax = 253
 const countMax = 2_147_483_647
 const modelsMax = 256
+const tagsMax = 10
+/** A tag. */
+export const tagShape = /^[a-z0-9][a-z0-9._-]{0,31}$/
 /** 30 days. */
 const hoursMax = 720
 
@@ -63,6 +69,7 @@ const hoursMax = 720
 export function valuesOf(key: Key, language: Language): KeyValues {
   return {
     name: key.name,
+    tags: key.tags.join(', '),
     ...budgetsOf((budget) => typedRubles(key[budget] ?? '', language)),
     rpm: key.rpm === null ? '' : String(key.rpm),
     tpm: key.tpm === null ? '' : String(key.tpm),
@@ -77,6 +84,7 @@ export function typedValues(form: FormData): KeyValues {
   const text = (name: string) => String(form.get(name) ?? '')
   return {
     name: text('name').trim(),
+    tags: text('tags'),
     ...budgetsOf((budget) => text(budget).trim()),
     rpm: text('rpm').trim(),
     tpm: text('tpm').trim(),
@@ -100,6 +108,7 @@ export function checkValues(
   const isSameEnd = values.expires_at === origin.expires_at
   return onlyWrong({
     name: nameError(values.name, words),
+    tags: tagsError(typedTags(values.tags), words),
     ...budgetsOf((budget) =>
       values[budget] === origin[budget] ? undefined : budgetError(budget, values[budget], words),
     ),
@@ -115,6 +124,7 @@ export function checkValues(
 export function bodyOf(values: KeyValues) {
   return {
     name: values.name,
+    tags: [...typedTags(values.tags)],
     ...budgetsOf((budget) => findTypedRubles(values[budget]) ?? null),
     rpm: findTypedCount(values.rpm) ?? null,
     tpm: findTypedCount(values.tpm) ?? null,
@@ -154,6 +164,17 @@ export function findTypedCount(text: string): number | undefined {
 function nameError(name: string, words: Words): string | undefined {
   if (name === '') return words.nameMissing
   return name.length > nameLengthMax ? words.nameLong : undefined
+}
+
+/** In order, each once. */
+function typedTags(text: string): readonly string[] {
+  const all = text.split(/[\s,;]+/u).filter((tag) => tag !== '')
+  return [...new Set(all)].toSorted()
+}
+
+function tagsError(tags: readonly string[], words: Words): string | undefined {
+  if (tags.length > tagsMax) return words.tagsMany
+  return tags.every((tag) => tagShape.test(tag)) ? undefined : words.tagsWrong
 }
 
 function budgetError(budget: Budget, typed: string, words: Words): string | undefined {

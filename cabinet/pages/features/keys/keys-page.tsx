@@ -8,6 +8,7 @@ import { useAddressFilters } from '../../kit/address-filters.ts'
 import { Button } from '../../kit/button.tsx'
 import { SelectField } from '../../kit/fields.tsx'
 import { TextFilter } from '../../kit/filter-fields.tsx'
+import { WithErrors } from '../../kit/form.tsx'
 import { EmptyState, Loaded, LoadMore } from '../../kit/loaded.tsx'
 import { PageHead, Section } from '../../kit/section.tsx'
 import { SkeletonRows } from '../../kit/skeleton.tsx'
@@ -15,6 +16,7 @@ import { type Column, Table } from '../../kit/table.tsx'
 import { pageRoutes } from '../../page-routes.ts'
 import type { Key } from './key.ts'
 import { AllowedModels, LastUsed, NameCell, Rates, StandingBadge, TodayBar } from './key-signs.tsx'
+import { tagShape } from './key-values.ts'
 import { keyWords } from './messages.ts'
 import { type MadeKey, NewKeyDialog } from './new-key-dialog.tsx'
 import { RevokedKeys } from './revoked-key.tsx'
@@ -66,7 +68,7 @@ export function KeysPage() {
 
 function AllKeys({ onNew }: { readonly onNew?: () => void }) {
   const words = useWords(keyWords)
-  const [{ q, status }, change] = useAddressFilters(['q', 'status'])
+  const [{ q, status, tag }, change] = useAddressFilters(['q', 'status', 'tag'])
   const text = q?.trim().slice(0, nameMax)
   const isRevoked = status === 'revoked'
   return (
@@ -82,27 +84,48 @@ function AllKeys({ onNew }: { readonly onNew?: () => void }) {
           <option value="">{words.notRevoked}</option>
           <option value="revoked">{words.revokedStatus}</option>
         </SelectField>
+        {!isRevoked && (
+          <WithErrors errors={isTag(tag) ? {} : { tag: words.tagsWrong }}>
+            <TextFilter
+              name="tag"
+              label={words.tag}
+              value={tag}
+              onChange={(value) => change({ tag: value })}
+            />
+          </WithErrors>
+        )}
       </search>
       {isRevoked ? (
         <RevokedKeys text={text} />
       ) : (
-        <PresentKeys text={text} onClear={() => change({ q: undefined })} {...(onNew && { onNew })} />
+        <PresentKeys
+          text={text}
+          tag={isTag(tag) ? tag : undefined}
+          onClear={() => change({ q: undefined, tag: undefined })}
+          {...(onNew && { onNew })}
+        />
       )}
     </Section>
   )
 }
 
+const isTag = (text: string | undefined) => text === undefined || tagShape.test(text)
+
 function PresentKeys({
   text,
+  tag,
   onClear,
   onNew,
 }: {
   readonly text: string | undefined
+  readonly tag: string | undefined
   readonly onClear: () => void
   readonly onNew?: () => void
 }) {
   const words = useWords(keyWords)
-  const list = useReadList('/keys', { query: { limit: 50, purpose: 'general', ...(text && { q: text }) } })
+  const list = useReadList('/keys', {
+    query: { limit: 50, purpose: 'general', ...(text && { q: text }), ...(tag && { tag }) },
+  })
   const keys = rowsOf(list)
   return (
     <Loaded query={list} skeleton={<SkeletonRows count={6} />}>
@@ -112,7 +135,7 @@ function PresentKeys({
             <KeyTable keys={keys} />
             <LoadMore list={list} />
           </>
-        ) : text ? (
+        ) : text || tag ? (
           <EmptyState
             text={words.noneFound}
             action={<Button onClick={onClear}>{words.clearSearch}</Button>}

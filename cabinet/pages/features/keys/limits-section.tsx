@@ -131,6 +131,7 @@ function Conflict({ newest, onDiscard }: { readonly newest: Key; readonly onDisc
   const values = valuesOf(newest, useLanguage())
   const facts = [
     [words.name, values.name],
+    [words.tags, values.tags],
     ...budgetNames.map(
       (budget) => [words.budgets[budget], values[budget] === '' ? '' : `${values[budget]} ₽`] as const,
     ),

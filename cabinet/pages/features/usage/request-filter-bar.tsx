@@ -129,6 +129,7 @@ function TypedFilters({
   const suggested = { provider: providers, error_code: Object.keys(reasons) }
   const fields = [
     ['provider', words.provider],
+    ['tag', words.tag],
     ['status', words.status],
     ['error_code', words.errorCode],
     ['cost_from', words.costFrom],

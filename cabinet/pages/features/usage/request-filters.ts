@@ -12,6 +12,7 @@ const typedNames = [
   'model',
   'model_contains',
   'provider',
+  'tag',
   'status',
   'error_code',
   'cost_from',
@@ -120,6 +121,8 @@ const idLengthMax = 64
 
 function errorOf(name: TypedName, text: string, words: (typeof usageWords)['ru']): string | undefined {
   switch (name) {
+    case 'tag':
+      return /^(?:-|[a-z0-9][a-z0-9._-]{0,31})$/.test(text) ? undefined : words.tagWrong
     case 'status':
       return /^(?:[1-5](?:\d\d|xx)|error)$/.test(text) ? undefined : words.statusWrong
     case 'cost_from':

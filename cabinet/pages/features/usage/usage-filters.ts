@@ -7,7 +7,7 @@ import { type Metric, metrics } from './usage-metric.ts'
 type Range = 'today' | 'week' | 'month' | 'this_month' | 'last_month' | 'custom'
 const buckets = ['hour', 'day', 'week', 'month'] as const
 type Bucket = (typeof buckets)[number]
-const groups = ['model', 'key', 'provider'] as const
+const groups = ['model', 'key', 'provider', 'tag'] as const
 type Group = (typeof groups)[number]
 type Named = Readonly<Record<'range' | 'from' | 'to' | 'bucket' | 'group' | 'metric', string | undefined>>
 

@@ -101,12 +101,31 @@ function Known({ usage, filters, today }: Shown) {
         </Section>
       ) : (
         <>
-          <UsageChart key={JSON.stringify(filters)} usage={usage} metric={filters.metric} />
+          {usage.group_by === 'tag' ? (
+            <ChartOfModels key={JSON.stringify(filters)} filters={filters} />
+          ) : (
+            <UsageChart key={JSON.stringify(filters)} usage={usage} metric={filters.metric} />
+          )}
           <CountedSince usage={usage} filters={filters} />
           <GroupTable usage={usage} filters={filters} />
           <RowTable usage={usage} metric={filters.metric} />
         </>
       )}
+    </>
+  )
+}
+
+/** Bars of tags would count a key with two tags twice, so these are by model. */
+function ChartOfModels({ filters }: Pick<Shown, 'filters'>) {
+  const words = useWords(usageWords)
+  const durations = isDuration(filters.metric) ? ({ durations: 'true' } as const) : {}
+  const query = { ...usageQuery({ ...filters, group: 'model' }), ...durations }
+  return (
+    <>
+      <Loaded query={useRead('/usage', { query })} skeleton={<Skeleton heightRem={24} />}>
+        {(usage) => <UsageChart usage={usage} metric={filters.metric} />}
+      </Loaded>
+      <p className="text-sm text-muted">{words.tagsMean}</p>
     </>
   )
 }

@@ -13,6 +13,7 @@ const row = (start: string, model: string, cost_rub: string) => ({
   tokens,
   cost_rub,
   provider: null,
+  tag: null,
   ...noDetails,
 })
 

@@ -21,7 +21,7 @@ export type Bar = {
 const seriesMax = 8
 
 /** The empty one is of requests whose provider was not counted yet. */
-export const seriesIdOf = (row: UsageRow) => row.model ?? row.api_key_id ?? row.provider ?? ''
+export const seriesIdOf = (row: UsageRow) => row.model ?? row.api_key_id ?? row.tag ?? row.provider ?? ''
 
 /** The largest first; all beyond the limit are in `other`, the last. Shares and durations cannot be added up: one series. Pure. */
 export function seriesOf(

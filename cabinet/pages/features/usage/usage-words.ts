@@ -10,6 +10,7 @@ import type { Usage, UsageRow } from './usage-series.ts'
 export function useSeriesName(): (row: UsageRow) => string {
   const words = useWords(usageWords)
   return (row) => {
+    if (row.tag !== null) return row.tag === '-' ? words.noTags : row.tag
     if (row.provider !== null) return row.provider === '-' ? words.noProvider : row.provider
     return row.model ?? row.api_key_name ?? (row.api_key_id === null ? words.unknownProvider : words.noKey)
   }
@@ -88,7 +89,13 @@ const filterOf = (metric: Metric): Record<string, string> => {
   return isDuration(metric) ? { outcome: 'completed' } : { type: 'request' } // rejections are in no figure
 }
 
-const filterNames = { key: 'key_id', model: 'model', provider: 'provider', model_and_key: 'model' } as const
+const filterNames = {
+  key: 'key_id',
+  model: 'model',
+  provider: 'provider',
+  tag: 'tag',
+  model_and_key: 'model',
+} as const
 
 /** The address of the requests behind a bar, a series or both, as far as the metric counts them. */
 export function useRequestsOf(usage: Usage, metric: Metric = 'cost') {
