@@ -8,7 +8,7 @@ import { findValkeyServer } from './valkey-server.ts'
 
 /** A cluster on loopback: each primary with one replica. */
 export type RedisCluster = {
-  /** The first three nodes, in the order of their slots at the start; then a replica of each. */
+  /** The primaries, three by default, in the order of their slots at the start; then a replica of each. */
   readonly nodes: readonly RedisServer[]
   /** Of all nodes, as a `REDIS_URL`; everything is allowed. */
   readonly url: string
@@ -23,7 +23,7 @@ export type RedisCluster = {
   dispose(): Promise<void>
 }
 
-const primaryCount = 3
+const primaryCountDefault = 3
 const slotCount = 16_384
 /** The shortest with which a busy machine keeps its primaries. */
 const nodeTimeoutMs = 2_000
@@ -42,8 +42,8 @@ export async function redisClusterOfThisFile(): Promise<RedisCluster> {
   return cluster
 }
 
-/** A cluster of six Valkey servers. @throws Error if it cannot be started. */
-export async function startRedisCluster(): Promise<RedisCluster> {
+/** A cluster of Valkey servers, each primary with one replica. @throws Error if it cannot be started. */
+export async function startRedisCluster(primaryCount = primaryCountDefault): Promise<RedisCluster> {
   const server = await findValkeyServer()
   const starts = Array.from({ length: 2 * primaryCount }, () => startClusterNode(server, redisLogins))
   const nodes = await Promise.all(starts)
@@ -67,7 +67,7 @@ export async function startRedisCluster(): Promise<RedisCluster> {
       await Promise.all(nodes.map((node) => node[Symbol.asyncDispose]()))
     },
   }
-  await join(cluster)
+  await join(cluster, primaryCount)
   await cluster.untilWhole()
   return cluster
 }
@@ -118,7 +118,7 @@ function clientOf(node: RedisServer): Redis {
 }
 
 /** Makes one cluster of the nodes, and waits until each sees it whole. */
-async function join({ nodes, ask }: RedisCluster): Promise<void> {
+async function join({ nodes, ask }: RedisCluster, primaryCount: number): Promise<void> {
   const [first] = nodes
   if (first === undefined) throw new Error('no nodes')
   const primaries = nodes.slice(0, primaryCount)
