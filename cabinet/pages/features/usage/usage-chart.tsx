@@ -278,7 +278,7 @@ function Parts({
       </div>
       <ul className="grid gap-x-6 gap-y-1 sm:grid-cols-2">
         {series.map(({ id, name, value: whole }, index) => (
-          <li key={id ?? ''} className="flex items-center gap-2 text-sm">
+          <li key={id === undefined ? 'other' : `of ${id}`} className="flex items-center gap-2 text-sm">
             <span
               aria-hidden="true"
               className={`size-3 shrink-0 rounded-xs forced-color-adjust-none ${backgrounds[index]}`}

@@ -74,9 +74,10 @@ const hourMs = 3_600_000
 
 /** Whether a metric was counted in some part of a bar, or of the whole period. */
 export function useIsCounted(usage: Usage, metric: Metric): (start: string | undefined) => boolean {
-  const { details_since, to, bucket, time_zone } = usage
+  const { details_since, to, bucket, time_zone, totals } = usage
   return (start) => {
     if (details_since === null || !isCountedLater(metric)) return true
+    if (totals.errors === null) return false // it may begin in this hour or the next
     if (start === undefined) return details_since < to
     if (bucket === 'hour') return Date.parse(start) >= Date.parse(details_since)
     return dayOf(details_since, time_zone) <= lastDayOf(start, usage)
@@ -112,19 +113,23 @@ export function useRequestsOf(usage: Usage, metric: Metric = 'cost') {
     return `/app/requests?${query}`
   }
 
-  /** Without the time before these counts began; with an empty id, only that. */
+  /** Without the time before these counts began; with an empty id, only that. Whole if nothing would be left. */
   function countedPart(span: { readonly from: string; readonly to: string }, id: string | undefined) {
     if (details_since === null) return span
     const isProvider = group_by === 'provider' && id !== undefined
-    if (isProvider && id === '')
-      return isInstantAfter(details_since, span.to) ? span : { ...span, to: details_since }
     const isCut = isProvider || isCountedLater(metric)
-    return isCut && isInstantAfter(details_since, span.from) ? { ...span, from: details_since } : span
+    if (!isCut || isBefore(details_since, span.from) || isBehind(details_since, span.to)) return span
+    return isProvider && id === '' ? { ...span, to: details_since } : { ...span, from: details_since }
   }
 
-  /** Whether an instant is after an instant, or after the beginning of a day. */
-  function isInstantAfter(at: string, end: string): boolean {
-    return isDay(end) ? dayOf(at, usage.time_zone) >= end : Date.parse(at) > Date.parse(end)
+  /** Whether an instant is before an instant, or before a day began. */
+  function isBefore(at: string, begin: string): boolean {
+    return isDay(begin) ? dayOf(at, usage.time_zone) < begin : Date.parse(at) < Date.parse(begin)
+  }
+
+  /** Whether an instant is at or after an instant, or after a day has ended. */
+  function isBehind(at: string, end: string): boolean {
+    return isDay(end) ? dayOf(at, usage.time_zone) > end : Date.parse(at) >= Date.parse(end)
   }
 
   function spanOf(start: string | undefined): { readonly from: string; readonly to: string } {
