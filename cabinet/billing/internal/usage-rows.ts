@@ -94,7 +94,9 @@ export async function readUsage(
       order by u.start, ${groups}`,
     values,
   )
-  const durations = question.hasDurations ? await readDurations(client, organizationId, question) : undefined
+  const isCut = limit !== 'all' && rows.length === limit
+  const durations =
+    question.hasDurations && !isCut ? await readDurations(client, organizationId, question) : undefined
   return rows.map(({ start, model, keyId, keyName, provider, tag, requests, errors, cost, ...counted }) => ({
     start,
     model,
@@ -139,17 +141,21 @@ async function readDurations(
   const shown = (column: string, name: string) =>
     columns.includes(column) ? `u.${column}` : `null as ${name}`
   const groups = [startOf(question), ...columns.map((column) => `u.${column}`), 'u.class'].join(', ')
-  const { rows } = await client.query<Place & { readonly class: number; readonly requests: bigint }>(
-    `select ${startOf(question)} as start, ${shown('model', 'model')}, ${shown('provider', 'provider')}, ${shown('tag', 'tag')},
-            ${columns.includes('api_key_id') ? 'u.api_key_id' : 'null'} as "keyId", u.class, sum(u.requests)::bigint as requests
-       from ${question.groupBy === 'tag' ? withTags('durations_hourly') : 'durations_hourly'} u
-      where u.organization_id = $1 and u.hour >= greatest($2, (select at from usage_since)) and u.hour < $3
-      group by ${groups} having sum(u.requests) <> 0`,
+  const { rows } = await client.query<Place & { readonly counts: Readonly<Record<string, number>> }>(
+    `select c.start, c.model, c.provider, c.tag, c."keyId", jsonb_object_agg(c.class, c.requests) as counts
+       from (select ${startOf(question)} as start, ${shown('model', 'model')}, ${shown('provider', 'provider')}, ${shown('tag', 'tag')},
+                    ${columns.includes('api_key_id') ? 'u.api_key_id' : 'null'} as "keyId", u.class, sum(u.requests)::bigint as requests
+               from ${question.groupBy === 'tag' ? withTags('durations_hourly') : 'durations_hourly'} u
+              where u.organization_id = $1 and u.hour >= greatest($2, (select at from usage_since)) and u.hour < $3
+              group by ${groups} having sum(u.requests) <> 0) c
+      group by 1, 2, 3, 4, 5`,
     valuesOf(organizationId, question),
   )
-  const byPlace = Map.groupBy(rows, placeOf)
   return new Map(
-    [...byPlace].map(([place, own]) => [place, new Map(own.map((row) => [row.class, Number(row.requests)]))]),
+    rows.map(({ counts, ...place }) => [
+      placeOf(place),
+      new Map(Object.entries(counts).map(([at, requests]) => [Number(at), requests])),
+    ]),
   )
 }
 
