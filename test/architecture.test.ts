@@ -30,6 +30,7 @@ const siblingsOf: Readonly<Record<string, Readonly<Record<string, readonly strin
   core: {
     // Infrastructure knows no domain.
     process: [],
+    egress: [],
     redis: [],
     db: ['process'],
     audit: ['process', 'db'],
@@ -51,7 +52,7 @@ const siblingsOf: Readonly<Record<string, Readonly<Record<string, readonly strin
     formats: ['wire', 'requests'],
     metrics: ['wire'],
     upstream: ['wire'],
-    images: ['wire', 'upstream'],
+    images: ['wire'],
     charges: ['metrics'],
     routing: ['wire', 'tokens', 'upstream'],
     'health-checks': ['wire', 'upstream', 'routing'],

@@ -1,4 +1,4 @@
-import type { ResolveName } from '../upstream/guarded-connector.ts'
+import type { ResolveName } from '#core/egress/guarded-connector'
 import { type ImageProblem, imageProblem } from './image-problem.ts'
 import { download } from './internal/download.ts'
 import { createFetchEnd } from './internal/fetch-end.ts'

@@ -1,7 +1,7 @@
 import { lookup } from 'node:dns'
 import { Agent } from 'undici'
 import type { AddressGuard } from '#core/catalog/address-guard'
-import { createGuardedConnector, type ResolveName } from './guarded-connector.ts'
+import { createGuardedConnector, type ResolveName } from '#core/egress/guarded-connector'
 import { createEgressProxy } from './internal/egress-proxy.ts'
 
 /** Connections to one provider. A stream occupies one to its end; undici opens them as needed. */

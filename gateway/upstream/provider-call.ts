@@ -18,7 +18,7 @@ type ProviderCallRequest = {
   readonly headers: Readonly<Record<string, string>>
   /** `null`: there is none, and the call is a GET. */
   readonly body: JsonBytes | null
-  /** For a connection, new or free, in ms; at most that of `guarded-connector.ts`. */
+  /** For a connection, new or free, in ms; at most that of `#core/egress/guarded-connector`. */
   readonly connectMs: number
   /** From the call to the first read of the body with content, in ms; `null` if the caller watches the clock itself. */
   readonly firstByteMs: number | null

@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { createAddressGuard } from '#core/catalog/address-guard'
-import type { ResolveName } from '#gateway/upstream/guarded-connector'
+import type { ResolveName } from '#core/egress/guarded-connector'
 import { createProviderAgents, type ProviderAccess } from '#gateway/upstream/provider-agents'
 import { createProviderCalls } from '#gateway/upstream/provider-call'
 import { makeCertificate } from '../support/certificate.ts'

@@ -13,7 +13,7 @@ import { type ImageProblem, imageBytesMax, refusalOfImage } from '#gateway/image
 import type { FetchedImage } from '#gateway/images/internal/fetched-image'
 import { createDnsResolver } from '#gateway/images/internal/resolve-by-dns'
 import { createRequestImages } from '#gateway/images/request-images'
-import type { ResolveName } from '#gateway/upstream/guarded-connector'
+import type { ResolveName } from '#core/egress/guarded-connector'
 import { makeCertificate } from '../support/certificate.ts'
 
 const mebibyte = 1024 * 1024

@@ -1,5 +1,5 @@
 import { Client, type Dispatcher } from 'undici'
-import { createGuardedConnector, type ResolveName } from '../../upstream/guarded-connector.ts'
+import { createGuardedConnector, type ResolveName } from '#core/egress/guarded-connector'
 import { detectImageType, signatureBytes } from '../../wire/image-type.ts'
 import { type ImageProblem, type ImageProblemReason, imageBytesMax, imageProblem } from '../image-problem.ts'
 import { base64Length, createBase64Text } from './base64-text.ts'

@@ -1,6 +1,6 @@
 import type { LookupAddress } from 'node:dns'
 import { Resolver } from 'node:dns/promises'
-import type { ResolveName } from '../../upstream/guarded-connector.ts'
+import type { ResolveName } from '#core/egress/guarded-connector'
 
 /** A name that takes longer is not found. With the second try, which may take twice as long: 6 s. */
 const patience = { timeout: 2000, tries: 2 }

@@ -1,8 +1,8 @@
 import type { LookupAddress, LookupOptions } from 'node:dns'
 import { isIP, type LookupFunction, Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
 import { createSecureContext, getCACertificates } from 'node:tls'
 import { buildConnector } from 'undici'
-import type { EgressProxy } from './internal/egress-proxy.ts'
 
 /** Longest that a new connection is tried, in ms, whatever a call allows: undici has one setting for all. */
 const socketConnectMsMax = 10_000
@@ -13,6 +13,9 @@ export type ResolveName = (
   options: LookupOptions & { readonly all: true },
   callback: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,
 ) => void
+
+/** Opens connections to other hosts, which it looks up. */
+type Tunnels = { openTunnel(hostname: string, port: number): Promise<Duplex> }
 
 type GuardedConnectorOptions = {
   /** Whether a connection may be made to an IP address. */
@@ -25,7 +28,7 @@ type GuardedConnectorOptions = {
   /** Closes every connection that was made, and those that are being made. */
   readonly signal?: AbortSignal
   /** Opens every connection. It looks names up, so only literal addresses are checked here. */
-  readonly proxy?: EgressProxy | undefined
+  readonly proxy?: Tunnels | undefined
 }
 
 /** An address is not allowed. Does not say which address: that would map our network. */
@@ -64,7 +67,7 @@ export function createGuardedConnector(options: GuardedConnectorOptions): buildC
 }
 
 function connectThrough(
-  proxy: EgressProxy,
+  proxy: Tunnels,
   connect: buildConnector.connector,
   target: buildConnector.Options,
   callback: buildConnector.Callback,
