@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { type Sender, type SmtpServer, senderSetting, smtpUrlSetting } from '#cabinet/mail/mail-settings'
 import { refuseHalfAShop, type ShopSettings, shopOf, shopSettings } from '#cabinet/payments/payment-settings'
 import { clickHouseUrlSetting, keptDaysSetting } from '#core/archive/archive-setting'
+import { allowedCidrsSetting } from '#core/catalog/address-setting'
 import { type TrialRules, trialRulesOf, trialSettings } from '#core/ledger/trial-settings'
 import {
   countSetting,
@@ -56,6 +57,8 @@ const settingsSchema = z.object({
   SMTP_URL: smtpUrlSetting.optional(),
   /** Sender of emails: `Name <address>`. */
   MAIL_FROM: senderSetting.optional(),
+  /** Loopback and private ranges where webhooks of organizations may be, also without TLS. */
+  NOTIFICATION_ALLOWED_CIDRS: allowedCidrsSetting,
   /** `trace`, `debug`, `info`, `warn`, `error`, `fatal` or `silent`. */
   LOG_LEVEL: logLevelSetting,
 })
@@ -98,6 +101,8 @@ export type WorkerConfig = {
   readonly invariantsEveryMs: number
   /** The mail server and the sender. Without both, emails wait. */
   readonly mail: { readonly server: SmtpServer; readonly from: Sender } | undefined
+  /** Private networks where webhooks of organizations may be. */
+  readonly notificationAllowedCidrs: readonly string[]
   /** The payment shop; `undefined`: payments are not configured. */
   readonly shop: ShopSettings | undefined
   /** When trials are granted, and their daily limit. */
@@ -124,6 +129,7 @@ export function readConfig(env: NodeJS.ProcessEnv, warn?: Warn): WorkerConfig {
     clickHouseUrl: data.CLICKHOUSE_URL,
     requestsKeptDays: data.REQUESTS_KEPT_DAYS,
     dailyPartitions: data.REQUESTS_PARTITIONS === 'daily',
+    notificationAllowedCidrs: data.NOTIFICATION_ALLOWED_CIDRS,
     invariantsEveryMs: data.INVARIANTS_EVERY_MS,
     mail: server === undefined || from === undefined ? undefined : { server, from },
     shop: shopOf(data),

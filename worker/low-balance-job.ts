@@ -1,5 +1,7 @@
 import type { Pool } from 'pg'
+import { findCabinetAddress } from '#cabinet/mail/cabinet-address'
 import { enqueueLetter } from '#cabinet/mail/outbox'
+import { enqueueWebhook } from '#cabinet/notifications/webhook-outbox'
 import { inScope, type ScopedClient } from '#core/audit/scope'
 import { formatRub, nanoRub } from '#core/ledger/money'
 import { findOwners } from '#core/organizations/owners'
@@ -13,8 +15,8 @@ const countMax = 100
 const actor = { kind: 'job', name: 'low-balance' } as const
 
 /**
- * Emails the owners of each organization whose balance has fallen below its threshold. It does so once, and again only
- * after the balance has recovered.
+ * Emails the owners of each organization whose balance has fallen below its threshold, and posts its webhook. It does so
+ * once, and again only after the balance has recovered.
  */
 export function lowBalanceJob(pool: Pool): Job {
   return {
@@ -54,7 +56,12 @@ async function findFallen(pool: Pool): Promise<readonly string[]> {
   return rows.map(({ id }) => id)
 }
 
-type Fallen = { readonly name: string; readonly balance: bigint; readonly threshold: bigint }
+type Fallen = {
+  readonly name: string
+  readonly balance: bigint
+  readonly threshold: bigint
+  readonly at: Date
+}
 
 /**
  * Records the fall and writes the emails, in one transaction. Of two workers, the second finds the record and writes
@@ -67,16 +74,21 @@ async function tellOwners(client: ScopedClient, organizationId: string): Promise
        from org_account a
       where o.id = $1 and a.organization_id = o.id and o.low_balance_noted_at is null
         and a.balance < o.low_balance_threshold_nano
-     returning o.name, a.balance, o.low_balance_threshold_nano as threshold`,
+     returning o.name, a.balance, o.low_balance_threshold_nano as threshold, o.low_balance_noted_at as at`,
     [organizationId],
   )
   const [fallen] = noted.rows
   if (fallen === undefined) return
+  const address = await findCabinetAddress(client)
   const vars = {
     organization: fallen.name,
     balance: formatRub(nanoRub(fallen.balance)),
     threshold: formatRub(nanoRub(fallen.threshold)),
+    ...(address !== undefined && { link: `${address}/app/billing` }),
   }
   for (const { email, locale } of await findOwners(client, organizationId))
     await enqueueLetter(client, { kind: 'low_balance', vars, recipient: email, locale })
+  const { balance, threshold } = vars
+  const data = { organization_id: organizationId, balance_rub: balance, threshold_rub: threshold }
+  await enqueueWebhook(client, { type: 'balance.low', data }, fallen.at)
 }

@@ -1,5 +1,6 @@
 import type { Pool } from 'pg'
 import { mailJobs } from '#cabinet/mail/mail-jobs'
+import { notificationJobs } from '#cabinet/notifications/notification-jobs'
 import { paymentJobs } from '#cabinet/payments/payment-jobs'
 import { openShop, type Shop } from '#cabinet/payments/shop'
 import { archiveJobs, leaveJob } from '#core/archive/archive-job'
@@ -154,6 +155,7 @@ export function workerJobs(config: WorkerConfig, deps: JobDeps): readonly Job[] 
     ...archiveJobs({ pool, registry, log }, deps.archive),
     ...(deps.leaving === undefined ? [] : [leaveJob({ ...deps.leaving, registry, log })]),
     ...mailJobs({ pool, registry, log }, config.mail),
+    ...notificationJobs({ pool, registry, log }, { allowedCidrs: config.notificationAllowedCidrs }),
     ...paymentJobs({ pool, registry, log }, deps.shop),
     ...invariantsJobs({ pool: deps.invariantsPool, everyMs: config.invariantsEveryMs, registry, log }),
   ]

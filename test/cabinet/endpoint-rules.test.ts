@@ -477,6 +477,11 @@ const examples: Readonly<Record<string, Example>> = {
   adminListConsents: { answer: '200' },
   adminExportConsents: { answer: '200' },
   getOrganization: { answer: '200' },
+  getNotifications: { answer: '200' },
+  updateNotifications: { answer: '200', body: () => ({ budgets: true }) },
+  setWebhook: { answer: '200', body: () => ({ url: 'https://hooks.example.com/alerts' }) },
+  removeWebhook: { answer: '204' },
+  testNotifications: { answer: '200' },
   updateOrganization: {
     answer: '200',
     body: () => ({ display_name: 'Renamed', low_balance_threshold_rub: '5' }),

@@ -1,20 +1,30 @@
 import { expect, test } from 'vitest'
 import { letterContentSchema } from '#cabinet/mail/internal/letter-content'
+import { alertsJob } from '#cabinet/notifications/internal/alerts-job'
 import { buildPagesIfOlder } from '#cabinet/pages/build-pages'
+import { createKey } from '#core/keys/key-store'
+import { nanoRub } from '#core/ledger/money'
+import { postBatch } from '#core/ledger/post-batch'
+import { lowBalanceJob } from '#worker/low-balance-job'
 import {
   aPassword,
   cabinetOfThisFile,
   lettersTo,
   newEmail,
   registration,
+  type SignedUp,
   signUp,
 } from '../support/cabinet.ts'
+import { entryOf, pepper } from '../support/customer.ts'
+import { poolAs } from '../support/postgres.ts'
+import { inTestScope } from '../support/scope.ts'
 import { signedIn, signedInAdministrator } from '../support/signed-in.ts'
 import { administrationOfThisFile } from '../support/web.ts'
 import { appUrl } from '../support/web-settings.ts'
 
 const cabinet = await cabinetOfThisFile()
 const { pool, database } = cabinet
+const workerPool = poolAs('model_gateway_worker', database)
 const administration = await administrationOfThisFile(database)
 
 test('every link in every email opens a page', async () => {
@@ -24,11 +34,14 @@ test('every link in every email opens a page', async () => {
   await cabinet.visitor().post('/auth/password/forgot', { email: user.email })
   await user.visitor.post('/invitations', { email: guest, role: 'developer' })
   await user.visitor.post('/me/email-change', { email: newAddress, password: aPassword })
-  const recipients = [user.email, guest, newAddress, await loseSecondFactor()]
+  const alerted = await alertedOwner()
+  const recipients = [user.email, guest, newAddress, alerted.email, await loseSecondFactor()]
 
   const letters = (await Promise.all(recipients.map((email) => lettersTo(pool, email)))).flat()
   const links = letters.flatMap(({ kind, vars }) =>
-    Object.values(vars).flatMap((value) => (value.startsWith(appUrl) ? [{ kind, link: value }] : [])),
+    Object.values<unknown>(vars).flatMap((value) =>
+      typeof value === 'string' && value.startsWith(appUrl) ? [{ kind, link: value }] : [],
+    ),
   )
   expect(new Set(links.map(({ kind }) => kind))).toEqual(new Set(kindsWithLinks()))
   for (const { kind, link } of links) {
@@ -36,6 +49,28 @@ test('every link in every email opens a page', async () => {
     expect([kind, link, page.status]).toEqual([kind, link, 200])
   }
 })
+
+/** An owner whose organization has a low balance, a spent budget, and unusual spending. */
+async function alertedOwner(): Promise<SignedUp> {
+  const owner = await signUp(cabinet)
+  const { organizationId, visitor } = owner
+  await visitor.post('/notifications/test')
+  await visitor.call('PATCH', '/notifications', { budgets: true, spend_spike: true })
+  await pool.query('update organizations set low_balance_threshold_nano = 1000 where id = $1', [
+    organizationId,
+  ])
+  const { keyId, secret } = await inTestScope(pool, (client) =>
+    createKey(
+      client,
+      { organizationId, name: 'alerted', managedBy: 'cabinet', dailyBudgetNano: nanoRub(1n) },
+      pepper,
+    ),
+  )
+  await postBatch(pool, [entryOf({ organizationId, keyId, key: secret }, 200_000_000_000n)])
+  const { signal } = new AbortController()
+  for (const job of [lowBalanceJob(workerPool), alertsJob(workerPool)]) await job.run(signal, signal)
+  return owner
+}
 
 /** A user whose second factor two administrators have agreed to remove. Returns the user's address. */
 async function loseSecondFactor(): Promise<string> {

@@ -132,6 +132,9 @@ test('each job shows how often it runs, which its age is compared with', async (
     upkeep: 3600, // deprecated, as the other old names of jobs
     pepper: 60,
     low_balance: 30,
+    alerts: 30,
+    alert_webhooks: 2,
+    alert_webhooks_removal: 3600,
     totp_resets: 10,
     expiry: 600,
     trials: 30,

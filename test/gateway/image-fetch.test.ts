@@ -6,6 +6,7 @@ import { createServer, type Server, type Socket } from 'node:net'
 import { createServer as createTlsServer } from 'node:tls'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import type { ResolveName } from '#core/egress/guarded-connector'
 import { groupsOf } from '#core/process/networks'
 import { createHeldBodies } from '#gateway/http/held-bodies'
 import { createImageFetcher, type ImageFetcher, type ImageFetcherDeps } from '#gateway/images/fetch-images'
@@ -13,7 +14,6 @@ import { type ImageProblem, imageBytesMax, refusalOfImage } from '#gateway/image
 import type { FetchedImage } from '#gateway/images/internal/fetched-image'
 import { createDnsResolver } from '#gateway/images/internal/resolve-by-dns'
 import { createRequestImages } from '#gateway/images/request-images'
-import type { ResolveName } from '#core/egress/guarded-connector'
 import { makeCertificate } from '../support/certificate.ts'
 
 const mebibyte = 1024 * 1024

@@ -2,6 +2,8 @@ import { z } from 'zod'
 
 const nothing = z.object({})
 const byLink = z.object({ link: z.url({ protocol: /^https?$/ }) })
+/** Absent until the cabinet has noted its address. */
+const maybeLink = { link: byLink.shape.link.optional() }
 /** Plain decimal of rubles. */
 const rub = z.string()
 /** The organization's name, and the amount paid or refunded. */
@@ -23,7 +25,37 @@ export const letterContentSchema = z.discriminatedUnion('kind', [
   z.object({
     kind: z.literal('low_balance'),
     /** The organization's name, and plain decimals of rubles. */
-    vars: z.object({ organization: z.string(), balance: z.string(), threshold: z.string() }),
+    vars: z.object({ organization: z.string(), balance: z.string(), threshold: z.string(), ...maybeLink }),
+  }),
+  z.object({
+    kind: z.literal('budget_reached'),
+    /** Budgets of keys, the highest share first, and how many more there are. */
+    vars: z.object({
+      organization: z.string(),
+      budgets: z
+        .array(
+          z.object({
+            key: z.string(),
+            budget: z.enum(['daily', 'weekly', 'monthly', 'total']),
+            percent: z.int(),
+            spent: rub,
+            limit: rub,
+          }),
+        )
+        .min(1)
+        .max(10),
+      more: z.int().min(0),
+      ...maybeLink,
+    }),
+  }),
+  z.object({
+    kind: z.literal('spend_spike'),
+    /** The spending of today, and the median of the seven days before. */
+    vars: z.object({ organization: z.string(), spent: rub, median: rub, ...maybeLink }),
+  }),
+  z.object({
+    kind: z.literal('notification_test'),
+    vars: z.object({ organization: z.string(), ...maybeLink }),
   }),
   z.object({
     kind: z.literal('payment_credited'),

@@ -9,7 +9,21 @@ const letters: readonly LetterContent[] = [
   { kind: 'already_registered', vars: { loginLink: `${link}/login`, resetLink: `${link}/reset` } },
   { kind: 'reset_password', vars: { link } },
   { kind: 'password_changed', vars: { at: '2026-11-22T21:05:00Z', address: '<203.0.113.7>' } },
-  { kind: 'low_balance', vars: { organization: 'a&b', balance: '-1234567.899', threshold: '500' } },
+  { kind: 'low_balance', vars: { organization: 'a&b', balance: '-1234567.899', threshold: '500', link } },
+  {
+    kind: 'budget_reached',
+    vars: {
+      organization: 'a&b',
+      budgets: [
+        { key: '<k&1>', budget: 'daily', percent: 100, spent: '10', limit: '10' },
+        { key: 'k2', budget: 'total', percent: 50, spent: '5000.5', limit: '10000' },
+      ],
+      more: 3,
+      link,
+    },
+  },
+  { kind: 'spend_spike', vars: { organization: 'a&b', spent: '400', median: '100', link } },
+  { kind: 'notification_test', vars: { organization: 'a&b', link } },
   {
     kind: 'payment_credited',
     vars: { organization: '<a&b>', amount: '1000', welcome: '150', balance: '1150' },
@@ -47,7 +61,9 @@ const all = letters.flatMap((content) =>
 )
 
 const linksOf = (vars: LetterContent['vars']) =>
-  Object.values<string | null>(vars).flatMap((value) => (value?.startsWith('https:') ? [value] : []))
+  Object.values<unknown>(vars).flatMap((value) =>
+    typeof value === 'string' && value.startsWith('https:') ? [value] : [],
+  )
 
 test('each kind is written in each language, its links on separate lines and escaped in HTML', () => {
   expect(letters.map(({ kind }) => kind)).toEqual(letterKinds)
@@ -76,6 +92,24 @@ test('money is written to the kopeck, as in each language', () => {
   expect(ru?.text).toContain('−1\u00a0234\u00a0567,89\u00a0₽')
   expect(ru?.subject).toBe('Баланс организации a&b ниже 500,00\u00a0₽')
   expect(en?.text).toContain('−₽1,234,567.89')
+})
+
+test('an alert about one budget names it in its subject, and several are listed', () => {
+  const [budgets] = letters.filter((each) => each.kind === 'budget_reached')
+  const [first] = budgets?.vars.budgets ?? []
+  if (budgets === undefined || first === undefined) throw new Error('there is no such email')
+  const one = { ...budgets, vars: { ...budgets.vars, budgets: [first], more: 0 } }
+  expect(writeLetter(one, 'en').subject).toBe('Key <k&1>: 100% of the budget spent')
+  expect(writeLetter(one, 'ru').subject).toBe('Ключ <k&1>: потрачено 100 % бюджета')
+  const { subject, text } = writeLetter(budgets, 'en')
+  expect(subject).toBe('Budgets of the keys of a&b')
+  expect(text).toContain('k2: 50% of the total budget, ₽5,000.50 of ₽10,000.00')
+  expect(text).toContain('More budgets: 3.')
+})
+
+test('an alert is written without a link until the cabinet has noted its address', () => {
+  const vars = { organization: 'a', spent: '400', median: '100' }
+  expect(writeLetter({ kind: 'spend_spike', vars }, 'en').text).not.toContain('http')
 })
 
 test('a link that is none, or that a browser would run, is not written', () => {

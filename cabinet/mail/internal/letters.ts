@@ -1,10 +1,11 @@
 import { escapeHtml } from '#core/process/html'
+import { draftAlertInEnglish, draftAlertInRussian } from './alert-letters.ts'
 import { draftEmailChangeInEnglish, draftEmailChangeInRussian } from './email-change-letters.ts'
 import { draftInvitationInEnglish, draftInvitationInRussian } from './invitation-letter.ts'
 import type { LetterContent, Locale } from './letter-content.ts'
 import { draftPaymentInEnglish, draftPaymentInRussian } from './payment-letters.ts'
 import { draftTotpResetInEnglish, draftTotpResetInRussian } from './totp-reset-letter.ts'
-import { momentOf, rublesInEnglish, rublesInRussian } from './written-values.ts'
+import { momentOf } from './written-values.ts'
 
 /** An email as sent, with the same content in plain text and in HTML. */
 export type LetterText = { readonly subject: string; readonly text: string; readonly html: string }
@@ -81,7 +82,10 @@ function draftInRussian(content: LetterContent): Draft {
         ],
       }
     case 'low_balance':
-      return draftLowBalanceInRussian(content.vars)
+    case 'budget_reached':
+    case 'spend_spike':
+    case 'notification_test':
+      return draftAlertInRussian(content)
     case 'payment_credited':
     case 'payment_refunded':
     case 'payment_canceled':
@@ -150,7 +154,10 @@ function draftInEnglish(content: LetterContent): Draft {
         ],
       }
     case 'low_balance':
-      return draftLowBalanceInEnglish(content.vars)
+    case 'budget_reached':
+    case 'spend_spike':
+    case 'notification_test':
+      return draftAlertInEnglish(content)
     case 'payment_credited':
     case 'payment_refunded':
     case 'payment_canceled':
@@ -176,28 +183,6 @@ function draftInEnglish(content: LetterContent): Draft {
         subject: 'One-time codes are no longer required',
         paragraphs: ['To sign in to Model Gateway, you now need only your password.', ifNotYouInEnglish],
       }
-  }
-}
-
-type LowBalance = Extract<LetterContent, { readonly kind: 'low_balance' }>['vars']
-
-function draftLowBalanceInRussian({ organization, balance, threshold }: LowBalance): Draft {
-  return {
-    subject: `Баланс организации ${organization} ниже ${rublesInRussian(threshold)}`,
-    paragraphs: [
-      `Баланс организации ${organization} — ${rublesInRussian(balance)}. Это ниже порога в ${rublesInRussian(threshold)}, о котором вы просили предупредить.`,
-      'Когда деньги закончатся, ключи организации перестанут работать, пока баланс не пополнят.',
-    ],
-  }
-}
-
-function draftLowBalanceInEnglish({ organization, balance, threshold }: LowBalance): Draft {
-  return {
-    subject: `The balance of ${organization} is below ${rublesInEnglish(threshold)}`,
-    paragraphs: [
-      `The balance of the organization ${organization} is ${rublesInEnglish(balance)}. You asked for an email when it falls below ${rublesInEnglish(threshold)}.`,
-      "When the balance runs out, the organization's keys stop working until you top it up.",
-    ],
   }
 }
 

@@ -8,6 +8,7 @@ import type * as usage from '../../billing/usage-contracts.ts'
 import type * as catalog from '../../catalog/catalog-contracts.ts'
 import type * as keys from '../../keys/key-contracts.ts'
 import type * as legal from '../../legal/legal-contracts.ts'
+import type * as notifications from '../../notifications/notification-contracts.ts'
 import type * as organizations from '../../organizations/organization-contracts.ts'
 import type * as config from '../../payments/config-contracts.ts'
 import type * as payments from '../../payments/payment-contracts.ts'
@@ -26,6 +27,7 @@ type Modules =
   | (typeof ledger)[keyof typeof ledger]
   | (typeof requests)[keyof typeof requests]
   | (typeof usage)[keyof typeof usage]
+  | (typeof notifications)[keyof typeof notifications]
   | (typeof organizations)[keyof typeof organizations]
   | (typeof config)[keyof typeof config]
   | (typeof overview)[keyof typeof overview]

@@ -17,6 +17,7 @@ import type { LiveEvents } from '../../events/live-events.ts'
 import { keyEndpoints } from '../../keys/key-endpoints.ts'
 import { createDocumentsInForce } from '../../legal/documents-in-force.ts'
 import { legalEndpoints } from '../../legal/legal-endpoints.ts'
+import { notificationEndpoints } from '../../notifications/notification-endpoints.ts'
 import { organizationEndpoints } from '../../organizations/organization-endpoints.ts'
 import type { PaymentChecks } from '../../payments/payment-checks.ts'
 import { paymentEndpoints } from '../../payments/payment-endpoints.ts'
@@ -55,6 +56,7 @@ export function cabinetEndpoints(deps: CabinetDeps): readonly Endpoint[] {
     ...catalogEndpoints({ pool }),
     ...keyEndpoints({ pool, redis, keyPepper, programmed }),
     ...organizationEndpoints({ pool }),
+    ...notificationEndpoints({ pool, appUrl }),
     ...teamEndpoints({ pool, appUrl }),
     ...tokenEndpoints({ pool, keyPepper }),
     ...ledgerEndpoints({ pool, readLiveSums: (organization) => readOrganizationSums(redis, organization) }),

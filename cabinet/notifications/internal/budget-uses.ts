@@ -1,0 +1,117 @@
+import type { ScopedClient } from '#core/audit/scope'
+import type { Queryable } from '#core/db/pool'
+import type { BudgetUse, Level } from './budget-crossing.ts'
+
+type BudgetName = 'daily' | 'weekly' | 'monthly' | 'total'
+
+export type KeyBudgetUse = BudgetUse & {
+  readonly keyId: string
+  readonly keyName: string
+  readonly budget: BudgetName
+}
+
+type Row = Omit<KeyBudgetUse, 'noted'> & {
+  readonly notedFirstDay: string | null
+  readonly notedLimitNano: bigint | null
+  readonly notedPercent: number | null
+}
+
+/**
+ * The budgets of an organization's keys that are at least half spent in the windows of a day, or were changed since they
+ * were noted. Reads the days of each key once.
+ */
+export async function readBudgetUses(
+  client: Queryable,
+  organizationId: string,
+  day: string,
+): Promise<readonly KeyBudgetUse[]> {
+  const { rows } = await client.query<Row>(
+    `select k.id as "keyId", k.name as "keyName", p.budget, p.first_day::text as "firstDay", p.limit_nano as "limitNano",
+            p.spent as "spentNano", b.first_day::text as "notedFirstDay", b.limit_nano as "notedLimitNano",
+            b.percent as "notedPercent"
+       from api_keys k
+            cross join lateral (select date_trunc('week', $2::date::timestamp)::date as week,
+                            date_trunc('month', $2::date::timestamp)::date as month) f
+            cross join lateral (select coalesce(sum(s.amount) filter (where s.day = $2::date), 0)::bigint as daily,
+                            coalesce(sum(s.amount) filter (where s.day between f.week and f.week + 6), 0)::bigint as weekly,
+                            coalesce(sum(s.amount) filter (where s.day >= f.month
+                                                             and s.day < f.month + interval '1 month'), 0)::bigint as monthly,
+                            coalesce(sum(s.amount), 0)::bigint as total
+                       from key_daily_spend s
+                      where s.key_id = k.id and (k.total_budget_nano is not null or s.day >= least(f.week, f.month))) s
+            cross join lateral (values
+              ('daily', k.daily_budget_nano, $2::date, s.daily),
+              ('weekly', k.weekly_budget_nano, f.week, s.weekly),
+              ('monthly', k.monthly_budget_nano, f.month, s.monthly),
+              ('total', k.total_budget_nano, date '1970-01-01', s.total)
+            ) as p (budget, limit_nano, first_day, spent)
+            left join budget_alerts b on b.key_id = k.id and b.budget = p.budget
+      where k.organization_id = $1 and k.revoked_at is null and p.limit_nano > 0
+        and coalesce(k.daily_budget_nano, k.weekly_budget_nano, k.monthly_budget_nano, k.total_budget_nano) is not null
+        and (p.spent >= p.limit_nano - p.spent
+             or b.first_day = p.first_day and b.limit_nano <> p.limit_nano)
+      order by k.id, p.budget`,
+    [organizationId, day],
+  )
+  return rows.map(({ notedFirstDay, notedLimitNano, notedPercent, ...use }) => ({
+    ...use,
+    noted:
+      notedFirstDay === null || notedLimitNano === null || notedPercent === null
+        ? undefined
+        : { firstDay: notedFirstDay, limitNano: notedLimitNano, percent: notedPercent },
+  }))
+}
+
+export type NotedUse = KeyBudgetUse & { readonly percent: Level; readonly isNew: boolean }
+
+/** Notes budgets in one statement. New alerts wait for an email. */
+export async function noteUses(
+  client: ScopedClient,
+  organizationId: string,
+  uses: readonly NotedUse[],
+): Promise<void> {
+  if (uses.length === 0) return
+  const column = <Value>(of: (use: NotedUse) => Value) => uses.map(of)
+  await client.withoutAudit(
+    'bookkeeping of alerts; nothing changes for the organization',
+    `insert into budget_alerts as b (organization_id, key_id, budget, first_day, limit_nano, percent, spent_nano, is_emailed)
+     select $1::uuid, u.* from unnest($2::uuid[], $3::text[], $4::date[], $5::bigint[], $6::smallint[], $7::bigint[], $8::boolean[]) u
+     on conflict (key_id, budget) do update
+        set first_day = excluded.first_day, limit_nano = excluded.limit_nano, percent = excluded.percent,
+            spent_nano = excluded.spent_nano, is_emailed = excluded.is_emailed`,
+    [
+      organizationId,
+      column(({ keyId }) => keyId),
+      column(({ budget }) => budget),
+      column(({ firstDay }) => firstDay),
+      column(({ limitNano }) => limitNano),
+      column(({ percent }) => percent),
+      column(({ spentNano }) => spentNano),
+      column(({ isNew }) => !isNew),
+    ],
+  )
+}
+
+export type UnmailedUse = Pick<KeyBudgetUse, 'keyName' | 'budget' | 'limitNano' | 'spentNano'> & {
+  readonly percent: number
+}
+
+/** Takes the alerts that no email has reported, the highest first: at most `countMax`, and the number of all. */
+export async function takeUnmailedUses(
+  client: ScopedClient,
+  organizationId: string,
+  countMax: number,
+): Promise<{ readonly uses: readonly UnmailedUse[]; readonly count: number }> {
+  const { rows } = await client.withoutAudit<UnmailedUse>(
+    'bookkeeping of alerts; nothing changes for the organization',
+    `with taken as (
+       update budget_alerts b set is_emailed = true
+        where b.organization_id = $1 and not b.is_emailed
+       returning b.key_id, b.budget, b.percent, b.limit_nano, b.spent_nano)
+     select k.name as "keyName", t.budget, t.percent, t.limit_nano as "limitNano", t.spent_nano as "spentNano"
+       from taken t join api_keys k on k.id = t.key_id
+      order by t.percent desc, k.name, t.budget`,
+    [organizationId],
+  )
+  return { uses: rows.slice(0, countMax), count: rows.length }
+}

@@ -1,0 +1,95 @@
+import type { ScopedClient } from '#core/audit/scope'
+import type { Queryable } from '#core/db/pool'
+import type { WebhookEvent } from '../webhook-outbox.ts'
+
+export type LastDelivery = {
+  readonly event: WebhookEvent['type']
+  readonly createdAt: Date
+  readonly sentAt: Date | null
+  readonly gaveUpAt: Date | null
+  readonly attempts: number
+  readonly error: string | null
+}
+
+export type NotificationSettings = {
+  readonly budgets: boolean
+  readonly spendSpike: boolean
+  readonly webhookUrl: string | null
+}
+
+const none: NotificationSettings = { budgets: false, spendSpike: false, webhookUrl: null }
+
+/** Without a secret: only the worker reads it. */
+export async function readSettings(client: Queryable, organizationId: string): Promise<NotificationSettings> {
+  const { rows } = await client.query<NotificationSettings>(
+    `select budgets, spend_spike as "spendSpike", webhook_url as "webhookUrl" from notification_settings
+      where organization_id = $1`,
+    [organizationId],
+  )
+  return rows[0] ?? none
+}
+
+export async function readLastDelivery(
+  client: Queryable,
+  organizationId: string,
+): Promise<LastDelivery | undefined> {
+  const { rows } = await client.query<LastDelivery>(
+    `select event, created_at as "createdAt", sent_at as "sentAt", gave_up_at as "gaveUpAt", attempts, last_error as error
+       from webhook_outbox where organization_id = $1 order by created_at desc limit 1`,
+    [organizationId],
+  )
+  return rows[0]
+}
+
+/** Turns alerts on or off. Those of the present spending follow within half a minute. */
+export async function changeAlerts(
+  client: ScopedClient,
+  organizationId: string,
+  {
+    budgets,
+    spendSpike,
+  }: { readonly budgets?: boolean | undefined; readonly spendSpike?: boolean | undefined },
+): Promise<void> {
+  const before = await readSettings(client, organizationId)
+  const after = { budgets: budgets ?? before.budgets, spendSpike: spendSpike ?? before.spendSpike }
+  if (after.budgets === before.budgets && after.spendSpike === before.spendSpike) return
+  await client.change(
+    `insert into notification_settings (organization_id, budgets, spend_spike) values ($1, $2, $3)
+     on conflict (organization_id) do update set budgets = $2, spend_spike = $3, checked_version = null`,
+    [organizationId, after.budgets, after.spendSpike],
+    () => ({
+      action: 'notifications.update',
+      subject: { kind: 'Organization', id: organizationId },
+      organizationId,
+      before: { budgets: before.budgets, spendSpike: before.spendSpike },
+      after,
+    }),
+  )
+}
+
+/** Sets or removes the address of webhooks; a secret comes and goes with it. */
+export async function changeWebhook(
+  client: ScopedClient,
+  organizationId: string,
+  webhook: { readonly url: string; readonly secret: Buffer } | null,
+): Promise<void> {
+  const before = await readSettings(client, organizationId)
+  if (webhook === null && before.webhookUrl === null) return
+  await client.change(
+    `insert into notification_settings (organization_id, webhook_url, webhook_secret) values ($1, $2, $3)
+     on conflict (organization_id) do update set webhook_url = $2, webhook_secret = $3`,
+    [organizationId, webhook?.url ?? null, webhook?.secret ?? null],
+    () => ({
+      action: webhook === null ? 'webhook.remove' : 'webhook.set',
+      subject: { kind: 'Organization', id: organizationId },
+      organizationId,
+      before: { webhookHost: hostOf(before.webhookUrl) },
+      after: { webhookHost: hostOf(webhook?.url ?? null) },
+    }),
+  )
+}
+
+/** A path may contain a secret of the receiver. */
+function hostOf(url: string | null): string | null {
+  return url === null ? null : new URL(url).host
+}

@@ -1,0 +1,98 @@
+import type { Pool } from 'pg'
+import type { Registry } from 'prom-client'
+import type { Job } from '#core/process/job'
+import type { Log } from '#core/process/log'
+import { alertsJob } from './internal/alerts-job.ts'
+import {
+  type DueWebhook,
+  giveUpWithoutAddress,
+  noteDelivered,
+  noteFailedAttempt,
+  removeOldWebhooks,
+  takeDueWebhook,
+} from './internal/due-webhooks.ts'
+import { createWebhookMetrics, type WebhookMetrics } from './internal/metrics.ts'
+import { pauseAfter } from './internal/webhook-backoff.ts'
+import { attemptMsMax, createWebhookClient, type WebhookClient } from './internal/webhook-client.ts'
+import { signedHeaders } from './internal/webhook-signature.ts'
+
+/** Webhooks that one worker sends concurrently, each of another organization. */
+const laneCount = 4
+/** Longer than an attempt and its record. */
+const leaseMs = 2 * attemptMsMax
+const sendEveryMs = 2_000
+const removeEveryMs = 3_600_000
+/** Long enough to find out why an integration missed one. */
+const keptDays = 7
+const removeCountMax = 1_000
+
+type Deps = { readonly pool: Pool; readonly registry: Registry; readonly log: Log }
+
+/** Jobs that find what organizations want to be alerted of, and that deliver it by webhook. Emails are in the outbox of `mail`. */
+export function notificationJobs(
+  { pool, registry, log }: Deps,
+  settings: { readonly allowedCidrs: readonly string[] },
+): readonly Job[] {
+  const metrics = createWebhookMetrics(registry)
+  const client = createWebhookClient(settings.allowedCidrs)
+  const lane = () => laneJob({ pool, metrics, log, client })
+  return [alertsJob(pool), ...Array.from({ length: laneCount }, lane), removeJob(pool)]
+}
+
+type LaneDeps = {
+  readonly pool: Pool
+  readonly metrics: WebhookMetrics
+  readonly log: Log
+  readonly client: WebhookClient
+}
+
+/** One lane: sends due webhooks one after the other. If the worker dies, another one sends the same id again. */
+function laneJob(deps: LaneDeps): Job {
+  return {
+    name: 'alert_webhooks',
+    everyMs: sendEveryMs,
+    wokenBy: ['webhooks'],
+    async run(_stopping, ending) {
+      const webhook = await takeDueWebhook(deps.pool, leaseMs)
+      if (webhook === undefined) return 'idle'
+      await deliver(deps, webhook, ending)
+      return 'more'
+    },
+  }
+}
+
+async function deliver(
+  { pool, metrics, log, client }: LaneDeps,
+  webhook: DueWebhook,
+  ending: AbortSignal,
+): Promise<void> {
+  const { id, event, url, secret, payload, attempts } = webhook
+  if (url === null || secret === null) {
+    for (const ended of await giveUpWithoutAddress(pool, webhook.organizationId))
+      metrics.givenUp.inc({ event: ended.event }, ended.count)
+    return
+  }
+  const headers = signedHeaders({ id, payload, secret }, Date.now())
+  const why = await client.post(url, { headers, body: payload }, ending)
+  if (why === undefined) {
+    await noteDelivered(pool, id)
+    metrics.delivered.inc({ event })
+    return
+  }
+  metrics.failedAttempts.inc()
+  const pauseMs = pauseAfter({ ...webhook, random: Math.random() })
+  await noteFailedAttempt(pool, webhook, { why, pauseMs })
+  if (pauseMs !== undefined) return
+  metrics.givenUp.inc({ event })
+  log.warn({ webhookId: id, event, attempts, why }, 'webhook cannot be delivered; given up')
+}
+
+function removeJob(pool: Pool): Job {
+  return {
+    name: 'alert_webhooks_removal',
+    everyMs: removeEveryMs,
+    async run() {
+      return (await removeOldWebhooks(pool, keptDays, removeCountMax)) === removeCountMax ? 'more' : 'idle'
+    },
+  }
+}
