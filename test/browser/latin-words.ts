@@ -3,7 +3,8 @@ import type { Page } from 'playwright-core'
 /** Latin words allowed on Russian pages: names, and terms without a Russian form. Nothing else may be there. */
 const known = new Set(
   `Model Gateway API SDK ID URL CSV IP JSON HTTP HTTPS QR TOTP curl Python Node js JavaScript OpenAI kubectl Kubernetes
-   Markdown English Enter Shift NAMESPACE Chrome Chromium Firefox Safari Linux Windows`.split(/\s+/),
+   Markdown English Enter Shift NAMESPACE Chrome Chromium Firefox Safari Linux Windows
+   Standard Webhooks`.split(/\s+/),
 )
 
 /** Fields of responses with names given by users, and codes of errors: they are shown unchanged. */

@@ -10,6 +10,7 @@ import { ConsentsSection } from './consents-section.tsx'
 import { DataSection } from './data-section.tsx'
 import { EmailForm } from './email-form.tsx'
 import { settingsWords } from './messages.ts'
+import { NotificationsSection } from './notifications-section.tsx'
 import { OrganizationSection } from './organization-section.tsx'
 import { PasswordForm } from './password-form.tsx'
 import { SessionsSection } from './sessions-section.tsx'
@@ -30,6 +31,7 @@ export function SettingsPage() {
             <>
               <ProfileSection me={person} />
               {mayChange && <OrganizationSection />}
+              {mayChange && <NotificationsSection />}
               <TotpSection me={person} />
               <SessionsSection />
               <ConsentsSection />
