@@ -11,6 +11,8 @@ const owned = [
   'memberships',
   'invitations',
   'management_tokens',
+  'notification_settings',
+  'webhook_outbox',
   'bonuses',
   'audit_log',
   'payments',
