@@ -8,6 +8,9 @@ AS $function$
 declare
   sign constant int := tg_argv[0]::int;
 begin
+  if not exists (select from moved) then
+    return null;
+  end if;
   with one as materialized (
     select m.organization_id, m.api_key_id, coalesce(m.record ->> 'modelRan', m.record ->> 'modelAsked') as model,
            coalesce(nullif(lower(m.record -> 'attempts' -> -1 ->> 'provider'), ''), '-') as provider,
