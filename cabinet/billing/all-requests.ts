@@ -55,7 +55,7 @@ export function allRequests(pool: Pool, archive: ArchiveStore | undefined): AllR
     )
     const found = read
       .map((request) => rowOf(request, names))
-      .filter(({ keyId, record }) => keyIds?.includes(keyId) !== false && isWantedRecord(record, filter))
+      .filter(({ keyId, record }) => keyIds?.has(keyId) !== false && isWantedRecord(record, filter))
     const rows = found.slice(0, limit)
     if (found.length > limit) return { rows, next: rows.at(-1)?.id }
     return { rows, next: read.length === readMax ? read.at(-1)?.id : undefined }
@@ -63,6 +63,7 @@ export function allRequests(pool: Pool, archive: ArchiveStore | undefined): AllR
 
   return {
     async page(organizationId, filter, page) {
+      if (filter.keyIds?.size === 0) return { rows: [], next: undefined } // no key has the tag
       const recent = await inReadScope(pool, organizationId, (client) =>
         readRequests(client, organizationId, filter, page),
       )

@@ -43,7 +43,12 @@ export function usageEndpoints({ pool }: { readonly pool: Pool }): readonly Endp
         // A key with two tags is in two rows, and in the totals once.
         const whole =
           asked.groupBy === 'tag'
-            ? await readUsage(client, organizationId, { ...asked, groupBy: 'model', bucket: 'month' }, 'all')
+            ? await readUsage(
+                client,
+                organizationId,
+                { ...asked, groupBy: 'provider', bucket: 'month' },
+                'all',
+              )
             : rows
         const ledgerTotal = await readLedgerTotal(client, organizationId, asked)
         const body = {

@@ -182,12 +182,12 @@ export async function readKeysTagged(
   client: Queryable,
   organizationId: string,
   tag: string | undefined,
-): Promise<readonly string[]> {
+): Promise<ReadonlySet<string>> {
   const { rows } = await client.query<{ id: string }>(
     `select id from api_keys where organization_id = $1 and case when $2::text is null then tags = '{}' else $2 = any (tags) end`,
     [organizationId, tag ?? null],
   )
-  return rows.map(({ id }) => id)
+  return new Set(rows.map(({ id }) => id))
 }
 
 /** How many keys of an organization are not revoked, without those of the playground. */

@@ -62,7 +62,7 @@ export function isWanted(refused: ListedRefusal, filter: RequestFilter): boolean
     outcome === undefined &&
     (costFrom === undefined || costFrom === 0n) &&
     (keyId === undefined || keyId === refused.keyId) &&
-    (keyIds === undefined || keyIds.includes(refused.keyId)) &&
+    (keyIds === undefined || keyIds.has(refused.keyId)) &&
     (model === undefined || model === asked) &&
     (modelContains === undefined || asked.toLowerCase().includes(modelContains)) &&
     (status === undefined || status === 'error' || isStatus(errorRows[refused.code][0], status)) &&

@@ -18,7 +18,7 @@ export type RequestRow = {
 export type RequestFilter = Span & {
   readonly keyId?: string | undefined
   /** One of these keys. */
-  readonly keyIds?: readonly string[] | undefined
+  readonly keyIds?: ReadonlySet<string> | undefined
   /** The model that ran, or the requested model if none ran. */
   readonly model?: string | undefined
   /** A part of its name, in lower case. */
@@ -98,7 +98,7 @@ function wantedBy(filter: RequestFilter): readonly Condition[] {
     [`${model} = ?`, filter.model],
     [`position(? in lower(${model})) > 0`, filter.modelContains],
     ["coalesce(nullif(lower(record -> 'attempts' -> -1 ->> 'provider'), ''), '-') = ?", filter.provider],
-    ['api_key_id = any (?::uuid[])', filter.keyIds],
+    ['api_key_id = any (?::uuid[])', filter.keyIds && [...filter.keyIds]],
     ["record ->> 'outcome' = ?", filter.outcome],
     ["record ->> 'status' like ?", status === 'error' ? undefined : status?.replace('xx', '__')],
     ['is_failed(record) = ?', status === 'error' ? true : undefined],

@@ -179,13 +179,13 @@ export async function readUsageSums(
     provider,
     keyIds,
   }: Span & { readonly [Name in 'keyId' | 'model' | 'provider']?: string | undefined } & {
-    readonly keyIds?: readonly string[] | undefined
+    readonly keyIds?: ReadonlySet<string> | undefined
   },
 ): Promise<Pick<UsageSums, 'requests' | 'cost'>> {
   const { sql, values } = allOf([
     ['organization_id = ?', organizationId],
     keyId !== undefined && ['api_key_id = ?', keyId],
-    keyIds !== undefined && ['api_key_id = any (?::uuid[])', keyIds],
+    keyIds !== undefined && ['api_key_id = any (?::uuid[])', [...keyIds]],
     model !== undefined && ['model = ?', model],
     provider !== undefined && ['provider = ?', provider],
     from !== null && ['hour >= ?', from],

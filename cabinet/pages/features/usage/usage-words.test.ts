@@ -28,11 +28,11 @@ const usage: Usage = {
 }
 
 const cases: readonly [Metric, string, string | undefined, string, string][] = [
-  // What is counted by provider, or is an error, begins with these counts.
+  // Counts by provider and of errors begin with these counts.
   ['cost', '2026-11-21', 'acme', since, '2026-11-21'],
   ['errors', '2026-11-21', undefined, since, '2026-11-21'],
   ['cost', '2026-11-22', 'acme', '2026-11-22', '2026-11-22'],
-  // What is not counted by provider ends there.
+  // Requests without a provider end there.
   ['cost', '2026-11-21', '', '2026-11-21', since],
   ['cost', '2026-11-20', '', '2026-11-20', '2026-11-20'],
   // Costs of all providers have been counted at all times.
