@@ -3,6 +3,7 @@ import { shownOutcome } from '#core/ledger/request-record'
 import type { Contract } from '../api/contract.ts'
 import { id, time } from '../api/fields.ts'
 import { cursorOf, pageLimit, pageOf } from '../api/page.ts'
+import { budgetLimit } from './budget-scope.ts'
 import { requestFilter } from './internal/request-filter.ts'
 import { tokens } from './internal/token-fields.ts'
 import { rubles } from './rubles.ts'
@@ -29,6 +30,9 @@ const activityRow = z.object({
     })
     .nullable()
     .meta({ description: 'The budget that rejected the request; null if none did.' }),
+  scope: budgetLimit
+    .nullable()
+    .meta({ description: 'The same budget, named as in the effective limits of the key.' }),
   outcome: shownOutcome.nullable().meta({ description: 'null for a rejection, as everything below.' }),
   stream: z.boolean().nullable(),
   attempts: z.int().min(0).nullable(),

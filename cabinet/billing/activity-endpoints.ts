@@ -13,6 +13,7 @@ import { type Endpoint, endpoint, type Input } from '../api/endpoint.ts'
 import { writeCursor } from '../api/page.ts'
 import { listActivity } from './activity-contracts.ts'
 import { allRequests } from './all-requests.ts'
+import { scopeOfBudget } from './budget-scope.ts'
 import { type Activity, isWanted, mergeActivity } from './internal/merged-activity.ts'
 import { orOlderUnavailable } from './internal/older-unavailable.ts'
 import { readRequestFilter } from './internal/request-filter.ts'
@@ -139,6 +140,7 @@ function showRequest({ request }: Activity & { readonly type: 'request' }): Body
     status: record.status,
     error_code: record.errorCode,
     budget: null,
+    scope: null,
     outcome: outcomeToShow(record.outcome),
     stream: record.stream,
     attempts: record.attempts.length,
@@ -165,6 +167,7 @@ function showRejection(
     status: errorRows[code][0],
     error_code: code,
     budget,
+    scope: budget === null ? null : scopeOfBudget(budget),
     outcome: null,
     stream: null,
     attempts: null,

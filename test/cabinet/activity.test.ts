@@ -194,7 +194,10 @@ test('a rejection by a budget names the budget and its period', async () => {
     await lists.lpush(refusedName(organizationId), JSON.stringify(entry))
   }
   await reject(customer, atMs + 3)
-  expect((await walk(customer.cookie)).map(({ budget }) => budget)).toEqual([
+  const rows = await walk(customer.cookie)
+  const scopes = [null, 'member_budget', 'organization_budget', 'weekly_budget']
+  expect(rows.map(({ scope }) => scope)).toEqual(scopes)
+  expect(rows.map(({ budget }) => budget)).toEqual([
     null,
     { scope: 'member', period: 'month' },
     { scope: 'organization', period: 'month' },

@@ -13,8 +13,8 @@ import type { Blocker } from '#core/keys/key'
 import type { KeyState } from '#core/keys/key-state'
 import { formatRub, type NanoRub, nanoRub } from '#core/ledger/money'
 import type { BudgetPeriod } from '#core/ledger/spend-window'
+import { scopeOfBudget } from '../../billing/budget-scope.ts'
 import type { EffectiveLimit } from '../key-contracts.ts'
-import { scopeOfBudget } from './budget-scope.ts'
 import { expiryText } from './shown-key.ts'
 
 /** The state of a key in Redis: its minute, its day and its organization's balance. */

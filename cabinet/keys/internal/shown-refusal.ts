@@ -1,8 +1,8 @@
 import type { AdmitReason, ListedRefusal } from '#core/admission/listed-refusals'
 import { errorRows } from '#core/errors/refusal'
 import { writeCursor } from '../../api/page.ts'
+import { scopeOfBudget } from '../../billing/budget-scope.ts'
 import type { ShownRefusal } from '../key-contracts.ts'
-import { scopeOfBudget } from './budget-scope.ts'
 
 /** The limit behind a rejection; of errors that the gateway returned without `admit`, if they have only one. */
 const scopes: Partial<Record<ListedRefusal['reason'], ShownRefusal['scope']>> &

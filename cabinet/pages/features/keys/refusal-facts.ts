@@ -16,20 +16,6 @@ export function reasonOf({ code, scope }: Pick<Refusal, 'code' | 'scope'>, words
   return named ?? words.reasons[code] ?? words.other(code)
 }
 
-const ofKey = {
-  day: 'daily_budget',
-  week: 'weekly_budget',
-  month: 'monthly_budget',
-  total: 'total_budget',
-} as const
-
-/** The scope of the budget that rejected a request in a list of requests. Pure. */
-export function scopeOfBudget(budget: Answer<'GET /activity'>['data'][number]['budget']): Refusal['scope'] {
-  if (budget === null) return null
-  if (budget.scope === 'member') return 'member_budget'
-  return budget.scope === 'organization' ? 'organization_budget' : ofKey[budget.period]
-}
-
 /** The label of a rejection's limit: of the balance it is what is available. Pure. */
 export function nameOfLimit(code: string, words: Words): string {
   return code === 'request_exceeds_balance' ? words.available : words.limit

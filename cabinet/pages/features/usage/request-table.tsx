@@ -8,7 +8,7 @@ import { TextLink } from '../../kit/text-link.tsx'
 import { digitsOf } from '../../money/rubles.ts'
 import { pageRoutes } from '../../page-routes.ts'
 import { dayOf, formatDay } from '../../time/days.ts'
-import { reasonOf, scopeOfBudget } from '../keys/refusal-facts.ts'
+import { reasonOf } from '../keys/refusal-facts.ts'
 import { refusalWords } from '../keys/refusal-messages.ts'
 import { usageWords } from './messages.ts'
 import { tokensPerSecond, useDuration } from './receipt-words.ts'
@@ -105,7 +105,7 @@ function Model({ model, provider }: ActivityRow) {
 }
 
 /** Narrow screens show the status and the code only of a rejection: it has no outcome. */
-function Result({ outcome, status, error_code, budget, attempts }: ActivityRow) {
+function Result({ outcome, status, error_code, scope, attempts }: ActivityRow) {
   const words = useWords(usageWords)
   const refusals = useWords(refusalWords)
   const facts = [
@@ -120,7 +120,7 @@ function Result({ outcome, status, error_code, budget, attempts }: ActivityRow) 
         <OutcomeBadge outcome={outcome} />
       )}
       {outcome === null && error_code !== null && (
-        <Second>{reasonOf({ code: error_code, scope: scopeOfBudget(budget) }, refusals)}</Second>
+        <Second>{reasonOf({ code: error_code, scope }, refusals)}</Second>
       )}
       {facts.length > 0 &&
         (outcome === null ? (

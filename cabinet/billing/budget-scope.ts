@@ -1,5 +1,15 @@
+import { z } from 'zod'
 import type { BudgetPeriod, BudgetScope } from '#core/ledger/spend-window'
-import type { EffectiveLimit } from '../key-contracts.ts'
+
+/** The budgets that may reject a request, as the limits of a key name them. */
+export const budgetLimit = z.enum([
+  'daily_budget',
+  'weekly_budget',
+  'monthly_budget',
+  'total_budget',
+  'member_budget',
+  'organization_budget',
+])
 
 const ofKey = {
   day: 'daily_budget',
@@ -15,7 +25,7 @@ export function scopeOfBudget({
 }: {
   readonly scope: BudgetScope
   readonly period: BudgetPeriod
-}): EffectiveLimit['scope'] {
+}): z.input<typeof budgetLimit> {
   if (scope === 'member') return 'member_budget'
   return scope === 'organization' ? 'organization_budget' : ofKey[period]
 }
