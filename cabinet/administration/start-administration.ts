@@ -45,7 +45,7 @@ export async function startAdministration(config: AdministrationConfig, log: Log
     onScript: measureScripts(metrics.registry),
     onError: ({ message }) => log.warn({ error: message }, 'Redis connection failed'),
   })
-  const archive = openArchiveOf(config)
+  const archive = openArchiveOf(config, log)
   const throttles = createThrottles(redis)
   const programmed = createProgrammedKeys(pool)
   const shop = config.shop === undefined ? undefined : openShop(config.shop)

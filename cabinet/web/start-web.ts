@@ -58,7 +58,7 @@ export async function startWeb(
     onScript: measureScripts(metrics.registry),
     onError: ({ message }) => log.warn({ error: message }, 'Redis connection failed'),
   })
-  const archive = openArchiveOf(config)
+  const archive = openArchiveOf(config, log)
   const throttles = createThrottles(redis)
   const programmed = createProgrammedKeys(pool)
   const liveEvents = createLiveEvents(pool)

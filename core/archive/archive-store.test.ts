@@ -8,11 +8,14 @@ import { openArchive } from './archive-store.ts'
 const row = z.object({ n: z.string() })
 
 /** An archive whose server responds like this. */
-async function archiveThat(respond: RequestListener, timeoutMs = 10_000) {
+async function archiveThat(respond: RequestListener, timeoutMs = 10_000, onError?: (error: Error) => void) {
   const server = createServer(respond).listen(0, '127.0.0.1')
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
-  const store = openArchive(`http://default@127.0.0.1:${port}/test`, { timeoutMs })
+  const store = openArchive(`http://default@127.0.0.1:${port}/test`, {
+    timeoutMs,
+    ...(onError === undefined ? {} : { onError }),
+  })
   onTestFinished(async () => {
     server.closeAllConnections()
     server.close()
@@ -23,12 +26,14 @@ async function archiveThat(respond: RequestListener, timeoutMs = 10_000) {
 
 test('a query that failed after its first rows is a failure, although its status is 200', async () => {
   const exception = 'Code: 159. DB::Exception: Timeout exceeded: a secret. (TIMEOUT_EXCEEDED)'
-  const store = await archiveThat((_request, response) => {
+  const logged: string[] = []
+  const respond: RequestListener = (_request, response) => {
     response.end(JSON.stringify({ data: [{ n: '1' }], exception }))
-  })
-  await expect(store.read('select 1', row)).rejects.toThrow(
-    /^ClickHouse failed: (?:Error|ClickHouseError) 159 TIMEOUT_EXCEEDED$/,
-  )
+  }
+  const store = await archiveThat(respond, 10_000, ({ message }) => logged.push(message))
+  const failure = /^ClickHouse failed: (?:Error|ClickHouseError) 159 TIMEOUT_EXCEEDED$/
+  await expect(store.read('select 1', row)).rejects.toThrow(failure)
+  expect(logged).toEqual([expect.stringMatching(failure)])
 })
 
 test('ClickHouse gets the bound of each query, and sends nothing before a query has ended', async () => {

@@ -43,10 +43,14 @@ export type ArchiveStore = {
  *
  * @param url with user, password and database.
  * @param options.timeoutMs longest wait for the response to a query, including the wait for a connection. Default 30 s.
+ * @param options.onError is called for each query that fails, before its caller gets the error.
  */
 export function openArchive(
   url: string,
-  { timeoutMs = timeoutMsDefault }: { readonly timeoutMs?: number } = {},
+  {
+    timeoutMs = timeoutMsDefault,
+    onError = () => undefined,
+  }: { readonly timeoutMs?: number; readonly onError?: (error: ArchiveUnavailable) => void } = {},
 ): ArchiveStore {
   const client = createClient({
     url,
@@ -56,7 +60,7 @@ export function openArchive(
     log: { level: 127 }, // off: the caller reports failures
   })
   const read: ArchiveStore['read'] = async (sql, row) =>
-    z.array(row).parse(await orUnavailable(() => readData(client, sql, timeoutMs)))
+    z.array(row).parse(await orUnavailable(() => readData(client, sql, timeoutMs), onError))
   return {
     read,
     async check() {
@@ -123,11 +127,16 @@ async function findTable(read: ArchiveStore['read']): Promise<FoundTable> {
   }
 }
 
-async function orUnavailable<Answer>(work: () => Promise<Answer>): Promise<Answer> {
+async function orUnavailable<Answer>(
+  work: () => Promise<Answer>,
+  onError: (error: ArchiveUnavailable) => void = () => undefined,
+): Promise<Answer> {
   try {
     return await work()
   } catch (error) {
-    throw new ArchiveUnavailable(error)
+    const unavailable = new ArchiveUnavailable(error)
+    onError(unavailable)
+    throw unavailable
   }
 }
 
