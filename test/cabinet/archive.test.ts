@@ -84,6 +84,21 @@ describe.each([oldServer, newEngine])('with ClickHouse $form', (clickHouse) => {
 
   const rowOf = (entry: BatchEntry) => `${entry.requestId}\t${entry.costNano}\t${entry.record.outcome}`
 
+  /** A copy of one new request that ClickHouse has and does not confirm while the gate holds its answers. */
+  async function holdCopy(
+    gate: Awaited<ReturnType<typeof gateOfThisTest>>,
+    { customer, job, post, rows }: Awaited<ReturnType<typeof archiveOfThisTest>>,
+    ending?: AbortSignal,
+  ) {
+    await job.all()
+    const entry = entryOf(customer, 7n)
+    await post([entry])
+    gate.holdAnswers()
+    const copied = job.once(ending)
+    await vi.waitFor(async () => expect(await rows()).toEqual([rowOf(entry)]), { timeout: 10_000 })
+    return { entry, copied }
+  }
+
   test('every request is archived once, in its latest version, also those from before the start', async () => {
     const { customer, job, post, rows, verify, waiting, database } = await archiveOfThisTest()
     const odd = recordOf({ modelAsked: 'Ünïcode \\ "quoted"\n\t🙂 |', droppedParameters: ['a|b', "it's"] })
@@ -115,17 +130,13 @@ describe.each([oldServer, newEngine])('with ClickHouse $form', (clickHouse) => {
 
   test('a copy whose confirmation is lost is repeated, with what was corrected in the meantime', async () => {
     const gate = await gateOfThisTest(clickHouse.port)
-    const { customer, job, post, rows, verify, waiting } = await archiveOfThisTest({ port: gate.port })
-    await job.all()
-    const entry = entryOf(customer, 7n)
-    await post([entry])
-    gate.holdAnswers()
+    const archive = await archiveOfThisTest({ port: gate.port })
+    const { job, post, rows, verify, waiting } = archive
     const ending = new AbortController()
-    const lost = job.once(ending.signal)
-    await vi.waitFor(async () => expect(await rows()).toEqual([rowOf(entry)]), { timeout: 10_000 })
+    const { entry, copied } = await holdCopy(gate, archive, ending.signal)
     await post([takenBack(entry)])
     ending.abort()
-    await expect(lost).rejects.toThrow('ClickHouse failed')
+    await expect(copied).rejects.toThrow('ClickHouse failed')
     expect(await waiting()).toBe(2)
     gate.cut()
     gate.letAnswersPass()
@@ -137,13 +148,9 @@ describe.each([oldServer, newEngine])('with ClickHouse $form', (clickHouse) => {
 
   test('what is corrected while it is copied is copied again', async () => {
     const gate = await gateOfThisTest(clickHouse.port)
-    const { customer, job, post, rows, verify, waiting } = await archiveOfThisTest({ port: gate.port })
-    await job.all()
-    const entry = entryOf(customer, 7n)
-    await post([entry])
-    gate.holdAnswers()
-    const copied = job.once()
-    await vi.waitFor(async () => expect(await rows()).toEqual([rowOf(entry)]), { timeout: 10_000 })
+    const archive = await archiveOfThisTest({ port: gate.port })
+    const { job, post, rows, verify, waiting } = archive
+    const { entry, copied } = await holdCopy(gate, archive)
     await post([takenBack(entry)])
     gate.letAnswersPass()
     await copied
@@ -155,17 +162,10 @@ describe.each([oldServer, newEngine])('with ClickHouse $form', (clickHouse) => {
 
   test('a worker that is frozen while it copies does not keep others from copying', async () => {
     const gate = await gateOfThisTest(clickHouse.port)
-    const { customer, job, otherJob, post, rows, waiting } = await archiveOfThisTest({
-      port: gate.port,
-      lockIdleMs: 1_000,
-    })
+    const archive = await archiveOfThisTest({ port: gate.port, lockIdleMs: 1_000 })
+    const { otherJob, post, rows, waiting } = archive
     const other = otherJob()
-    await job.all()
-    const entry = entryOf(customer, 7n)
-    await post([entry])
-    gate.holdAnswers()
-    const frozen = job.once()
-    await vi.waitFor(async () => expect(await rows()).toEqual([rowOf(entry)]), { timeout: 10_000 })
+    const { entry, copied: frozen } = await holdCopy(gate, archive)
     await vi.waitFor(
       async () => {
         await other.all()
