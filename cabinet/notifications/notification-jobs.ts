@@ -36,7 +36,7 @@ export function notificationJobs(
   const metrics = createWebhookMetrics(registry)
   const client = createWebhookClient(settings.allowedCidrs)
   const lane = () => laneJob({ pool, metrics, log, client })
-  return [alertsJob(pool), ...Array.from({ length: laneCount }, lane), removeJob(pool)]
+  return [alertsJob(pool, log), ...Array.from({ length: laneCount }, lane), removeJob(pool)]
 }
 
 type LaneDeps = {

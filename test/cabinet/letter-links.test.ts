@@ -1,3 +1,4 @@
+import { pino } from 'pino'
 import { expect, test } from 'vitest'
 import { letterContentSchema } from '#cabinet/mail/internal/letter-content'
 import { alertsJob } from '#cabinet/notifications/internal/alerts-job'
@@ -25,6 +26,7 @@ import { appUrl } from '../support/web-settings.ts'
 const cabinet = await cabinetOfThisFile()
 const { pool, database } = cabinet
 const workerPool = poolAs('model_gateway_worker', database)
+const log = pino({ enabled: false })
 const administration = await administrationOfThisFile(database)
 
 test('every link in every email opens a page', async () => {
@@ -68,7 +70,7 @@ async function alertedOwner(): Promise<SignedUp> {
   )
   await postBatch(pool, [entryOf({ organizationId, keyId, key: secret }, 200_000_000_000n)])
   const { signal } = new AbortController()
-  for (const job of [lowBalanceJob(workerPool), alertsJob(workerPool)]) await job.run(signal, signal)
+  for (const job of [lowBalanceJob(workerPool), alertsJob(workerPool, log)]) await job.run(signal, signal)
   return owner
 }
 

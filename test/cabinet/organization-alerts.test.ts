@@ -241,6 +241,30 @@ describe('budgets of keys', () => {
     expect(await alertsTo(owner, 'budget_reached')).toHaveLength(1)
   })
 
+  test('an organization whose check fails holds up no other one', async () => {
+    const [broken, healthy] = [await newOwner(), await newOwner()]
+    for (const owner of [broken, healthy]) {
+      await setWebhook(owner)
+      await turnOn(owner, { budgets: true })
+    }
+    const key = await newKey(broken, { totalBudgetNano: nanoRub(10n * rub) })
+    // More than a bigint holds.
+    await pool.query(
+      `insert into key_daily_spend (key_id, day, amount, version)
+       select $1, current_date - n, 9000000000000000000, 1 from generate_series(0, 1) n`,
+      [key.keyId],
+    )
+    await spend(await newKey(healthy, { dailyBudgetNano: nanoRub(10n * rub) }), 10n * rub)
+    await work()
+    expect(eventsOf(healthy)).toHaveLength(1)
+    const { rows } = await pool.query(
+      `select checked_at as "checkedAt", next_check_at > now() as "isPostponed" from notification_settings
+        where organization_id = $1`,
+      [broken.organizationId],
+    )
+    expect(rows).toEqual([{ checkedAt: null, isPostponed: true }])
+  })
+
   test('an organization that has not asked for alerts gets none', async () => {
     const owner = await newOwner()
     await setWebhook(owner)

@@ -4,6 +4,7 @@ import type { Queryable } from '#core/db/pool'
 import { formatRub, nanoRub } from '#core/ledger/money'
 import { findOwners } from '#core/organizations/owners'
 import type { Job } from '#core/process/job'
+import type { Log } from '#core/process/log'
 import { findCabinetAddress } from '../../mail/cabinet-address.ts'
 import { enqueueLetter, type Letter, mayStrangersWrite } from '../../mail/outbox.ts'
 import { enqueueWebhook } from '../webhook-outbox.ts'
@@ -15,6 +16,8 @@ import { isSpike, readDaySpend } from './spend-spike.ts'
 const everyMs = 30_000
 /** Organizations of one run. The rest follow immediately. */
 const countMax = 100
+/** Before an organization whose check has failed is checked again: it may have failed by taking too long. */
+const pauseAfterFailureMinutes = 5
 /** Between two emails about budgets to one organization; what is reached in the meantime is in the next one. */
 const emailEveryMinutes = 30
 /** Budgets that one email lists; it counts the rest. */
@@ -25,17 +28,28 @@ const actor = { kind: 'job', name: 'alerts' } as const
 /**
  * Alerts organizations of reached budgets and unusual spending, if their spending or budgets have changed since they were
  * last checked. An alert is noted in the transaction that writes its emails and webhooks: of two workers, and of a worker
- * that is killed, each alert is written once.
+ * that is killed, each alert is written once. A check that fails holds up no other organization.
  */
-export function alertsJob(pool: Pool): Job {
+export function alertsJob(pool: Pool, log: Log): Job {
   return {
     name: 'alerts',
     everyMs,
     wokenBy: ['credits'],
+    mayFail: true, // alerts inform; the rest of the worker does its work without them
     async run() {
       const due = await findDue(pool)
-      for (const organizationId of due)
-        await inScope(pool, { actor, organizationId }, (client) => check(client, organizationId))
+      for (const organizationId of due) {
+        try {
+          await inScope(pool, { actor, organizationId }, (client) => check(client, organizationId))
+        } catch (error) {
+          const why = error instanceof Error ? error.message : String(error)
+          log.error(
+            { organizationId, error: why },
+            'an organization cannot be checked for alerts; retried later',
+          )
+          await postpone(pool, organizationId)
+        }
+      }
       return due.length === countMax ? 'more' : 'idle'
     },
   }
@@ -45,16 +59,26 @@ export function alertsJob(pool: Pool): Job {
 const mayEmailSql = `(s.emailed_at is null or s.emailed_at < clock_timestamp() - interval '${emailEveryMinutes} minutes')
   and exists (select from budget_alerts b where b.organization_id = s.organization_id and not b.is_emailed)`
 
-const isDueSql = `(s.budgets or s.spend_spike)
+const isDueSql = `(s.budgets or s.spend_spike) and s.next_check_at <= clock_timestamp()
   and (s.checked_version is distinct from a.version or (${mayEmailSql}))`
 
 async function findDue(pool: Pool): Promise<readonly string[]> {
   const { rows } = await pool.query<{ id: string }>(
     `select s.organization_id as id from notification_settings s join org_account a using (organization_id)
-      where ${isDueSql} order by s.checked_at nulls first limit $1`,
+      where ${isDueSql} order by s.next_check_at, s.checked_at nulls first limit $1`,
     [countMax],
   )
   return rows.map(({ id }) => id)
+}
+
+/** Outside the transaction of the check, which has failed. Another worker that has locked the row is checking it. */
+async function postpone(pool: Pool, organizationId: string): Promise<void> {
+  await pool.query(
+    `update notification_settings set next_check_at = clock_timestamp() + make_interval(mins => $2)
+      where organization_id in (select organization_id from notification_settings
+                                 where organization_id = $1 for no key update skip locked)`,
+    [organizationId, pauseAfterFailureMinutes],
+  )
 }
 
 type Due = {
@@ -85,7 +109,7 @@ async function check(client: ScopedClient, organizationId: string): Promise<void
   if (due.spendSpike && due.spikeDay !== due.today) await alertOfSpike(client, due)
 }
 
-/** Locks the settings, so that one worker at a time checks the organization. */
+/** Locks the settings, so that one worker at a time checks the organization. Who finds them locked leaves them to the next run. */
 async function lockDue(client: ScopedClient, organizationId: string): Promise<Due | undefined> {
   const { rows } = await client.query<Due>(
     `select s.organization_id as "organizationId", coalesce(o.display_name, o.name) as name, s.budgets,
@@ -95,7 +119,7 @@ async function lockDue(client: ScopedClient, organizationId: string): Promise<Du
             (s.checked_at at time zone o.time_zone)::date::text as "checkedDay", s.spike_day::text as "spikeDay"
        from notification_settings s join organizations o on o.id = s.organization_id
             join org_account a on a.organization_id = s.organization_id
-      where s.organization_id = $1 and ${isDueSql} for no key update of s`,
+      where s.organization_id = $1 and ${isDueSql} for no key update of s skip locked`,
     [organizationId],
   )
   return rows[0]

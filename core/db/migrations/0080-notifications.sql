@@ -7,12 +7,14 @@ create table notification_settings (
   webhook_secret bytea check (octet_length(webhook_secret) = 32),
   checked_version bigint,
   checked_at timestamptz,
+  next_check_at timestamptz not null default '-infinity',
   emailed_at timestamptz,
   spike_day date,
   check ((webhook_url is null) = (webhook_secret is null))
 );
 comment on column notification_settings.webhook_secret is 'Signs webhooks. Only the worker reads it; the cabinet shows it once.';
 comment on column notification_settings.checked_version is 'The version of the account when its spending was last checked; null: check it.';
+comment on column notification_settings.next_check_at is 'No check before: a failed one must not hold up those of others.';
 comment on column notification_settings.emailed_at is 'When an email about budgets was last written: the next ones are collected.';
 comment on column notification_settings.spike_day is 'The last day that an alert about high spending was written for.';
 
@@ -101,7 +103,7 @@ begin
   if to_regrole('model_gateway_worker') is not null then
     grant select on cabinet_address to model_gateway_worker;
     grant execute on function count_letters(text) to model_gateway_worker;
-    grant select, update (checked_version, checked_at, emailed_at, spike_day) on notification_settings to model_gateway_worker;
+    grant select, update (checked_version, checked_at, next_check_at, emailed_at, spike_day) on notification_settings to model_gateway_worker;
     grant select, insert, update on budget_alerts to model_gateway_worker;
     grant select, insert (organization_id, event, payload), delete,
           update (next_attempt_at, attempts, sent_at, gave_up_at, last_error)
