@@ -183,6 +183,28 @@ describe('budgets of keys', () => {
     ])
   })
 
+  test('a budget that is changed while its email waits is still reported, if it is reached', async () => {
+    const owner = await newOwner()
+    await turnOn(owner, { budgets: true })
+    await spend(await newKey(owner, { totalBudgetNano: nanoRub(10n * rub) }), 10n * rub)
+    await work()
+    const [changed, raised] = [await newKey(owner), await newKey(owner)]
+    const setTotal = ({ keyId }: Customer, nano: bigint) =>
+      pool.query('update api_keys set total_budget_nano = $2 where id = $1', [keyId, nano])
+    for (const key of [changed, raised]) {
+      await setTotal(key, 100n * rub)
+      await spend(key, 100n * rub)
+    }
+    await work()
+    await setTotal(changed, 99n * rub)
+    await setTotal(raised, 1_000n * rub)
+    await work()
+    await letEmails(owner)
+    await work()
+    const [, letter] = await alertsTo(owner, 'budget_reached')
+    expect(letter?.vars).toMatchObject({ budgets: [{ percent: 100, limit: '99' }], more: 0 })
+  })
+
   test('charges of the end of a day that are posted after midnight are alerted of for that day', async () => {
     const owner = await newOwner()
     await setWebhook(owner)
@@ -201,6 +223,13 @@ describe('budgets of keys', () => {
       [100, moscowDay(yesterday)],
       [50, moscowDay(new Date())],
     ])
+    expect(await alertsTo(owner, 'budget_reached')).toMatchObject([
+      { vars: { budgets: [{ percent: 100 }, { percent: 50 }] } },
+    ])
+    const { rows } = await pool.query('select first_day::text from budget_alerts where key_id = $1', [
+      key.keyId,
+    ])
+    expect(rows).toEqual([{ first_day: moscowDay(new Date()) }])
   })
 
   test('of a thousand budgets reached at once, one email lists ten and counts the rest', async () => {

@@ -9,7 +9,7 @@ import { findCabinetAddress } from '../../mail/cabinet-address.ts'
 import { enqueueLetter, type Letter, mayStrangersWrite } from '../../mail/outbox.ts'
 import { enqueueWebhook } from '../webhook-outbox.ts'
 import { judgeUse } from './budget-crossing.ts'
-import { noteUses, readBudgetUses, takeUnmailedUses } from './budget-uses.ts'
+import { noteUses, readBudgetUses, removeOldNotes, takeUnmailedUses } from './budget-uses.ts'
 import { isSpike, readDaySpend } from './spend-spike.ts'
 
 /** Charges send no hint, so a reached budget is found at most this long after posting. */
@@ -105,6 +105,7 @@ async function check(client: ScopedClient, organizationId: string): Promise<void
     const days = isLater ? [due.checkedDay, due.today] : [due.today]
     for (const day of days) await alertOfBudgets(client, due, day)
     if (due.mayEmail) await emailBudgets(client, due)
+    if (isLater) await removeOldNotes(client, due.organizationId)
   }
   if (due.spendSpike && due.spikeDay !== due.today) await alertOfSpike(client, due)
 }

@@ -45,7 +45,8 @@ export async function readBudgetUses(
               ('monthly', k.monthly_budget_nano, f.month, s.monthly),
               ('total', k.total_budget_nano, date '1970-01-01', s.total)
             ) as p (budget, limit_nano, first_day, spent)
-            left join budget_alerts b on b.key_id = k.id and b.budget = p.budget
+            left join lateral (select n.first_day, n.limit_nano, n.percent from budget_alerts n
+                                where n.key_id = k.id and n.budget = p.budget order by n.first_day desc limit 1) b on true
       where k.organization_id = $1 and k.revoked_at is null and p.limit_nano > 0
         and coalesce(k.daily_budget_nano, k.weekly_budget_nano, k.monthly_budget_nano, k.total_budget_nano) is not null
         and (p.spent >= p.limit_nano - p.spent
@@ -64,7 +65,7 @@ export async function readBudgetUses(
 
 export type NotedUse = KeyBudgetUse & { readonly percent: Level; readonly isNew: boolean }
 
-/** Notes budgets in one statement. New alerts wait for an email. */
+/** Notes budgets in one statement. New alerts wait for an email, and go on waiting if the budget is changed but still reached. */
 export async function noteUses(
   client: ScopedClient,
   organizationId: string,
@@ -76,9 +77,9 @@ export async function noteUses(
     'bookkeeping of alerts; nothing changes for the organization',
     `insert into budget_alerts as b (organization_id, key_id, budget, first_day, limit_nano, percent, spent_nano, is_emailed)
      select $1::uuid, u.* from unnest($2::uuid[], $3::text[], $4::date[], $5::bigint[], $6::smallint[], $7::bigint[], $8::boolean[]) u
-     on conflict (key_id, budget) do update
-        set first_day = excluded.first_day, limit_nano = excluded.limit_nano, percent = excluded.percent,
-            spent_nano = excluded.spent_nano, is_emailed = excluded.is_emailed`,
+     on conflict (key_id, budget, first_day) do update
+        set limit_nano = excluded.limit_nano, percent = excluded.percent, spent_nano = excluded.spent_nano,
+            is_emailed = excluded.is_emailed and (b.is_emailed or excluded.percent = 0)`,
     [
       organizationId,
       column(({ keyId }) => keyId),
@@ -89,6 +90,18 @@ export async function noteUses(
       column(({ spentNano }) => spentNano),
       column(({ isNew }) => !isNew),
     ],
+  )
+}
+
+/** Removes the notes of earlier windows that an email has reported: only the last one is compared with. */
+export async function removeOldNotes(client: ScopedClient, organizationId: string): Promise<void> {
+  await client.withoutAudit(
+    'bookkeeping of alerts; nothing changes for the organization',
+    `delete from budget_alerts b
+      where b.organization_id = $1 and b.is_emailed
+        and exists (select from budget_alerts later
+                     where later.key_id = b.key_id and later.budget = b.budget and later.first_day > b.first_day)`,
+    [organizationId],
   )
 }
 

@@ -18,7 +18,8 @@ comment on column notification_settings.next_check_at is 'No check before: a fai
 comment on column notification_settings.emailed_at is 'When an email about budgets was last written: the next ones are collected.';
 comment on column notification_settings.spike_day is 'The last day that an alert about high spending was written for.';
 
--- The highest alert of each budget of a key, for its present window and limit: each is written once.
+-- The highest alert of each budget of a key, for a window and its present limit: each is written once. Those of earlier
+-- windows are kept until an email has reported them.
 create table budget_alerts (
   key_id uuid not null references api_keys,
   organization_id uuid not null references organizations,
@@ -28,7 +29,7 @@ create table budget_alerts (
   percent smallint not null check (percent in (0, 50, 80, 100)),
   spent_nano bigint not null,
   is_emailed boolean not null,
-  primary key (key_id, budget)
+  primary key (key_id, budget, first_day)
 );
 create index on budget_alerts (organization_id) where not is_emailed;
 
@@ -104,7 +105,7 @@ begin
     grant select on cabinet_address to model_gateway_worker;
     grant execute on function count_letters(text) to model_gateway_worker;
     grant select, update (checked_version, checked_at, next_check_at, emailed_at, spike_day) on notification_settings to model_gateway_worker;
-    grant select, insert, update on budget_alerts to model_gateway_worker;
+    grant select, insert, update, delete on budget_alerts to model_gateway_worker;
     grant select, insert (organization_id, event, payload), delete,
           update (next_attempt_at, attempts, sent_at, gave_up_at, last_error)
       on webhook_outbox to model_gateway_worker;
