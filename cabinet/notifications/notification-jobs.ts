@@ -12,7 +12,7 @@ import {
   takeDueWebhook,
 } from './internal/due-webhooks.ts'
 import { createWebhookMetrics, type WebhookMetrics } from './internal/metrics.ts'
-import { pauseAfter } from './internal/webhook-backoff.ts'
+import { pauseAfter, pauseOfServer } from './internal/webhook-backoff.ts'
 import { attemptMsMax, createWebhookClient, type WebhookClient } from './internal/webhook-client.ts'
 import { signedHeaders } from './internal/webhook-signature.ts'
 
@@ -75,15 +75,17 @@ async function deliver(
   const headers = signedHeaders({ id, payload, secret }, Date.now())
   const why = await client.post(url, { headers, body: payload }, ending)
   if (why === undefined) {
-    await noteDelivered(pool, id)
+    await noteDelivered(pool, webhook)
     metrics.delivered.inc({ event })
     return
   }
   metrics.failedAttempts.inc()
-  const pauseMs = pauseAfter({ ...webhook, random: Math.random() })
-  await noteFailedAttempt(pool, webhook, { why, pauseMs })
-  if (pauseMs !== undefined) return
-  metrics.givenUp.inc({ event })
+  const random = Math.random()
+  const pauseMs = pauseAfter({ ...webhook, random })
+  const othersPauseMs = pauseOfServer({ failures: webhook.failures + 1, random })
+  const givenUp = await noteFailedAttempt(pool, webhook, { why, pauseMs, othersPauseMs })
+  if (givenUp.length === 0) return
+  for (const ended of givenUp) metrics.givenUp.inc({ event: ended.event }, ended.count)
   log.warn({ webhookId: id, event, attempts, why }, 'webhook cannot be delivered; given up')
 }
 

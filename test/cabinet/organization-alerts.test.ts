@@ -5,6 +5,7 @@ import { text } from 'node:stream/consumers'
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import { afterAll, describe, expect, test } from 'vitest'
+import { takeDueWebhook } from '#cabinet/notifications/internal/due-webhooks'
 import { notificationJobs } from '#cabinet/notifications/notification-jobs'
 import { createKey } from '#core/keys/key-store'
 import { nanoRub } from '#core/ledger/money'
@@ -106,8 +107,32 @@ const letEmails = ({ organizationId }: Owner) =>
     `update notification_settings set emailed_at = emailed_at - interval '31 minutes' where organization_id = $1`,
     [organizationId],
   )
-const letRetry = ({ organizationId }: Owner) =>
-  pool.query('update webhook_outbox set next_attempt_at = now() where organization_id = $1', [organizationId])
+const letRetry = async ({ organizationId }: Owner) => {
+  await letNext({ organizationId })
+  await pool.query('update webhook_outbox set next_attempt_at = now() where organization_id = $1', [
+    organizationId,
+  ])
+}
+/** Ends the lease or pause of an organization. */
+const letNext = ({ organizationId }: Pick<Owner, 'organizationId'>) =>
+  pool.query('update notification_settings set webhook_busy_until = now() where organization_id = $1', [
+    organizationId,
+  ])
+const pauseOf = async ({ organizationId }: Owner) => {
+  const { rows } = await pool.query(
+    `select webhook_failures as failures, extract(epoch from greatest(webhook_busy_until, now() - interval '1 day') - now())::float8 as seconds
+       from notification_settings where organization_id = $1`,
+    [organizationId],
+  )
+  return rows[0]
+}
+/** Tests that wait, before those of others. */
+const addWaiting = ({ organizationId }: Owner, count: number) =>
+  pool.query(
+    `insert into webhook_outbox (organization_id, event, payload, next_attempt_at)
+     select $1, 'test', '{}', now() - interval '1 year' from generate_series(1, $2)`,
+    [organizationId, count],
+  )
 
 describe('budgets of keys', () => {
   test('each level is alerted of once, by webhook at once and by email collected over half an hour', async () => {
@@ -405,12 +430,14 @@ describe('webhooks', () => {
     await setWebhook(owner)
     await owner.visitor.post('/notifications/test')
     await pool.query(
-      `update webhook_outbox set attempts = 1, next_attempt_at = now() + interval '1 hour' where organization_id = $1`,
+      `update webhook_outbox set next_attempt_at = now() - interval '1 year' where organization_id = $1`,
       [owner.organizationId],
     )
+    const taken = await takeDueWebhook(workerPool, 60_000)
+    expect(taken?.organizationId).toBe(owner.organizationId)
     await run('alert_webhooks')
     expect(eventsOf(owner)).toEqual([])
-    await letRetry(owner)
+    await letNext(owner)
     await run('alert_webhooks')
     expect(eventsOf(owner)).toHaveLength(1)
   })
@@ -436,18 +463,44 @@ describe('webhooks', () => {
     expect(received).toHaveLength(before)
   })
 
-  test('a server that never answers holds up only webhooks of its organization', async () => {
-    const [slow, quick] = [await newOwner(), await newOwner()]
-    for (const owner of [slow, quick]) {
-      await setWebhook(owner)
-      await owner.visitor.post('/notifications/test')
+  test('of one organization one webhook is in flight, however many workers take webhooks at the same time', async () => {
+    const owner = await newOwner()
+    await setWebhook(owner)
+    for (let round = 1; round <= 5; round++) {
+      await addWaiting(owner, 4)
+      const taken = await Promise.all(Array.from({ length: 4 }, () => takeDueWebhook(workerPool, 60_000)))
+      expect(taken.filter((each) => each?.organizationId === owner.organizationId)).toHaveLength(1)
+      for (const each of taken) if (each !== undefined) await letNext(each)
     }
-    await pool.query(
-      `update webhook_outbox set attempts = 1, next_attempt_at = now() + interval '1 minute' where organization_id = $1`,
-      [slow.organizationId],
-    )
+  })
+
+  test('webhooks of a server that fails wait together, longer with each failure, and not for a new address', async () => {
+    const owner = await newOwner()
+    await setWebhook(owner)
+    statuses.set(owner.path, 500)
+    await addWaiting(owner, 5)
+    for (const [failures, secondsMin, secondsMax] of [
+      [1, 2, 7],
+      [2, 5, 13],
+      [3, 13, 25],
+    ] as const) {
+      await run('alert_webhooks')
+      expect(eventsOf(owner)).toHaveLength(failures)
+      const pause = await pauseOf(owner)
+      expect(pause.failures).toBe(failures)
+      expect(pause.seconds).toBeGreaterThan(secondsMin)
+      expect(pause.seconds).toBeLessThan(secondsMax)
+      await letNext(owner)
+    }
+    statuses.delete(owner.path)
     await run('alert_webhooks')
-    expect([eventsOf(slow).length, eventsOf(quick).length]).toEqual([0, 1])
+    expect((await pauseOf(owner)).failures).toBe(0)
+    statuses.set(owner.path, 500)
+    await owner.visitor.post('/notifications/test')
+    await run('alert_webhooks')
+    expect((await pauseOf(owner)).failures).toBe(1)
+    await setWebhook(owner)
+    expect(await pauseOf(owner)).toEqual({ failures: 0, seconds: -86_400 })
   })
 
   test('without an address nothing waits, and at most 1,000 wait for one', async () => {

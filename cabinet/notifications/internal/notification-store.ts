@@ -67,7 +67,7 @@ export async function changeAlerts(
   )
 }
 
-/** Sets or removes the address of webhooks; a secret comes and goes with it. */
+/** Sets or removes the address of webhooks; a secret comes and goes with it. A new address pays for no failures of the old one. */
 export async function changeWebhook(
   client: ScopedClient,
   organizationId: string,
@@ -77,7 +77,8 @@ export async function changeWebhook(
   if (webhook === null && before.webhookUrl === null) return
   await client.change(
     `insert into notification_settings (organization_id, webhook_url, webhook_secret) values ($1, $2, $3)
-     on conflict (organization_id) do update set webhook_url = $2, webhook_secret = $3`,
+     on conflict (organization_id) do update
+        set webhook_url = $2, webhook_secret = $3, webhook_failures = 0, webhook_busy_until = default`,
     [organizationId, webhook?.url ?? null, webhook?.secret ?? null],
     () => ({
       action: webhook === null ? 'webhook.remove' : 'webhook.set',

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { pauseAfter } from './webhook-backoff.ts'
+import { pauseAfter, pauseOfServer } from './webhook-backoff.ts'
 
 test('a webhook is tried for a day, in pauses from 5 s to 2 hours', () => {
   const pauses: number[] = []
@@ -14,4 +14,9 @@ test('a webhook is tried for a day, in pauses from 5 s to 2 hours', () => {
   const hours = pauses.reduce((sum, each) => sum + each, 0) / 3_600_000
   expect(hours).toBeGreaterThan(20)
   expect(hours).toBeLessThanOrEqual(24)
+})
+
+test('all webhooks of a server that goes on failing wait, from 5 s to 5 minutes', () => {
+  const pauses = [1, 2, 3, 7, 1000].map((failures) => pauseOfServer({ failures, random: 0.5 }))
+  expect(pauses).toEqual([5_000, 10_000, 20_000, 300_000, 300_000])
 })

@@ -3,6 +3,8 @@ const firstPauseMs = 5_000
 const pauseMsMax = 2 * 3_600_000
 /** After a day an alert is outdated, and the usage page shows its numbers. */
 const ageMsMax = 24 * 3_600_000
+/** Longest that all webhooks wait for a server that has failed: it may work again. */
+const serverPauseMsMax = 300_000
 
 /**
  * The pause before the next attempt of a webhook; `undefined`: it is a day old, and given up. Pure.
@@ -15,7 +17,18 @@ export function pauseAfter(options: {
   readonly ageMs: number
   readonly random: number
 }): number | undefined {
-  const steadyMs = Math.min(pauseMsMax, firstPauseMs * 2 ** Math.min(options.attempts - 1, 20))
-  const pauseMs = Math.round(steadyMs * (0.75 + options.random / 2))
+  const pauseMs = spread(Math.min(pauseMsMax, doubled(options.attempts)), options.random)
   return options.ageMs + pauseMs > ageMsMax ? undefined : pauseMs
 }
+
+/**
+ * The pause before the next attempt of any webhook of an organization. Pure.
+ *
+ * @param options.failures failed attempts in a row, of whichever webhooks.
+ */
+export function pauseOfServer(options: { readonly failures: number; readonly random: number }): number {
+  return spread(Math.min(serverPauseMsMax, doubled(options.failures)), options.random)
+}
+
+const doubled = (attempts: number) => firstPauseMs * 2 ** Math.min(attempts - 1, 20)
+const spread = (ms: number, random: number) => Math.round(ms * (0.75 + random / 2))

@@ -5,6 +5,8 @@ create table notification_settings (
   spend_spike boolean not null default false,
   webhook_url text check (length(webhook_url) <= 2048 and webhook_url ~ '^https?://'),
   webhook_secret bytea check (octet_length(webhook_secret) = 32),
+  webhook_busy_until timestamptz not null default '-infinity',
+  webhook_failures integer not null default 0,
   checked_version bigint,
   checked_at timestamptz,
   next_check_at timestamptz not null default '-infinity',
@@ -13,6 +15,8 @@ create table notification_settings (
   check ((webhook_url is null) = (webhook_secret is null))
 );
 comment on column notification_settings.webhook_secret is 'Signs webhooks. Only the worker reads it; the cabinet shows it once.';
+comment on column notification_settings.webhook_busy_until is 'One webhook is in flight, or all wait after a failure, until then.';
+comment on column notification_settings.webhook_failures is 'Failed attempts in a row, of whichever webhooks.';
 comment on column notification_settings.checked_version is 'The version of the account when its spending was last checked; null: check it.';
 comment on column notification_settings.next_check_at is 'No check before: a failed one must not hold up those of others.';
 comment on column notification_settings.emailed_at is 'When an email about budgets was last written: the next ones are collected.';
@@ -48,7 +52,7 @@ create table webhook_outbox (
   check (sent_at is null or gave_up_at is null)
 );
 comment on column webhook_outbox.id is 'The header webhook-id, the same at every attempt.';
-comment on column webhook_outbox.next_attempt_at is 'Moved ahead before an attempt: until then the webhook is that worker''s.';
+comment on column webhook_outbox.next_attempt_at is 'No attempt before. Attempts also wait for webhook_busy_until of the organization.';
 comment on column webhook_outbox.last_error is 'A code or an HTTP status only: a response may contain anything.';
 create index on webhook_outbox (next_attempt_at) where sent_at is null and gave_up_at is null;
 create index on webhook_outbox (organization_id, created_at desc);
@@ -104,7 +108,8 @@ begin
   if to_regrole('model_gateway_worker') is not null then
     grant select on cabinet_address to model_gateway_worker;
     grant execute on function count_letters(text) to model_gateway_worker;
-    grant select, update (checked_version, checked_at, next_check_at, emailed_at, spike_day) on notification_settings to model_gateway_worker;
+    grant select, update (checked_version, checked_at, next_check_at, emailed_at, spike_day, webhook_busy_until,
+                          webhook_failures) on notification_settings to model_gateway_worker;
     grant select, insert, update, delete on budget_alerts to model_gateway_worker;
     grant select, insert (organization_id, event, payload), delete,
           update (next_attempt_at, attempts, sent_at, gave_up_at, last_error)
@@ -113,7 +118,7 @@ begin
   if to_regrole('model_gateway_cabinet') is not null then
     grant select (organization_id, budgets, spend_spike, webhook_url),
           insert (organization_id, budgets, spend_spike, webhook_url, webhook_secret),
-          update (budgets, spend_spike, webhook_url, webhook_secret, checked_version)
+          update (budgets, spend_spike, webhook_url, webhook_secret, webhook_busy_until, webhook_failures, checked_version)
       on notification_settings to model_gateway_cabinet;
     grant select (id, organization_id, event, created_at, attempts, sent_at, gave_up_at, last_error),
           insert (organization_id, event, payload) on webhook_outbox to model_gateway_cabinet;
