@@ -1,5 +1,6 @@
 import type { Pool } from 'pg'
 import type { Registry } from 'prom-client'
+import type { ResolveName } from '#core/egress/guarded-connector'
 import type { Job } from '#core/process/job'
 import type { Log } from '#core/process/log'
 import { alertsJob } from './internal/alerts-job.ts'
@@ -26,15 +27,21 @@ const removeEveryMs = 3_600_000
 const keptDays = 7
 const removeCountMax = 1_000
 
-type Deps = { readonly pool: Pool; readonly registry: Registry; readonly log: Log }
+type Deps = {
+  readonly pool: Pool
+  readonly registry: Registry
+  readonly log: Log
+  /** Default: by DNS. */
+  readonly resolve?: ResolveName
+}
 
 /** Jobs that find what organizations want to be alerted of, and that deliver it by webhook. Emails are in the outbox of `mail`. */
 export function notificationJobs(
-  { pool, registry, log }: Deps,
+  { pool, registry, log, ...names }: Deps,
   settings: { readonly allowedCidrs: readonly string[] },
 ): readonly Job[] {
   const metrics = createWebhookMetrics(registry)
-  const client = createWebhookClient(settings.allowedCidrs)
+  const client = createWebhookClient(settings.allowedCidrs, names)
   const lane = () => laneJob({ pool, metrics, log, client })
   return [alertsJob(pool, log), ...Array.from({ length: laneCount }, lane), removeJob(pool)]
 }

@@ -1,4 +1,5 @@
 import type { ResolveName } from '#core/egress/guarded-connector'
+import { createDnsResolver } from '#core/egress/resolve-by-dns'
 import { type ImageProblem, imageProblem } from './image-problem.ts'
 import { download } from './internal/download.ts'
 import { createFetchEnd } from './internal/fetch-end.ts'
@@ -7,7 +8,6 @@ import type { FetchedImage, HeldBytes } from './internal/fetched-image.ts'
 import { parseImageUrl } from './internal/image-url.ts'
 import type { Pace } from './internal/pace-clock.ts'
 import { isPublicAddress } from './internal/public-address.ts'
-import { createDnsResolver } from './internal/resolve-by-dns.ts'
 
 /** Images fetched at a time by this process: each takes a file, of the reserve of `http/connection-cap.ts`. */
 const fetchesMax = 128

@@ -7,6 +7,7 @@ import { Registry } from 'prom-client'
 import { afterAll, describe, expect, test } from 'vitest'
 import { takeDueWebhook } from '#cabinet/notifications/internal/due-webhooks'
 import { notificationJobs } from '#cabinet/notifications/notification-jobs'
+import type { ResolveName } from '#core/egress/guarded-connector'
 import { createKey } from '#core/keys/key-store'
 import { nanoRub } from '#core/ledger/money'
 import { postBatch } from '#core/ledger/post-batch'
@@ -44,9 +45,12 @@ afterAll(() => {
   receiver.close()
 })
 
+/** Knows `localhost` only, as a resolver of the network that an address guard must not trust. */
+const resolve: ResolveName = (name, _options, callback) =>
+  callback(null, name === 'localhost' ? [{ address: '127.0.0.1', family: 4 }] : [])
 const jobsWith = (allowedCidrs: readonly string[]) =>
   notificationJobs(
-    { pool: workerPool, registry: new Registry(), log: pino({ enabled: false }) },
+    { pool: workerPool, registry: new Registry(), log: pino({ enabled: false }), resolve },
     { allowedCidrs },
   )
 const jobs = jobsWith(['127.0.0.0/8'])
@@ -448,6 +452,7 @@ describe('webhooks', () => {
     'https://localhost:PORT/x',
     'https://[::1]:PORT/x',
     'https://[::ffff:127.0.0.1]:PORT/x',
+    'https://unknown.example/x',
     'https://10.0.0.1/x',
     'https://169.254.169.254/latest',
     'http://192.0.2.1/x',
@@ -461,6 +466,15 @@ describe('webhooks', () => {
     const { body } = await owner.visitor.get('/notifications')
     expect(body.webhook.last_delivery).toMatchObject({ status: 'waiting', error_code: 'ERR_ADDRESS_REFUSED' })
     expect(received).toHaveLength(before)
+  })
+
+  test('an allowed name gets webhooks', async () => {
+    const owner = await newOwner()
+    const url = owner.url.replace('127.0.0.1', 'localhost')
+    await setWebhook({ ...owner, url })
+    await owner.visitor.post('/notifications/test')
+    await run('alert_webhooks')
+    expect(eventsOf(owner)).toHaveLength(1)
   })
 
   test('of one organization one webhook is in flight, however many workers take webhooks at the same time', async () => {

@@ -1,7 +1,7 @@
-import { lookup } from 'node:dns'
 import { Agent, request } from 'undici'
 import { createAddressGuard } from '#core/catalog/address-guard'
 import { createGuardedConnector, type ResolveName } from '#core/egress/guarded-connector'
+import { createDnsResolver } from '#core/egress/resolve-by-dns'
 import { createNetworks } from '#core/process/networks'
 
 /** Longest that one attempt may take, in ms: a receiver should store a webhook, and work later. */
@@ -21,13 +21,13 @@ export type WebhookClient = {
 
 /**
  * Posts webhooks only to public addresses with TLS, and to those private ones that the installation allows, with or
- * without it. Names are looked up once per connection. Redirects are not followed: they are responses other than 2xx.
+ * without it. Names are looked up once per connection, by DNS only: an unknown name and one of our network fail alike. Redirects are not followed: they are responses other than 2xx.
  *
  * @param allowedCidrs private networks where webhooks may be.
  */
 export function createWebhookClient(
   allowedCidrs: readonly string[],
-  { resolve = lookup }: { readonly resolve?: ResolveName } = {},
+  { resolve = createDnsResolver() }: { readonly resolve?: ResolveName } = {},
 ): WebhookClient {
   const guard = createAddressGuard(allowedCidrs)
   const allowed = createNetworks(allowedCidrs)

@@ -1,6 +1,6 @@
 import type { LookupAddress } from 'node:dns'
 import { Resolver } from 'node:dns/promises'
-import type { ResolveName } from '#core/egress/guarded-connector'
+import type { ResolveName } from './guarded-connector.ts'
 
 /** A name that takes longer is not found. With the second try, which may take twice as long: 6 s. */
 const patience = { timeout: 2000, tries: 2 }
@@ -8,8 +8,8 @@ const patience = { timeout: 2000, tries: 2 }
 const addressesMax = 4
 
 /**
- * Resolves names by DNS only, without `/etc/hosts` and search domains. Unlike `dns.lookup`, it takes no thread: two
- * names whose DNS servers do not respond would make the names of providers wait, too.
+ * Resolves names by DNS only, without `/etc/hosts` and search domains. Unlike `dns.lookup`, it takes no thread: a
+ * few names whose DNS servers do not respond would make all other names of the process wait, too.
  *
  * @param servers by default those of the system.
  */
