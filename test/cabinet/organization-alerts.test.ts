@@ -63,6 +63,7 @@ async function run(name: string, among: readonly Job[] = jobs): Promise<void> {
 }
 /** Finds alerts and delivers webhooks. */
 async function work(): Promise<void> {
+  await pool.query(`update notification_settings set next_check_at = '-infinity'`)
   await run('alerts')
   await run('alert_webhooks')
 }
@@ -297,6 +298,23 @@ describe('budgets of keys', () => {
     ])
     await work()
     expect(await alertsTo(owner, 'budget_reached')).toHaveLength(1)
+  })
+
+  test('charges that go on are checked after a pause, and a changed budget at once', async () => {
+    const owner = await newOwner()
+    await turnOn(owner, { budgets: true })
+    const key = await newKey(owner, { totalBudgetNano: nanoRub(10n * rub) })
+    await spend(key, 5n * rub)
+    const noted = async () => {
+      await run('alerts')
+      const { rows } = await pool.query('select percent from budget_alerts where key_id = $1', [key.keyId])
+      return rows.map(({ percent }) => percent)
+    }
+    expect(await noted()).toEqual([50])
+    await spend(key, 3n * rub)
+    expect(await noted()).toEqual([50])
+    await pool.query('update api_keys set total_budget_nano = $2 where id = $1', [key.keyId, 9n * rub])
+    expect(await noted()).toEqual([80])
   })
 
   test('an organization whose check fails holds up no other one', async () => {

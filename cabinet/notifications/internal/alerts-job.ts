@@ -12,8 +12,10 @@ import { judgeUse } from './budget-crossing.ts'
 import { noteUses, readBudgetUses, removeOldNotes, takeUnmailedUses } from './budget-uses.ts'
 import { isSpike, readDaySpend } from './spend-spike.ts'
 
-/** Charges send no hint, so a reached budget is found at most this long after posting. */
+/** Charges send no hint: a reached budget is found by the first run that may check its organization. */
 const everyMs = 30_000
+/** Between two checks of an organization, unless a budget was changed: it may post charges all the time. */
+const pauseSeconds = 30
 /** Organizations of one run. The rest follow immediately. */
 const countMax = 100
 /** Before an organization whose check has failed is checked again: it may have failed by taking too long. */
@@ -129,8 +131,9 @@ async function lockDue(client: ScopedClient, organizationId: string): Promise<Du
 async function noteChecked(client: ScopedClient, { organizationId, version, now }: Due): Promise<void> {
   await client.withoutAudit(
     'bookkeeping of alerts; nothing changes for the organization',
-    'update notification_settings set checked_version = $2, checked_at = $3 where organization_id = $1',
-    [organizationId, version, now],
+    `update notification_settings set checked_version = $2, checked_at = $3,
+            next_check_at = clock_timestamp() + make_interval(secs => $4) where organization_id = $1`,
+    [organizationId, version, now, pauseSeconds],
   )
 }
 

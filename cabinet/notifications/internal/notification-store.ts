@@ -55,7 +55,8 @@ export async function changeAlerts(
   if (after.budgets === before.budgets && after.spendSpike === before.spendSpike) return
   await client.change(
     `insert into notification_settings (organization_id, budgets, spend_spike) values ($1, $2, $3)
-     on conflict (organization_id) do update set budgets = $2, spend_spike = $3, checked_version = null`,
+     on conflict (organization_id) do update
+        set budgets = $2, spend_spike = $3, checked_version = null, next_check_at = default`,
     [organizationId, after.budgets, after.spendSpike],
     () => ({
       action: 'notifications.update',

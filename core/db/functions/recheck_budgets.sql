@@ -8,6 +8,7 @@ CREATE OR REPLACE FUNCTION public.recheck_budgets()
  SET search_path TO 'public', 'pg_temp'
 AS $function$
 begin
-  update notification_settings set checked_version = null where organization_id = new.organization_id;
+  update notification_settings set checked_version = null, next_check_at = '-infinity'
+   where organization_id = new.organization_id;
   return null;
 end $function$;

@@ -18,7 +18,7 @@ comment on column notification_settings.webhook_secret is 'Signs webhooks. Only 
 comment on column notification_settings.webhook_busy_until is 'One webhook is in flight, or all wait after a failure, until then.';
 comment on column notification_settings.webhook_failures is 'Failed attempts in a row, of whichever webhooks.';
 comment on column notification_settings.checked_version is 'The version of the account when its spending was last checked; null: check it.';
-comment on column notification_settings.next_check_at is 'No check before: a failed one must not hold up those of others.';
+comment on column notification_settings.next_check_at is 'No check before: busy organizations and failed checks must not hold up others.';
 comment on column notification_settings.emailed_at is 'When an email about budgets was last written: the next ones are collected.';
 comment on column notification_settings.spike_day is 'The last day that an alert about high spending was written for.';
 
@@ -65,7 +65,8 @@ create trigger hint_change after insert on webhook_outbox
 create function recheck_budgets() returns trigger
   language plpgsql security definer set search_path to 'public', 'pg_temp' as $$
 begin
-  update notification_settings set checked_version = null where organization_id = new.organization_id;
+  update notification_settings set checked_version = null, next_check_at = '-infinity'
+   where organization_id = new.organization_id;
   return null;
 end $$;
 create trigger recheck_budgets after update on api_keys for each row
@@ -118,7 +119,8 @@ begin
   if to_regrole('model_gateway_cabinet') is not null then
     grant select (organization_id, budgets, spend_spike, webhook_url),
           insert (organization_id, budgets, spend_spike, webhook_url, webhook_secret),
-          update (budgets, spend_spike, webhook_url, webhook_secret, webhook_busy_until, webhook_failures, checked_version)
+          update (budgets, spend_spike, webhook_url, webhook_secret, webhook_busy_until, webhook_failures, checked_version,
+                  next_check_at)
       on notification_settings to model_gateway_cabinet;
     grant select (id, organization_id, event, created_at, attempts, sent_at, gave_up_at, last_error),
           insert (organization_id, event, payload) on webhook_outbox to model_gateway_cabinet;
