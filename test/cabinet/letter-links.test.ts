@@ -16,7 +16,7 @@ import {
   type SignedUp,
   signUp,
 } from '../support/cabinet.ts'
-import { entryOf, pepper } from '../support/customer.ts'
+import { entryOf, pepper, uuidV7 } from '../support/customer.ts'
 import { poolAs } from '../support/postgres.ts'
 import { inTestScope } from '../support/scope.ts'
 import { signedIn, signedInAdministrator } from '../support/signed-in.ts'
@@ -68,7 +68,14 @@ async function alertedOwner(): Promise<SignedUp> {
       pepper,
     ),
   )
-  await postBatch(pool, [entryOf({ organizationId, keyId, key: secret }, 200_000_000_000n)])
+  const customer = { organizationId, keyId, key: secret }
+  for (let daysAgo = 7; daysAgo > 0; daysAgo--) {
+    const at = Date.now() - daysAgo * 86_400_000
+    await postBatch(pool, [
+      entryOf(customer, 1_000_000_000n, { requestId: uuidV7(at), day: Math.floor(at / 86_400_000) }),
+    ])
+  }
+  await postBatch(pool, [entryOf(customer, 200_000_000_000n)])
   const { signal } = new AbortController()
   for (const job of [lowBalanceJob(workerPool), alertsJob(workerPool, log)]) await job.run(signal, signal)
   return owner

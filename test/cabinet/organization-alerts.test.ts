@@ -374,6 +374,23 @@ describe('high spending', () => {
   })
 })
 
+test('spending of the first seven days is not unusual, and the eighth day is compared with it', async () => {
+  const [young, week] = [await newOwner(), await newOwner()]
+  for (const [owner, days] of [
+    [young, 6],
+    [week, 7],
+  ] as const) {
+    await setWebhook(owner)
+    await turnOn(owner, { spend_spike: true })
+    const key = await newKey(owner)
+    for (let count = 1; count <= days; count++) await spendAt(key, 50n * rub, daysAgo(count))
+    await spend(key, 500n * rub)
+  }
+  await work()
+  expect(eventsOf(young)).toEqual([])
+  expect(eventsOf(week)).toHaveLength(1)
+})
+
 test('a low balance is posted as a webhook, too', async () => {
   const owner = await newOwner()
   await setWebhook(owner)

@@ -5,11 +5,17 @@ const factor = 3n
 /** 100 ₽: less is no spike, however little was spent before. */
 const spentMinNano = 100_000_000_000n
 
-export type DaySpend = { readonly spentNano: bigint; readonly medianNano: bigint }
+export type DaySpend = {
+  readonly spentNano: bigint
+  /** Of the seven days before. */
+  readonly medianNano: bigint
+  /** Whether the first charge is at least seven days older. */
+  readonly hasWeek: boolean
+}
 
-/** Whether a day's spending is a spike. Pure. */
-export function isSpike({ spentNano, medianNano }: DaySpend): boolean {
-  return spentNano >= spentMinNano && spentNano > factor * medianNano
+/** Whether a day's spending is a spike; never without a usual spending that it could be compared with. Pure. */
+export function isSpike({ spentNano, medianNano, hasWeek }: DaySpend): boolean {
+  return hasWeek && medianNano > 0n && spentNano >= spentMinNano && spentNano > factor * medianNano
 }
 
 /**
@@ -29,7 +35,10 @@ export async function readDaySpend(
                      and h.hour < ($2::date - n + 1)::timestamp at time zone o.time_zone) as spent
          from organizations o, generate_series(0, 7) n where o.id = $1)
      select max(spent) filter (where n = 0) as "spentNano",
-            percentile_disc(0.5) within group (order by spent) filter (where n > 0) as "medianNano"
+            percentile_disc(0.5) within group (order by spent) filter (where n > 0) as "medianNano",
+            exists (select from ledger_hourly h, organizations o
+                     where o.id = $1 and h.organization_id = o.id
+                       and h.hour < ($2::date - 6)::timestamp at time zone o.time_zone) as "hasWeek"
        from days`,
     [organizationId, day],
   )
