@@ -552,6 +552,21 @@ describe('webhooks', () => {
     expect(await pauseOf(owner)).toEqual({ failures: 0, seconds: -86_400 })
   })
 
+  test('what waits for an address is not sent to the next one, but signed by a new secret for the same one', async () => {
+    const owner = await newOwner()
+    const next = { ...owner, path: `${owner.path}-next`, url: `${owner.url}-next` }
+    await setWebhook(owner)
+    await addWaiting(owner, 3)
+    await setWebhook(owner)
+    const delivery = async () => (await owner.visitor.get('/notifications')).body.webhook.last_delivery
+    expect(await delivery()).toMatchObject({ status: 'waiting' })
+    await setWebhook(next)
+    expect(await delivery()).toMatchObject({ status: 'failed', error_code: 'ERR_ADDRESS_CHANGED' })
+    await owner.visitor.post('/notifications/test')
+    await run('alert_webhooks')
+    expect([eventsOf(owner).length, eventsOf(next).length]).toEqual([0, 1])
+  })
+
   test('without an address nothing waits, and at most 1,000 wait for one', async () => {
     const owner = await newOwner()
     expect((await owner.visitor.post('/notifications/test')).body.webhook).toBe(false)

@@ -111,7 +111,7 @@ async function giveUpAsOldAs(
   return rows
 }
 
-/** Gives up all webhooks of an organization that has removed its address. Returns how many of each event. */
+/** Gives up webhooks that were being written while their organization removed its address. Returns how many of each event. */
 export async function giveUpWithoutAddress(
   client: Queryable,
   organizationId: string,

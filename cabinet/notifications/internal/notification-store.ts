@@ -68,7 +68,10 @@ export async function changeAlerts(
   )
 }
 
-/** Sets or removes the address of webhooks; a secret comes and goes with it. A new address pays for no failures of the old one. */
+/**
+ * Sets or removes the address of webhooks; a secret comes and goes with it. A new address pays for no failures of the old one, and gets
+ * nothing that was written for it: a trigger gives up what waits.
+ */
 export async function changeWebhook(
   client: ScopedClient,
   organizationId: string,

@@ -74,6 +74,20 @@ create trigger recheck_budgets after update on api_keys for each row
         is distinct from (new.daily_budget_nano, new.weekly_budget_nano, new.monthly_budget_nano, new.total_budget_nano))
   execute function recheck_budgets();
 
+-- What waits was meant for the address that it was written for.
+create function give_up_webhooks() returns trigger
+  language plpgsql security definer set search_path to 'public', 'pg_temp' as $$
+begin
+  update webhook_outbox
+     set gave_up_at = clock_timestamp(),
+         last_error = case when new.webhook_url is null then 'ERR_NO_ADDRESS' else 'ERR_ADDRESS_CHANGED' end
+   where organization_id = new.organization_id and sent_at is null and gave_up_at is null;
+  return null;
+end $$;
+create trigger give_up_webhooks after update of webhook_url on notification_settings for each row
+  when (old.webhook_url is distinct from new.webhook_url)
+  execute function give_up_webhooks();
+
 -- Of an organization without members nothing is kept: its webhook may be the address of a person.
 create function forget_notifications() returns trigger
   language plpgsql security definer set search_path to 'public', 'pg_temp' as $$
@@ -86,7 +100,7 @@ begin
 end $$;
 create trigger forget_notifications after delete on memberships
   for each row execute function forget_notifications();
-revoke execute on function recheck_budgets(), forget_notifications() from public;
+revoke execute on function recheck_budgets(), give_up_webhooks(), forget_notifications() from public;
 
 do $$
 declare
