@@ -86,6 +86,7 @@ async function deliver(
     metrics.delivered.inc({ event })
     return
   }
+  if (ending.aborted) return // no fault of the server; another worker sends it when the lease ends
   metrics.failedAttempts.inc()
   const random = Math.random()
   const pauseMs = pauseAfter({ ...webhook, random })

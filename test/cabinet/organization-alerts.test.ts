@@ -31,12 +31,13 @@ type Received = {
   readonly body: string
 }
 const received: Received[] = []
-/** Of each path; 200 if absent. */
+/** Of each path; 200 if absent, and none if 0. */
 const statuses = new Map<string, number>()
 const receiver = createServer(async (request, response) => {
   const path = request.url ?? ''
   received.push({ headers: request.headers, path, body: await text(request) })
   const status = statuses.get(path) ?? 200
+  if (status === 0) return
   response.writeHead(status, status === 302 ? { location: '/redirected' } : {}).end()
 })
 await once(receiver.listen(0, '127.0.0.1'), 'listening')
@@ -550,6 +551,23 @@ describe('webhooks', () => {
     expect((await pauseOf(owner)).failures).toBe(1)
     await setWebhook(owner)
     expect(await pauseOf(owner)).toEqual({ failures: 0, seconds: -86_400 })
+  })
+
+  test('a worker that stops during an attempt counts no failure', async () => {
+    const owner = await newOwner()
+    await setWebhook(owner)
+    statuses.set(owner.path, 0)
+    await addWaiting(owner, 1)
+    const ending = new AbortController()
+    const attempt = jobs.find(({ name }) => name === 'alert_webhooks')?.run(signal, ending.signal)
+    await expect.poll(() => eventsOf(owner).length).toBe(1)
+    ending.abort()
+    await attempt
+    expect((await pauseOf(owner)).failures).toBe(0)
+    statuses.delete(owner.path)
+    await letNext(owner)
+    await run('alert_webhooks')
+    expect(eventsOf(owner)).toHaveLength(2)
   })
 
   test('what waits for an address is not sent to the next one, but signed by a new secret for the same one', async () => {
