@@ -59,6 +59,8 @@ function createWatch(world: World) {
         triggerBefore = world.object?.draft.rotationTrigger ?? null
         writtenAtMs = world.nowMs
       }
+      // The operator forgets a trigger that was removed: the same one, set later, asks again.
+      if (world.object?.draft.rotationTrigger === null) triggerBefore = null
       look()
     },
   }
@@ -159,10 +161,22 @@ function dieWriting(world: World): void {
   crash(world)
 }
 
-const happening = fc.oneof(
+type Part = string | { readonly pass: number; readonly projects: string }
+
+const happening: fc.Arbitrary<Part> = fc.oneof(
   { weight: 3, arbitrary: fc.record({ pass: fc.nat(10), projects: fc.constantFrom('at once', 'never') }) },
   { weight: 2, arbitrary: fc.constantFrom(...Object.keys(happenings), 'die writing') },
 )
+
+/** A trigger that is removed and set again asks twice. */
+const triggerSetAgain: readonly Part[] = [
+  'rotate b',
+  { pass: 4, projects: 'at once' },
+  'ask for no rotation',
+  { pass: 3, projects: 'at once' },
+  'rotate b',
+  { pass: 4, projects: 'at once' },
+]
 
 test('whatever happens and wherever the operator dies: no dead Secret, one key, no secret replaced unasked; then all is well', () => {
   fc.assert(
@@ -183,7 +197,7 @@ test('whatever happens and wherever the operator dies: no dead Secret, one key, 
       }
       settleAndCheck(world)
     }),
-    { numRuns: 3000 },
+    { numRuns: 3000, examples: [[triggerSetAgain]] },
   )
 }, 60_000) // six seconds of one idle processor
 
