@@ -35,7 +35,7 @@ export function createWebhookClient(
   const agentWith = (plainHttp: boolean) =>
     new Agent({
       allowH2: false,
-      connections: 1, // a worker sends one webhook of an organization at a time
+      connections: 4, // of a worker's lanes each may serve another organization with a receiver at the same host
       maxOrigins: 1024,
       headersTimeout: 0, // the signal ends an attempt
       bodyTimeout: 0,
