@@ -159,6 +159,7 @@ describe('the state of a key', () => {
       name: 'ci',
       managedBy: 'kubernetes',
       purpose: 'general',
+      tags: [],
       limits,
       blockedBy: ['owner', 'kubernetes'],
       revoked: false,

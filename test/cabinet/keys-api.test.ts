@@ -655,20 +655,24 @@ describe('effective limits', () => {
     })
     const other = await made({ allowed_models: ['other/model'] })
     expect(await statusAt(other.secret)).toBe(403)
-    const all = await call('GET', '/refusals')
-    expect(all.body).toMatchObject({
-      live: true,
-      data: [
-        {
-          code: 'model_not_allowed',
-          scope: 'models',
-          api_key_id: other.id,
-          api_key_name: expect.any(String),
-        },
-        { ...body.data[0], api_key_id: id },
-      ],
+    // A gateway lists what it rejects before admission afterwards.
+    const all = await vi.waitFor(async () => {
+      const { body: listed } = await call('GET', '/refusals')
+      expect(listed).toMatchObject({
+        live: true,
+        data: [
+          {
+            code: 'model_not_allowed',
+            scope: 'models',
+            api_key_id: other.id,
+            api_key_name: expect.any(String),
+          },
+          { ...body.data[0], api_key_id: id },
+        ],
+      })
+      return listed
     })
-    expect((await call('GET', '/refusals?limit=1')).body.data).toEqual(all.body.data.slice(0, 1))
+    expect((await call('GET', '/refusals?limit=1')).body.data).toEqual(all.data.slice(0, 1))
   })
 
   test('list rejections of one key and of all page by page, also of a revoked key', async () => {

@@ -12,29 +12,37 @@ import { checkInvariants } from '#core/ledger/invariants'
 import { laneOf, setLanes } from '#core/ledger/lanes'
 import { nanoRub } from '#core/ledger/money'
 import { type BatchEntry, postBatch } from '#core/ledger/post-batch'
-import { type Customer, createCustomer, entryOf, recordOf, takenBack, uuidV7 } from '../support/customer.ts'
+import {
+  createCustomer,
+  createOlderCustomer,
+  entryOf,
+  type KeyOwner,
+  recordOf,
+  takenBack,
+  uuidV7,
+} from '../support/customer.ts'
 import { createOlderDatabase, migrationNames } from '../support/older-database.ts'
 import { createDatabase, databaseOfThisFile, poolAs } from '../support/postgres.ts'
 import { inTestScope } from '../support/scope.ts'
 
 const database = await databaseOfThisFile()
 
-const give = (pool: Pool, { organizationId }: Customer, laneCount: number) =>
+const give = (pool: Pool, { organizationId }: KeyOwner, laneCount: number) =>
   inTestScope(pool, (client) => setLanes(client, organizationId, laneCount))
 
 const post = (pool: Pool, entries: readonly BatchEntry[]) =>
   inTransaction(pool, (client) => postBatch(client, entries))
 
-const topUp = (pool: Pool, { organizationId }: Customer, amount: bigint, refId: string = randomUUID()) =>
+const topUp = (pool: Pool, { organizationId }: KeyOwner, amount: bigint, refId: string = randomUUID()) =>
   inTestScope(pool, (client) =>
     credit(client, { organizationId, kind: 'adjustment', refId, amount: nanoRub(amount) }),
   )
 
 /** Nothing checks its price: a sweep charges by its hold. */
-const charge = (customer: Customer, costNano: bigint, fields: Partial<BatchEntry> = {}) =>
+const charge = (customer: KeyOwner, costNano: bigint, fields: Partial<BatchEntry> = {}) =>
   entryOf(customer, costNano, { record: recordOf({ outcome: 'swept' }), ...fields })
 
-const charges = (customer: Customer, count: number) =>
+const charges = (customer: KeyOwner, count: number) =>
   Array.from({ length: count }, (_, n) => charge(customer, BigInt(n + 1)))
 
 const broken = (reports: readonly { readonly name: string; readonly breachCount: number }[]) =>
@@ -59,7 +67,7 @@ const everything = { from: null, to: null }
 
 function list(
   pool: Pool,
-  { organizationId }: Customer,
+  { organizationId }: KeyOwner,
   filter: LedgerFilter = everything,
   { before, limit = 10_000 }: { readonly before?: bigint | undefined; readonly limit?: number } = {},
 ) {
@@ -69,7 +77,7 @@ function list(
 }
 
 /** All entries in order: places without a gap, and each balance is the one before it and the amount. */
-async function expectOneOrder(pool: Pool, customer: Customer): Promise<bigint> {
+async function expectOneOrder(pool: Pool, customer: KeyOwner): Promise<bigint> {
   const rows = (await list(pool, customer)).toReversed()
   expect(rows.map(({ seq }) => seq)).toEqual(rows.map((_, n) => BigInt(n + 1)))
   let balance = 0n
@@ -425,7 +433,7 @@ test('the upgrade of a database with money, while charges are posted, leaves one
   await using older = await createOlderDatabase(count)
   const { pool } = older
   await pool.query('select ensure_partitions(3)')
-  const customer = await createCustomer(pool, { balanceNano: 1_000_000n })
+  const customer = await createOlderCustomer(pool, 1_000_000n)
   await post(pool, charges(customer, 20))
   let isOver = false
   let posted = 0

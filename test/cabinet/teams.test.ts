@@ -348,9 +348,7 @@ describe('a monthly budget', () => {
       [body.key.id],
     )
     expect(rows).toEqual([{ nano: 1_500_500_000_000n }])
-    await postBatch(pool, [
-      entryOf({ organizationId: owner.organizationId, keyId: body.key.id, key: '' }, 7n),
-    ])
+    await postBatch(pool, [entryOf({ organizationId: owner.organizationId, keyId: body.key.id }, 7n)])
     const { data } = (await callFor(owner.organizationId, member)('GET', '/members')).body
     expect(data).toMatchObject([
       { monthly_budget_rub: null, spent_this_month_rub: null },

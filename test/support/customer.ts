@@ -13,17 +13,39 @@ import { inTestScope } from './scope.ts'
 /** Pepper of keys in tests. */
 export const pepper = 'pepper of the tests, 32 characters long'
 
-export type Customer = { readonly organizationId: string; readonly keyId: string; readonly key: string }
+/** Whom charges are posted to. */
+export type KeyOwner = { readonly organizationId: string; readonly keyId: string }
+
+export type Customer = KeyOwner & { readonly key: string }
 
 /** A new organization with one key and, optionally, money. */
 export async function createCustomer(
   pool: Pool,
   { balanceNano, ...limits }: KeyLimits & { readonly balanceNano?: bigint } = {},
 ): Promise<Customer> {
+  const organizationId = await createOrganizationWith(pool, balanceNano)
+  const { keyId, secret } = await inTestScope(pool, (client) =>
+    createKey(client, { organizationId, name: 'test', managedBy: 'cabinet', ...limits }, pepper),
+  )
+  return { organizationId, keyId, key: secret }
+}
+
+/** The same in a database of an older release, whose keys lack columns; the key cannot be used. */
+export async function createOlderCustomer(pool: Pool, balanceNano: bigint): Promise<KeyOwner> {
+  const organizationId = await createOrganizationWith(pool, balanceNano)
+  const keyId = uuidV7()
+  await pool.query(
+    `insert into api_keys (id, organization_id, name, managed_by) values ($1, $2, 'test', 'cabinet')`,
+    [keyId, organizationId],
+  )
+  return { organizationId, keyId }
+}
+
+async function createOrganizationWith(pool: Pool, balanceNano = 0n): Promise<string> {
   const { id: organizationId } = await inTestScope(pool, (client) =>
     createOrganization(client, `org-${randomBytes(6).toString('hex')}`),
   )
-  if (balanceNano !== undefined && balanceNano !== 0n)
+  if (balanceNano !== 0n)
     await inTestScope(pool, (client) =>
       credit(client, {
         organizationId,
@@ -32,10 +54,7 @@ export async function createCustomer(
         amount: nanoRub(balanceNano),
       }),
     )
-  const { keyId, secret } = await inTestScope(pool, (client) =>
-    createKey(client, { organizationId, name: 'test', managedBy: 'cabinet', ...limits }, pepper),
-  )
-  return { organizationId, keyId, key: secret }
+  return organizationId
 }
 
 /** A UUIDv7 of this instant, or of another. */
@@ -85,7 +104,7 @@ export function takenBack(entry: BatchEntry): BatchEntry {
 }
 
 /** A stream entry of a customer's request as settlement would post it; today by default. */
-export function entryOf(customer: Customer, costNano: bigint, fields: Partial<BatchEntry> = {}): BatchEntry {
+export function entryOf(customer: KeyOwner, costNano: bigint, fields: Partial<BatchEntry> = {}): BatchEntry {
   return {
     requestId: uuidV7(),
     chargeKind: 'settled',
