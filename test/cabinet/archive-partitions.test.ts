@@ -137,15 +137,24 @@ describe.each([oldServer, newEngine])('with ClickHouse $form', (clickHouse) => {
     await copyAll()
     await look()
     await leave()
-    await database.pool.query('update usage_hourly set input = input + 1 where hour = $1', [
-      new Date(months[0].fromMs),
-    ])
-    expect(await broken()).toEqual(['archived_partition_is_its_sums'])
-    expect((await look())?.map(({ name }) => name)).toEqual(['archived_partition_is_its_sums'])
-    await database.pool.query('update usage_hourly set input = input - 1 where hour = $1', [
-      new Date(months[0].fromMs),
-    ])
-    expect(await look()).toEqual([])
+    const add = (table: string, input: number) =>
+      database.pool.query(`update ${table} set input = input + $2 where hour = $1`, [
+        new Date(months[0].fromMs),
+        input,
+      ])
+    const ofMonth = 'archived_partition_is_its_sums'
+    const ofUsage = 'usage_is_sum_of_requests'
+    // The whole audit also compares sums by provider with those of all.
+    for (const [table, whole, looked] of [
+      ['usage_hourly', [ofUsage, ofMonth], [ofMonth]],
+      ['usage_by_provider', [ofUsage], []],
+    ] as const) {
+      await add(table, 1)
+      expect(await broken()).toEqual(whole)
+      expect((await look())?.map(({ name }) => name)).toEqual(looked)
+      await add(table, -1)
+      expect(await look()).toEqual([])
+    }
     await clickHouse.query(url, changeOne)
     expect(await verified()).toEqual(['cost digest1 digest2'])
   })
