@@ -14,7 +14,7 @@ export function TeamPage() {
   const title = pageRoutes['/app/team'].title[useLanguage()]
   const mayChange = useMay('team.write')
   const mayHaveTokens = useMay('tokens.write')
-  // Shown before the role is known, a section of owners would appear and vanish.
+  // Shown before the role is known, a section of owners would appear and vanish, and the last section would move.
   const isKnown = useMe().isSuccess
   return (
     <>
@@ -23,7 +23,7 @@ export function TeamPage() {
         <MembersSection />
         {isKnown && mayChange && <InvitationsSection />}
         {isKnown && mayHaveTokens && <TokensSection />}
-        <LeaveSection />
+        {isKnown && <LeaveSection />}
       </div>
     </>
   )
