@@ -30,7 +30,7 @@ async function openCustomer(options: Parameters<typeof openBrowser>[0] = {}) {
   )
   const entries = Array.from({ length: 12 }, (_, n) =>
     entryOf(
-      { organizationId: me.organization.id, keyId: keys[n % 2]?.key.id ?? '', key: '' },
+      { organizationId: me.organization.id, keyId: keys[n % 2]?.key.id ?? '' },
       nanoOf(`${n}.12345678${n % 10}`),
       {
         requestId: uuidV7(noonMs(1 + (n % 3)) + n),

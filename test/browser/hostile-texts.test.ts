@@ -46,7 +46,7 @@ test('a tag in the name of an organization, model, browser, token or cluster res
     return made.keyId
   })
   const record = recordOf({ modelRan: evil('ran') })
-  const entry = entryOf({ organizationId, keyId, key: '' }, 1n, { record })
+  const entry = entryOf({ organizationId, keyId }, 1n, { record })
   await postBatch(pool, [entry])
 
   await insertManagementToken(pool, { organizationId, userId, scopes: ['keys'], name: evil('token') })
