@@ -1,3 +1,5 @@
+import { backoffMs } from '#core/process/backoff'
+
 /** The outcome of a failed attempt, and its reason. Only codes, because a server's message may repeat the address. */
 export type FailedTry = {
   readonly why: string
@@ -29,8 +31,7 @@ export function judgeFailedTry(
   // `API`: nodemailer itself rejected the address.
   const isRefused = command === 'API' || (command === 'RCPT TO' && (responseCode ?? 0) >= 500)
   if (code === 'EENVELOPE' && isRefused) return { why, pauseMs: undefined }
-  const steadyMs = Math.min(pauseMsMax, firstPauseMs * 2 ** Math.min(options.attempts - 1, 20))
-  const pauseMs = Math.round(steadyMs * (0.75 + options.random / 2))
+  const pauseMs = backoffMs({ ...options, firstMs: firstPauseMs, mostMs: pauseMsMax })
   return { why, pauseMs: options.ageMs + pauseMs > ageMsMax ? undefined : pauseMs }
 }
 

@@ -1,3 +1,5 @@
+import { backoffMs } from '#core/process/backoff'
+
 /** Doubled with each attempt. */
 const firstPauseMs = 5_000
 const pauseMsMax = 2 * 3_600_000
@@ -17,7 +19,7 @@ export function pauseAfter(options: {
   readonly ageMs: number
   readonly random: number
 }): number | undefined {
-  const pauseMs = spread(Math.min(pauseMsMax, doubled(options.attempts)), options.random)
+  const pauseMs = backoffMs({ ...options, firstMs: firstPauseMs, mostMs: pauseMsMax })
   return options.ageMs + pauseMs > ageMsMax ? undefined : pauseMs
 }
 
@@ -27,8 +29,6 @@ export function pauseAfter(options: {
  * @param options.failures failed attempts in a row, of whichever webhooks.
  */
 export function pauseOfServer(options: { readonly failures: number; readonly random: number }): number {
-  return spread(Math.min(serverPauseMsMax, doubled(options.failures)), options.random)
+  const { failures, random } = options
+  return backoffMs({ attempts: failures, firstMs: firstPauseMs, mostMs: serverPauseMsMax, random })
 }
-
-const doubled = (attempts: number) => firstPauseMs * 2 ** Math.min(attempts - 1, 20)
-const spread = (ms: number, random: number) => Math.round(ms * (0.75 + random / 2))
