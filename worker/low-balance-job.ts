@@ -1,5 +1,5 @@
 import type { Pool } from 'pg'
-import { findCabinetAddress } from '#cabinet/mail/cabinet-address'
+import { linkTo } from '#cabinet/mail/cabinet-address'
 import { enqueueLetter } from '#cabinet/mail/outbox'
 import { enqueueWebhook } from '#cabinet/notifications/webhook-outbox'
 import { inScope, type ScopedClient } from '#core/audit/scope'
@@ -79,12 +79,11 @@ async function tellOwners(client: ScopedClient, organizationId: string): Promise
   )
   const [fallen] = noted.rows
   if (fallen === undefined) return
-  const address = await findCabinetAddress(client)
   const vars = {
     organization: fallen.name,
     balance: formatRub(nanoRub(fallen.balance)),
     threshold: formatRub(nanoRub(fallen.threshold)),
-    ...(address !== undefined && { link: `${address}/app/billing` }),
+    ...(await linkTo(client, '/app/billing')),
   }
   for (const { email, locale } of await findOwners(client, organizationId))
     await enqueueLetter(client, { kind: 'low_balance', vars, recipient: email, locale })

@@ -14,3 +14,9 @@ export async function findCabinetAddress(client: Queryable): Promise<string | un
   const { rows } = await client.query<{ url: string }>('select url from cabinet_address')
   return rows[0]?.url
 }
+
+/** A link into the cabinet, as a variable of an email; none until the cabinet has noted its address. */
+export async function linkTo(client: Queryable, path: string): Promise<{ readonly link?: string }> {
+  const address = await findCabinetAddress(client)
+  return address === undefined ? {} : { link: `${address}${path}` }
+}

@@ -6,6 +6,7 @@ import type { Log } from '#core/process/log'
 import { alertsJob } from './internal/alerts-job.ts'
 import {
   type DueWebhook,
+  type Ended,
   giveUpWithoutAddress,
   noteDelivered,
   noteFailedAttempt,
@@ -75,9 +76,7 @@ async function deliver(
 ): Promise<void> {
   const { id, event, url, secret, payload, attempts } = webhook
   if (url === null || secret === null) {
-    for (const ended of await giveUpWithoutAddress(pool, webhook.organizationId))
-      metrics.givenUp.inc({ event: ended.event }, ended.count)
-    return
+    return countGivenUp(metrics, await giveUpWithoutAddress(pool, webhook.organizationId))
   }
   const headers = signedHeaders({ id, payload, secret }, Date.now())
   const why = await client.post(url, { headers, body: payload }, ending)
@@ -93,8 +92,12 @@ async function deliver(
   const othersPauseMs = pauseOfServer({ failures: webhook.failures + 1, random })
   const givenUp = await noteFailedAttempt(pool, webhook, { why, pauseMs, othersPauseMs })
   if (givenUp.length === 0) return
-  for (const ended of givenUp) metrics.givenUp.inc({ event: ended.event }, ended.count)
+  countGivenUp(metrics, givenUp)
   log.warn({ webhookId: id, event, attempts, why }, 'webhook cannot be delivered; given up')
+}
+
+function countGivenUp(metrics: WebhookMetrics, givenUp: readonly Ended[]): void {
+  for (const { event, count } of givenUp) metrics.givenUp.inc({ event }, count)
 }
 
 function removeJob(pool: Pool): Job {

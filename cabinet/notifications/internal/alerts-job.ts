@@ -1,11 +1,10 @@
 import type { Pool } from 'pg'
 import { inScope, type ScopedClient } from '#core/audit/scope'
-import type { Queryable } from '#core/db/pool'
 import { formatRub, nanoRub } from '#core/ledger/money'
 import { findOwners } from '#core/organizations/owners'
 import type { Job } from '#core/process/job'
 import type { Log } from '#core/process/log'
-import { findCabinetAddress } from '../../mail/cabinet-address.ts'
+import { linkTo } from '../../mail/cabinet-address.ts'
 import { enqueueLetter, type Letter, mayStrangersWrite } from '../../mail/outbox.ts'
 import { enqueueWebhook } from '../webhook-outbox.ts'
 import { judgeUse } from './budget-crossing.ts'
@@ -57,12 +56,14 @@ export function alertsJob(pool: Pool, log: Log): Job {
   }
 }
 
+/** Whether the last email about budgets is long enough ago. */
+const mayEmailSql = `(s.emailed_at is null or s.emailed_at < clock_timestamp() - interval '${emailEveryMinutes} minutes')`
 /** Whether budgets wait for an email that may now be written. */
-const mayEmailSql = `(s.emailed_at is null or s.emailed_at < clock_timestamp() - interval '${emailEveryMinutes} minutes')
+const isEmailDueSql = `${mayEmailSql}
   and exists (select from budget_alerts b where b.organization_id = s.organization_id and not b.is_emailed)`
 
 const isDueSql = `(s.budgets or s.spend_spike) and s.next_check_at <= clock_timestamp()
-  and (s.checked_version is distinct from a.version or (${mayEmailSql}))`
+  and (s.checked_version is distinct from a.version or (${isEmailDueSql}))`
 
 async function findDue(pool: Pool): Promise<readonly string[]> {
   const { rows } = await pool.query<{ id: string }>(
@@ -117,7 +118,7 @@ async function lockDue(client: ScopedClient, organizationId: string): Promise<Du
   const { rows } = await client.query<Due>(
     `select s.organization_id as "organizationId", coalesce(o.display_name, o.name) as name, s.budgets,
             s.spend_spike as "spendSpike", a.version, clock_timestamp() as now,
-            (s.emailed_at is null or s.emailed_at < clock_timestamp() - interval '${emailEveryMinutes} minutes') as "mayEmail",
+            ${mayEmailSql} as "mayEmail",
             (now() at time zone o.time_zone)::date::text as today,
             (s.checked_at at time zone o.time_zone)::date::text as "checkedDay", s.spike_day::text as "spikeDay"
        from notification_settings s join organizations o on o.id = s.organization_id
@@ -220,10 +221,4 @@ async function findRecipients(
   for (const { email, locale } of owners)
     if (await mayStrangersWrite(client, email)) free.push({ recipient: email, locale })
   return owners.length > 0 && free.length === 0 ? 'later' : free
-}
-
-/** A link into the cabinet; none until it has started once. */
-async function linkTo(client: Queryable, path: string): Promise<{ readonly link?: string }> {
-  const address = await findCabinetAddress(client)
-  return address === undefined ? {} : { link: `${address}${path}` }
 }

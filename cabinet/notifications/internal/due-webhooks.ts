@@ -91,7 +91,7 @@ async function endLease(
 }
 
 /** How many webhooks of an event were given up. */
-type Ended = { readonly event: string; readonly count: number }
+export type Ended = { readonly event: string; readonly count: number }
 
 async function giveUpAsOldAs(
   client: Queryable,

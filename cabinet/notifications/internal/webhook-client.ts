@@ -16,7 +16,6 @@ export type WebhookClient = {
     sent: { readonly headers: Readonly<Record<string, string>>; readonly body: string },
     ending: AbortSignal,
   ): Promise<string | undefined>
-  close(): Promise<void>
 }
 
 /**
@@ -64,9 +63,6 @@ export function createWebhookClient(
       } catch (error) {
         return codeOf(error)
       }
-    },
-    async close() {
-      await Promise.all([plain.destroy(), encrypted.destroy()])
     },
   }
 }
