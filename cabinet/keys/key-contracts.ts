@@ -7,6 +7,7 @@ import { storable } from '#crds/storable'
 import type { Contract } from '../api/contract.ts'
 import { id, pathId, time } from '../api/fields.ts'
 import { cursorOf, pageLimit, pageOf } from '../api/page.ts'
+import { budgetLimit } from '../billing/budget-scope.ts'
 import { rubles, rublesFrom } from '../billing/rubles.ts'
 
 /** Largest number of a Postgres `integer`. */
@@ -289,20 +290,7 @@ export const revokeKey = {
 const amount = z.union([z.number(), z.string()]).nullable()
 
 const effectiveLimit = z.object({
-  scope: z.enum([
-    'expiry',
-    'block',
-    'balance',
-    'models',
-    'daily_budget',
-    'weekly_budget',
-    'monthly_budget',
-    'total_budget',
-    'member_budget',
-    'organization_budget',
-    'rpm',
-    'tpm',
-  ]),
+  scope: z.enum(['expiry', 'block', 'balance', 'models', ...budgetLimit.options, 'rpm', 'tpm']),
   limit: z
     .union([z.number(), z.string(), z.array(z.string())])
     .nullable()
