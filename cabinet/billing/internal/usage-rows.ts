@@ -73,16 +73,13 @@ export async function readUsage(
   limit: number | 'all',
 ): Promise<readonly UsageRow[]> {
   const { groupBy } = question
-  const columns = columnsOf[groupBy]
-  const byKey = groupBy === 'key' || groupBy === 'model_and_key'
+  const columns: readonly string[] = columnsOf[groupBy]
+  const byKey = columns.includes('api_key_id')
   const groups = columns.map((column) => `u.${column}`).join(', ')
   const places = [1, ...columns.map((_, at) => at + 2)].join(', ')
   const values = valuesOf(organizationId, question)
   const { rows } = await client.query<Row>(
-    `select u.start, ${groupBy.startsWith('model') ? 'u.model' : 'null'} as model,
-            ${byKey ? 'u.api_key_id' : 'null'} as "keyId", ${byKey ? 'k.name' : 'null'} as "keyName",
-            ${groupBy === 'provider' ? 'u.provider' : 'null'} as provider,
-            ${groupBy === 'tag' ? 'u.tag' : 'null'} as tag, u.requests, u.errors, u.input, u."cachedInput", u."cacheWrite", u.output, u.reasoning, u.cost
+    `select ${placeColumns(columns)}, ${byKey ? 'k.name' : 'null'} as "keyName", u.requests, u.errors, u.input, u."cachedInput", u."cacheWrite", u.output, u.reasoning, u.cost
        from (select ${startOf(question)} as start, ${groups}, sum(u.requests)::bigint as requests, sum(u.errors)::bigint as errors,
                     sum(u.input)::bigint as input, sum(u.cached_input)::bigint as "cachedInput",
                     sum(u.cache_write)::bigint as "cacheWrite", sum(u.output)::bigint as output,
@@ -126,6 +123,12 @@ function valuesOf(organizationId: string, { from, to, timeZone, bucket }: UsageQ
   return [organizationId, from, to, ...(bucket === 'hour' ? [] : [timeZone])]
 }
 
+/** Where a row `u` is, which has some of these columns. */
+function placeColumns(columns: readonly string[]): string {
+  const shown = (column: string) => (columns.includes(column) ? `u.${column}` : 'null')
+  return `u.start, ${shown('model')} as model, ${shown('api_key_id')} as "keyId", ${shown('provider')} as provider, ${shown('tag')} as tag`
+}
+
 type Place = Pick<UsageRow, 'start' | 'model' | 'keyId' | 'provider' | 'tag'>
 
 const placeOf = ({ start, model, keyId, provider, tag }: Place) =>
@@ -138,17 +141,15 @@ async function readDurations(
   question: UsageQuestion,
 ): Promise<ReadonlyMap<string, DurationCounts>> {
   const columns: readonly string[] = columnsOf[question.groupBy]
-  const shown = (column: string, name: string) =>
-    columns.includes(column) ? `u.${column}` : `null as ${name}`
-  const groups = [startOf(question), ...columns.map((column) => `u.${column}`), 'u.class'].join(', ')
+  const places = [1, ...columns.map((_, at) => at + 2)].join(', ')
+  const groups = columns.map((column) => `u.${column}`).join(', ')
   const { rows } = await client.query<Place & { readonly counts: Readonly<Record<string, number>> }>(
-    `select c.start, c.model, c.provider, c.tag, c."keyId", jsonb_object_agg(c.class, c.requests) as counts
-       from (select ${startOf(question)} as start, ${shown('model', 'model')}, ${shown('provider', 'provider')}, ${shown('tag', 'tag')},
-                    ${columns.includes('api_key_id') ? 'u.api_key_id' : 'null'} as "keyId", u.class, sum(u.requests)::bigint as requests
+    `select ${placeColumns(columns)}, jsonb_object_agg(u.class, u.requests) as counts
+       from (select ${startOf(question)} as start, ${groups}, u.class, sum(u.requests)::bigint as requests
                from ${question.groupBy === 'tag' ? withTags('durations_hourly') : 'durations_hourly'} u
               where u.organization_id = $1 and u.hour >= greatest($2, (select at from usage_since)) and u.hour < $3
-              group by ${groups} having sum(u.requests) <> 0) c
-      group by 1, 2, 3, 4, 5`,
+              group by ${places}, u.class having sum(u.requests) <> 0) u
+      group by u.start, ${groups}`,
     valuesOf(organizationId, question),
   )
   return new Map(

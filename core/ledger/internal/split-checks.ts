@@ -8,10 +8,14 @@ const usageSums = ['requests', 'input', 'cached_input', 'cache_write', 'output',
 const sums = [...usageSums, 'errors'] as const
 const key = 'organization_id, api_key_id, model, hour'
 
+/** Where `requests r` are counted, in five columns. */
+const placeOfRequest = `
+  r.organization_id, r.api_key_id, coalesce(r.record ->> 'modelRan', r.record ->> 'modelAsked') as model,
+  date_trunc('hour', r.ts, 'UTC') as hour, coalesce(nullif(lower(r.record -> 'attempts' -> -1 ->> 'provider'), ''), '-') as provider`
+
 /** The sums of `requests r` by provider; group by the first five columns. */
 const splitRequests = `
-  r.organization_id, r.api_key_id, coalesce(r.record ->> 'modelRan', r.record ->> 'modelAsked') as model,
-  date_trunc('hour', r.ts, 'UTC') as hour, coalesce(nullif(lower(r.record -> 'attempts' -> -1 ->> 'provider'), ''), '-') as provider,
+  ${placeOfRequest},
   count(*) as requests, count(*) filter (where is_failed(r.record)) as errors,
   sum((r.record -> 'tokens' ->> 'input')::bigint) as input,
   sum((r.record -> 'tokens' ->> 'cachedInput')::bigint) as cached_input,
@@ -21,8 +25,7 @@ const splitRequests = `
 
 /** The completed requests of `requests r` by duration; group by the first six columns. */
 const timedRequests = `
-  r.organization_id, r.api_key_id, coalesce(r.record ->> 'modelRan', r.record ->> 'modelAsked') as model,
-  date_trunc('hour', r.ts, 'UTC') as hour, coalesce(nullif(lower(r.record -> 'attempts' -> -1 ->> 'provider'), ''), '-') as provider,
+  ${placeOfRequest},
   duration_class(coalesce((r.record ->> 'totalMs')::bigint, 0)) as class, count(*) as requests`
 
 const isSplitOtherwise = `(${sums.map((sum) => `coalesce(u.${sum}, 0)`).join(', ')})
