@@ -68,6 +68,7 @@ export const listLedger = {
     limit: pageLimit,
   }),
   answers: { 200: pageOf(ledgerRow) },
+  problems: ['older_requests_unavailable'],
 } as const satisfies Contract
 
 export const exportLedger = {
@@ -78,6 +79,7 @@ export const exportLedger = {
   access,
   query: z.strictObject(ledgerFilter),
   answers: { 200: 'csv' },
+  problems: ['older_requests_unavailable'],
   throttle: exportThrottle,
 } as const satisfies Contract
 

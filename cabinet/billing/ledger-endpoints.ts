@@ -1,18 +1,23 @@
 import type { Pool } from 'pg'
 import type { z } from 'zod'
+import type { ArchiveStore } from '#core/archive/archive-store'
 import { inReadScope } from '#core/audit/scope'
 import { formatRub, type NanoRub, nanoRub } from '#core/ledger/money'
 import { csvRows, exportBatch } from '../api/csv-rows.ts'
 import { type Endpoint, endpoint } from '../api/endpoint.ts'
-import { toPage } from '../api/page.ts'
+import { writeCursor } from '../api/page.ts'
+import { allEntries } from './all-entries.ts'
 import { readBalanceRow, readBonuses } from './internal/balance-row.ts'
-import { type LedgerRow, readLedger } from './internal/ledger-rows.ts'
+import type { LedgerRow } from './internal/ledger-rows.ts'
+import { orOlderUnavailable } from './internal/older-unavailable.ts'
 import { isBackwards, readSpan, spanProblem } from './internal/span.ts'
 import { shownTokens, tokenCells, tokenHeads } from './internal/token-fields.ts'
 import { exportLedger, getBalance, listBonuses, listLedger } from './ledger-contracts.ts'
 
 export type LedgerDeps = {
   readonly pool: Pool
+  /** Charges that left Postgres; absent: none should have left. */
+  readonly archive?: ArchiveStore | undefined
   /** The money of an organization as gateways see it now; `undefined` if unknown. */
   readonly readLiveSums: (organizationId: string) => Promise<LiveSums | undefined>
 }
@@ -24,7 +29,15 @@ export type LedgerDeps = {
 type LiveSums = { readonly posted: NanoRub; readonly pending: NanoRub; readonly held: NanoRub }
 
 /** Endpoints for an organization's balance and ledger. */
-export function ledgerEndpoints({ pool, readLiveSums }: LedgerDeps): readonly Endpoint[] {
+export function ledgerEndpoints({ pool, archive, readLiveSums }: LedgerDeps): readonly Endpoint[] {
+  const entries = allEntries(pool, archive)
+  const filterOf = async (
+    organizationId: string,
+    { kind, ...asked }: z.output<(typeof exportLedger)['query']>,
+  ) => ({
+    kind,
+    ...(await inReadScope(pool, organizationId, (client) => readSpan(client, organizationId, asked))),
+  })
   return [
     endpoint(getBalance, async ({ caller: { organizationId } }) => {
       const [sums, row] = await Promise.all([
@@ -35,32 +48,30 @@ export function ledgerEndpoints({ pool, readLiveSums }: LedgerDeps): readonly En
     }),
 
     endpoint(listLedger, async ({ caller: { organizationId }, query, visit }) =>
-      inReadScope(pool, organizationId, async (client) => {
-        const { kind, cursor, limit } = query
-        const span = await readSpan(client, organizationId, query)
-        if (isBackwards(span)) return { problem: spanProblem('backwards', 'from', visit.locale) }
-        const place = { before: cursor?.ledger_seq, limit: limit + 1 }
-        const rows = await readLedger(client, organizationId, { kind, ...span }, place)
-        const body = toPage(rows, limit, shownRow, ({ seq }) => ({ ledger_seq: String(seq) }))
+      orOlderUnavailable(async () => {
+        const filter = await filterOf(organizationId, query)
+        if (isBackwards(filter)) return { problem: spanProblem('backwards', 'from', visit.locale) }
+        const place = { before: query.cursor?.ledger_seq, limit: query.limit }
+        const { rows, next } = await entries.page(organizationId, filter, place)
+        const body = {
+          data: rows.map(shownRow),
+          next_cursor: next === undefined ? null : writeCursor({ ledger_seq: String(next) }),
+        }
         return { status: 200, body } as const
       }),
     ),
 
-    endpoint(exportLedger, async ({ caller: { organizationId }, query, visit }) => {
-      const { kind } = query
-      const span = await inReadScope(pool, organizationId, (client) =>
-        readSpan(client, organizationId, query),
-      )
-      if (isBackwards(span)) return { problem: spanProblem('backwards', 'from', visit.locale) }
-      const csv = await csvRows(csvHead, csvCells, async (before: bigint | undefined) => {
-        const place = { before, limit: exportBatch }
-        const rows = await inReadScope(pool, organizationId, (client) =>
-          readLedger(client, organizationId, { kind, ...span }, place),
+    endpoint(exportLedger, async ({ caller: { organizationId }, query, visit }) =>
+      orOlderUnavailable(async () => {
+        const filter = await filterOf(organizationId, query)
+        if (isBackwards(filter)) return { problem: spanProblem('backwards', 'from', visit.locale) }
+        await entries.reach(organizationId, filter)
+        const csv = await csvRows(csvHead, csvCells, (before: bigint | undefined) =>
+          entries.page(organizationId, filter, { before, limit: exportBatch }),
         )
-        return { rows, next: rows.length < exportBatch ? undefined : rows.at(-1)?.seq }
-      })
-      return { status: 200, csv, fileName: 'ledger.csv' } as const
-    }),
+        return { status: 200, csv, fileName: 'ledger.csv' } as const
+      }),
+    ),
 
     endpoint(listBonuses, async ({ caller: { organizationId } }) => {
       const bonuses = await inReadScope(pool, organizationId, (client) => readBonuses(client, organizationId))

@@ -7,6 +7,7 @@ import type { Contract } from '../api/contract.ts'
 import { type Endpoint, endpoint } from '../api/endpoint.ts'
 import { toPage } from '../api/page.ts'
 import { notFound } from '../api/problem.ts'
+import { allEntries } from '../billing/all-entries.ts'
 import { allRequests } from '../billing/all-requests.ts'
 import { getBalance, listLedger } from '../billing/ledger-contracts.ts'
 import { ledgerEndpoints } from '../billing/ledger-endpoints.ts'
@@ -34,8 +35,9 @@ const membersMax = 100
 
 /** Endpoints that show administrators what a customer sees, and what happened to them. Each view is audited. */
 export function customerEndpoints({ pool, redis, archive }: CustomerDeps): readonly Endpoint[] {
+  const readLiveSums = (organization: string) => readOrganizationSums(redis, organization)
   const reads = memberReads([
-    ...ledgerEndpoints({ pool, readLiveSums: (organization) => readOrganizationSums(redis, organization) }),
+    ...ledgerEndpoints({ pool, archive, readLiveSums }),
     ...requestEndpoints({ pool, archive }),
     ...keyReadingEndpoints({ pool, redis }),
   ])
@@ -56,7 +58,7 @@ export function customerEndpoints({ pool, redis, archive }: CustomerDeps): reado
     endpoint(contracts.searchCustomers, async ({ caller, visit, body }) => ({
       status: 200,
       body: await search(
-        { pool, redis, requests: allRequests(pool, archive), reads },
+        { pool, redis, requests: allRequests(pool, archive), entries: allEntries(pool, archive), reads },
         { caller, visit, text: body.text },
       ),
     })),

@@ -4,6 +4,7 @@ import type { Queryable } from '../db/pool.ts'
 import type { Job } from '../process/job.ts'
 import type { Log } from '../process/log.ts'
 import type { ArchiveStore } from './archive-store.ts'
+import { requestTable } from './internal/archive-table.ts'
 import { leaveOldest } from './internal/leave-partition.ts'
 import { asOnlyHolder } from './internal/only-holder.ts'
 import {
@@ -160,7 +161,7 @@ async function copyNext(
   const { noteIds, requestIds } = await readNotes(client, copyCountMax)
   if (noteIds.length > 0) {
     const rows = await readNoted(client, requestIds)
-    if (rows.length > 0) await store.insert(rows, ending)
+    if (rows.length > 0) await store.insert(requestTable, rows, ending)
     await removeNotes(client, noteIds)
     onCopied(rows.length, requestIds.length - rows.length)
   }

@@ -1,8 +1,14 @@
 import { type ClickHouseClient, createClient, parseError } from '@clickhouse/client'
 import { z } from 'zod'
 import { unlessAborted } from '../process/unless-aborted.ts'
-import { archiveProblemOf, archiveTable, createTableSql, type FoundTable } from './internal/archive-table.ts'
-import type { ArchivedRow } from './internal/archived-row.ts'
+import {
+  type ArchiveTable,
+  archiveProblemOf,
+  createTableSql,
+  type FoundTable,
+  requestTable,
+} from './internal/archive-table.ts'
+import type { RowOf } from './internal/archived-row.ts'
 
 /** Longest wait for ClickHouse, if the caller sets none. A call that takes longer has failed. */
 const timeoutMsDefault = 30_000
@@ -25,14 +31,18 @@ export class ArchiveProblem extends Error {
 
 export type ArchiveStore = {
   /**
-   * Reads whether the table is there and is ours.
+   * Reads whether a table is there and is ours. Default: that of requests.
    * @throws ArchiveProblem, ArchiveUnavailable
    */
-  check(): Promise<void>
-  /** Creates the table if there is none of its name. @throws ArchiveUnavailable */
-  create(): Promise<void>
+  check(table?: ArchiveTable): Promise<void>
+  /** Creates a table if there is none of its name. @throws ArchiveUnavailable */
+  create(table?: ArchiveTable): Promise<void>
   /** Writes rows. When it returns, queries see them. May be repeated. @throws ArchiveUnavailable: some may be written. */
-  insert(rows: readonly ArchivedRow[], ending?: AbortSignal): Promise<void>
+  insert<Table extends ArchiveTable>(
+    table: Table,
+    rows: readonly RowOf<Table>[],
+    ending?: AbortSignal,
+  ): Promise<void>
   /** Rows of a query that returns texts only: versions differ in how they write large integers. @throws ArchiveUnavailable */
   read<Row>(sql: string, row: z.ZodType<Row>): Promise<readonly Row[]>
   close(): Promise<void>
@@ -63,12 +73,13 @@ export function openArchive(
     z.array(row).parse(await orUnavailable(() => readData(client, sql, timeoutMs), onError))
   return {
     read,
-    async check() {
-      const problem = archiveProblemOf(await findTable(read))
+    async check(table = requestTable) {
+      const problem = archiveProblemOf(table, await findTable(read, table.name))
       if (problem !== undefined) throw new ArchiveProblem(problem)
     },
-    create: () => orUnavailable(async () => void (await client.command({ query: createTableSql }))),
-    insert: (rows, ending) => insertRows(client, rows, ending),
+    create: (table = requestTable) =>
+      orUnavailable(async () => void (await client.command({ query: createTableSql(table) }))),
+    insert: ({ name }, rows, ending) => insertRows(client, name, rows, ending),
     close: () => client.close(),
   }
 }
@@ -96,27 +107,28 @@ const responseSchema = z.object({ data: z.unknown(), exception: z.string().optio
 
 function insertRows(
   client: ClickHouseClient,
-  values: readonly ArchivedRow[],
+  table: string,
+  values: readonly unknown[],
   ending: AbortSignal | undefined,
 ): Promise<void> {
   const abort = ending === undefined ? {} : { abort_signal: ending }
   return orUnavailable(
-    async () => void (await client.insert({ table: archiveTable, values, format: 'JSONEachRow', ...abort })),
+    async () => void (await client.insert({ table, values, format: 'JSONEachRow', ...abort })),
   )
 }
 
 const tableSchema = z.object({ engine: z.string(), sorting_key: z.string() })
 const columnSchema = z.object({ name: z.string(), type: z.string() })
 
-async function findTable(read: ArchiveStore['read']): Promise<FoundTable> {
+async function findTable(read: ArchiveStore['read'], name: string): Promise<FoundTable> {
   const ofTable = `where database = currentDatabase() and`
   const [server] = await read('select version() as version', z.object({ version: z.string() }))
   const [table] = await read(
-    `select engine_full as engine, sorting_key from system.tables ${ofTable} name = '${archiveTable}'`,
+    `select engine_full as engine, sorting_key from system.tables ${ofTable} name = '${name}'`,
     tableSchema,
   )
   const columns = await read(
-    `select name, type from system.columns ${ofTable} table = '${archiveTable}'`,
+    `select name, type from system.columns ${ofTable} table = '${name}'`,
     columnSchema,
   )
   return {

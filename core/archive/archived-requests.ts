@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { ArchiveStore } from './archive-store.ts'
-import { archiveTable } from './internal/archive-table.ts'
+import { requestTable } from './internal/archive-table.ts'
 
 /** A request as the archive has it, in its latest version. */
 export type ArchivedRequest = {
@@ -47,7 +47,7 @@ export async function readArchived(
   // take the first ones: records are read of the rows that were found.
   const [final, once] = wanted.length === 0 ? ['', 'limit 1 by id'] : ['final', '']
   const found = await store.read(
-    `select toString(id) as id_text, toString(ts) as ts_text from ${archiveTable} ${final}
+    `select toString(id) as id_text, toString(ts) as ts_text from ${requestTable.name} ${final}
       where ${[...place, ...wanted].join(' and ')} order by ts desc, id_text desc ${once} limit ${limit}`,
     z.object({ id_text: z.string(), ts_text: z.string() }),
   )
@@ -74,7 +74,7 @@ export async function findOrganizationOfArchived(
   id: string,
 ): Promise<string | undefined> {
   const [row] = await store.read(
-    `select toString(organization_id) as organization from ${archiveTable} where ${withId(id).join(' and ')} limit 1`,
+    `select toString(organization_id) as organization from ${requestTable.name} where ${withId(id).join(' and ')} limit 1`,
     z.object({ organization: z.string() }),
   )
   return row?.organization
@@ -97,7 +97,7 @@ async function readRows(
   const rows = await store.read(
     `select toString(id) as id_text, toString(ts) as ts_text, toString(api_key_id) as key_text,
             toString(cost) as cost_text, record
-       from ${archiveTable} where ${conditions.join(' and ')}
+       from ${requestTable.name} where ${conditions.join(' and ')}
       order by ts desc, id_text desc, version desc limit 1 by id limit ${limit}`,
     rowSchema,
   )

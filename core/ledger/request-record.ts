@@ -16,7 +16,7 @@ const text = z
   .transform((said) => said.slice(0, textLengthMax).toWellFormed().replaceAll('\0', '\uFFFD'))
 
 /** Token classes as a record carries them; see `price.ts`. */
-const tokenClassesSchema = z.object({
+export const tokenClassesSchema = z.object({
   input: count.default(0),
   cachedInput: count.default(0),
   cacheWrite: count.default(0),

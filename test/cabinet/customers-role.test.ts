@@ -16,6 +16,10 @@ const customers = poolAs(role, database)
 /** What the role may do with a table of money or administration. */
 const money: Readonly<Record<string, readonly string[]>> = {
   account_lanes: [],
+  archived_key_days: [],
+  archived_ledger: ['SELECT'],
+  archived_ledger_hours: [],
+  archived_ledger_months: ['SELECT'],
   archived_partitions: [],
   balance_ledger: ['SELECT'],
   balance_ledger_default: [],

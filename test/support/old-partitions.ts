@@ -3,8 +3,15 @@ import type { Pool } from 'pg'
 /** A month of the past, which a database of long ago would have: its first instant, in milliseconds, and `2026_07`. */
 export type OldMonth = { readonly fromMs: number; readonly suffix: string }
 
-/** Makes the partitions of the last three months that may leave Postgres, the oldest first. */
-export async function makeOldPartitions(pool: Pool): Promise<readonly [OldMonth, OldMonth, OldMonth]> {
+/**
+ * Makes the partitions of three months, the oldest first; default: the last three whose requests may leave Postgres.
+ *
+ * @param lastAgo how many months ago the last one is.
+ */
+export async function makeOldPartitions(
+  pool: Pool,
+  lastAgo = 3,
+): Promise<readonly [OldMonth, OldMonth, OldMonth]> {
   const make = async (monthsAgo: number): Promise<OldMonth> => {
     const { rows } = await pool.query<OldMonth>(
       `select (extract(epoch from m at time zone 'UTC') * 1000)::float8 as "fromMs", to_char(m, 'YYYY_MM') as suffix
@@ -21,5 +28,5 @@ export async function makeOldPartitions(pool: Pool): Promise<readonly [OldMonth,
       )
     return month
   }
-  return [await make(5), await make(4), await make(3)]
+  return [await make(lastAgo + 2), await make(lastAgo + 1), await make(lastAgo)]
 }

@@ -1,6 +1,6 @@
 import type { Queryable } from '#core/db/pool'
 import { balanceAfterSql } from '#core/ledger/balance-after-sql'
-import { formatRub, nanoRub } from '#core/ledger/money'
+import { formatRub, type NanoRub, nanoRub } from '#core/ledger/money'
 
 /** Most objects of one kind that a search returns: more are no answer. */
 export const foundMax = 20
@@ -33,14 +33,27 @@ export async function readLedgerOf(client: Queryable, refIds: readonly string[])
        from balance_ledger l where l.ref_id = any($1::uuid[]) order by l.ts, l.seq limit $2`,
     [refIds, 2 * foundMax],
   )
-  return rows.map(({ organizationId, at, kind, refId, amount, balanceAfter }) => ({
+  return rows.map(({ organizationId, at, amount, balanceAfter, ...entry }) => ({
     organization_id: organizationId,
-    created_at: at.toISOString(),
-    kind,
-    ref_id: refId,
-    amount_rub: formatRub(nanoRub(amount)),
-    balance_after_rub: formatRub(nanoRub(balanceAfter)),
+    ...shownEntry({ ...entry, ts: at, amount: nanoRub(amount), balanceAfter: nanoRub(balanceAfter) }),
   }))
+}
+
+/** A ledger entry as a search shows it. */
+export function shownEntry(entry: {
+  readonly ts: Date
+  readonly kind: string
+  readonly refId: string
+  readonly amount: NanoRub
+  readonly balanceAfter: NanoRub
+}) {
+  return {
+    created_at: entry.ts.toISOString(),
+    kind: entry.kind,
+    ref_id: entry.refId,
+    amount_rub: formatRub(entry.amount),
+    balance_after_rub: formatRub(entry.balanceAfter),
+  }
 }
 
 /** Payments with our id, the provider's, or one of a refund, and what the ledger calls their refunds and bonuses. */

@@ -6,6 +6,7 @@ import type { Queryable } from '#core/db/pool'
 import type { RedisServers } from '#core/redis/redis-connection'
 import type { Administrator } from '../../api/access.ts'
 import type { Visit } from '../../api/endpoint.ts'
+import type { AllEntries } from '../../billing/all-entries.ts'
 import type { AllRequests } from '../../billing/all-requests.ts'
 import { getRequest } from '../../billing/request-contracts.ts'
 import { getRefusal } from '../../keys/key-contracts.ts'
@@ -23,6 +24,7 @@ import {
   findUserIds,
   foundMax,
   readLedgerOf,
+  shownEntry,
 } from './search-rows.ts'
 import { readSearchText, type Sought } from './search-text.ts'
 import { organizationOf, userOf } from './shown.ts'
@@ -32,6 +34,7 @@ type Deps = {
   readonly pool: Pool
   readonly redis: RedisServers
   readonly requests: AllRequests
+  readonly entries: AllEntries
   readonly reads: MemberReads
 }
 type Asked = { readonly caller: Administrator; readonly visit: Visit; readonly text: string }
@@ -44,7 +47,8 @@ export async function search(deps: Deps, { caller, visit, text }: Asked): Promis
   const receipts = sought.by === 'id' ? await findReceipts(deps, caller, visit, sought.id) : []
   const isElse = receipts.length > 0 || Object.values(found).some((list) => list.length > 0)
   const rejections = sought.by === 'id' && !isElse ? await findRejections(deps, caller, visit, sought.id) : []
-  const all = { by: sought.by, receipts, rejections, ...found }
+  const ledger = [...(await findOlderCharges(deps, receipts, found.ledger)), ...found.ledger]
+  const all = { by: sought.by, receipts, rejections, ...found, ledger }
   await noteSearch(pool, caller, visit, all)
   return all
 }
@@ -121,20 +125,42 @@ async function findReceipts(
   return [{ ...answer.body, organization_id: organizationId, organization_name: name }]
 }
 
+/** Charges of these requests that left Postgres. */
+async function findOlderCharges(
+  { entries }: Deps,
+  receipts: Found['receipts'],
+  recent: Found['ledger'],
+): Promise<Found['ledger']> {
+  const older = receipts.filter(
+    ({ id }) => !recent.some(({ kind, ref_id }) => kind === 'charge' && ref_id === id),
+  )
+  const charges = await Promise.all(
+    older.map(async ({ id, organization_id }) => ({
+      organization_id,
+      charge: await entries.findCharge(organization_id, id).catch(absentIfUnavailable),
+    })),
+  )
+  return charges.flatMap(({ organization_id, charge }) =>
+    charge === undefined ? [] : [{ organization_id, ...shownEntry(charge) }],
+  )
+}
+
 /** While the archive does not answer, a search finds nothing there; the page of the organization shows why. */
 async function findOrganizationOfOlder(
   { pool, requests }: Pick<Deps, 'pool' | 'requests'>,
   requestId: string,
 ): Promise<{ readonly id: string; readonly name: string } | undefined> {
-  const id = await requests.findOrganization(requestId).catch((error: unknown) => {
-    if (error instanceof ArchiveUnavailable) return undefined
-    throw error
-  })
+  const id = await requests.findOrganization(requestId).catch(absentIfUnavailable)
   if (id === undefined) return undefined
   const [organization] = await inReadScope(pool, null, (client) =>
     readOrganizations(client, { ids: [id], limit: 1 }),
   )
   return organization
+}
+
+function absentIfUnavailable(error: unknown): undefined {
+  if (!(error instanceof ArchiveUnavailable)) throw error
+  return undefined
 }
 
 async function findRejections(

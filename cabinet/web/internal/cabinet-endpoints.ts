@@ -59,7 +59,11 @@ export function cabinetEndpoints(deps: CabinetDeps): readonly Endpoint[] {
     ...notificationEndpoints({ pool, appUrl }),
     ...teamEndpoints({ pool, appUrl }),
     ...tokenEndpoints({ pool, keyPepper }),
-    ...ledgerEndpoints({ pool, readLiveSums: (organization) => readOrganizationSums(redis, organization) }),
+    ...ledgerEndpoints({
+      pool,
+      archive,
+      readLiveSums: (organization) => readOrganizationSums(redis, organization),
+    }),
     ...usageEndpoints({ pool }),
     ...overviewEndpoints({ pool }),
     ...requestEndpoints({ pool, archive }),

@@ -1,19 +1,19 @@
 import { expect, test } from 'vitest'
-import { archiveColumns, archiveProblemOf } from './archive-table.ts'
+import { archiveProblemOf, requestTable } from './archive-table.ts'
 
 const sound = {
   version: '24.8.4.13',
   engine:
     "ReplacingMergeTree(version) PARTITION BY toYYYYMM(toDateTime(intDiv(ts, 1000), 'UTC')) ORDER BY (organization_id, ts, id)",
   sortingKey: 'organization_id, ts, id',
-  columns: archiveColumns,
+  columns: requestTable.columns,
 }
 
 test('the table of this release is accepted, replicated too', () => {
-  expect(archiveProblemOf(sound)).toBeUndefined()
+  expect(archiveProblemOf(requestTable, sound)).toBeUndefined()
   const replicated = "ReplicatedReplacingMergeTree('/clickhouse/{shard}', '{replica}', version) ORDER BY id"
-  expect(archiveProblemOf({ ...sound, engine: replicated })).toBeUndefined()
-  expect(archiveProblemOf({ ...sound, version: '18.16.1' })).toBeUndefined()
+  expect(archiveProblemOf(requestTable, { ...sound, engine: replicated })).toBeUndefined()
+  expect(archiveProblemOf(requestTable, { ...sound, version: '18.16.1' })).toBeUndefined()
 })
 
 test.each([
@@ -30,12 +30,12 @@ test.each([
   ['another order', { sortingKey: 'ts, id' }, 'is not sorted by (organization_id, ts, id)'],
   [
     'another type',
-    { columns: { ...archiveColumns, cost: 'Int32' } },
+    { columns: { ...requestTable.columns, cost: 'Int32' } },
     'has other columns than this release (cost)',
   ],
-  ['a further column', { columns: { ...archiveColumns, note: 'String' } }, 'than this release (note)'],
+  ['a further column', { columns: { ...requestTable.columns, note: 'String' } }, 'than this release (note)'],
 ])('%s is rejected in one sentence', (_, difference, sentence) => {
-  const problem = archiveProblemOf({ ...sound, ...difference })
+  const problem = archiveProblemOf(requestTable, { ...sound, ...difference })
   expect(problem).toContain(sentence)
   expect(problem).toMatch(/^[A-Z].*\.$/)
 })

@@ -1,39 +1,80 @@
 /**
- * The archive's table. Its SQL is that of every ClickHouse since 18.16: times are integers, and there are no codecs.
- *
- * A request has one row for each version that was copied; merges keep the last one. Every query therefore reads it with
- * `final`. `record` is the text that Postgres has, to the byte.
+ * The archive's tables. Their SQL is that of every ClickHouse since 18.16: times are integers, and there are no codecs.
+ * Merges keep one row of each sorting key, so every query reads with `final`.
  */
-export const archiveTable = 'requests'
+export type ArchiveTable = {
+  readonly name: string
+  readonly columns: Readonly<Record<string, string>>
+  readonly version: string
+  readonly order: string
+}
 
-/** Every column. `ts` is in milliseconds, `posted_at` and `updated_at` in microseconds, `day` in days since 1970-01-01. */
-export const archiveColumns = {
-  organization_id: 'UUID',
-  ts: 'Int64',
-  id: 'UUID',
-  version: 'Int16',
-  api_key_id: 'UUID',
-  cost: 'Int64',
-  day: 'Int32',
-  model: 'String',
-  outcome: 'String',
-  input: 'Int64',
-  cached_input: 'Int64',
-  cache_write: 'Int64',
-  output: 'Int64',
-  reasoning: 'Int64',
-  posted_at: 'Int64',
-  updated_at: 'Int64',
-  record: 'String',
-} as const
+/**
+ * A request has one row for each version that was copied; the last one counts. `record` is the text that Postgres has, to the
+ * byte. `ts` is in milliseconds, `posted_at` and `updated_at` in microseconds, `day` in days since 1970-01-01.
+ */
+export const requestTable = {
+  name: 'requests',
+  columns: {
+    organization_id: 'UUID',
+    ts: 'Int64',
+    id: 'UUID',
+    version: 'Int16',
+    api_key_id: 'UUID',
+    cost: 'Int64',
+    day: 'Int32',
+    model: 'String',
+    outcome: 'String',
+    input: 'Int64',
+    cached_input: 'Int64',
+    cache_write: 'Int64',
+    output: 'Int64',
+    reasoning: 'Int64',
+    posted_at: 'Int64',
+    updated_at: 'Int64',
+    record: 'String',
+  },
+  version: 'version',
+  order: 'organization_id, ts, id',
+} as const satisfies ArchiveTable
 
-const columnsSql = Object.entries(archiveColumns).map(([name, type]) => `${name} ${type}`)
+/**
+ * Charges of months that left the ledger. `place` and `balance` are those of the account, `seq` and `balance_after` those of the
+ * lane. Empty texts are null in Postgres. `digest` covers the other columns, so that a changed row can be named.
+ */
+export const chargeTable = {
+  name: 'charges',
+  columns: {
+    organization_id: 'UUID',
+    place: 'Int64',
+    seq: 'Int64',
+    ref_id: 'UUID',
+    rank: 'Int16',
+    amount: 'Int64',
+    balance: 'Int64',
+    balance_after: 'Int64',
+    ts: 'Int64',
+    posted_at: 'Int64',
+    api_key_id: 'UUID',
+    day: 'Int32',
+    model: 'String',
+    price_id: 'String',
+    tokens: 'String',
+    usage_source: 'String',
+    digest: 'Int64',
+  },
+  version: 'posted_at',
+  order: 'organization_id, place',
+} as const satisfies ArchiveTable
 
 /** By month, so that a range of time reads few parts; by organization, so that one customer's rows are together. */
-export const createTableSql = `create table if not exists ${archiveTable} (${columnsSql.join(', ')})
-  engine = ReplacingMergeTree(version)
+export function createTableSql({ name, columns, version, order }: ArchiveTable): string {
+  const columnsSql = Object.entries(columns).map(([column, type]) => `${column} ${type}`)
+  return `create table if not exists ${name} (${columnsSql.join(', ')})
+  engine = ReplacingMergeTree(${version})
   partition by toYYYYMM(toDateTime(intDiv(ts, 1000), 'UTC'))
-  order by (organization_id, ts, id)`
+  order by (${order})`
+}
 
 /** What ClickHouse reports of the table. */
 export type FoundTable = {
@@ -45,17 +86,17 @@ export type FoundTable = {
 }
 
 const versionMin = [18, 16] as const
-const engines = /^(Replicated|Shared)?ReplacingMergeTree\((.*, ?)?version\)/
 
-/** Why requests cannot be archived in this table, as one sentence with its remedy; `undefined`: they can. Pure. */
-export function archiveProblemOf({ version, engine, sortingKey, columns }: FoundTable): string | undefined {
+/** Why a table cannot be used, as one sentence with its remedy; `undefined`: it can. Pure. */
+export function archiveProblemOf(table: ArchiveTable, found: FoundTable): string | undefined {
+  const { version, engine } = found
   if (isOlder(version))
     return `ClickHouse ${version} is not supported: use version ${versionMin.join('.')} or newer.`
   if (engine === null)
-    return `The database in CLICKHOUSE_URL has no table ${archiveTable}: run \`npm run archive -- create\`.`
-  const wrong = differenceOf(engine, sortingKey, columns)
+    return `The database in CLICKHOUSE_URL has no table ${table.name}: run \`npm run archive -- create\`.`
+  const wrong = differenceOf(table, found, engine)
   if (wrong === undefined) return undefined
-  return `Table ${archiveTable} in ClickHouse ${wrong}: name another database in CLICKHOUSE_URL and run \`npm run archive -- create\`.`
+  return `Table ${table.name} in ClickHouse ${wrong}: name another database in CLICKHOUSE_URL and run \`npm run archive -- create\`.`
 }
 
 function isOlder(version: string): boolean {
@@ -64,16 +105,16 @@ function isOlder(version: string): boolean {
 }
 
 function differenceOf(
+  table: ArchiveTable,
+  { sortingKey, columns }: FoundTable,
   engine: string,
-  sortingKey: string,
-  columns: FoundTable['columns'],
 ): string | undefined {
-  if (!engines.test(engine)) return 'is not a ReplacingMergeTree(version)'
-  if (/ TTL /i.test(engine)) return 'has a TTL, which would remove requests'
-  if (sortingKey !== 'organization_id, ts, id') return 'is not sorted by (organization_id, ts, id)'
-  const names = [...new Set([...Object.keys(archiveColumns), ...Object.keys(columns)])]
-  const expected: Readonly<Record<string, string>> = archiveColumns
-  const differing = names.filter((name) => columns[name] !== expected[name])
+  const engines = new RegExp(`^(Replicated|Shared)?ReplacingMergeTree\\((.*, ?)?${table.version}\\)`)
+  if (!engines.test(engine)) return `is not a ReplacingMergeTree(${table.version})`
+  if (/ TTL /i.test(engine)) return 'has a TTL, which would remove rows'
+  if (sortingKey !== table.order) return `is not sorted by (${table.order})`
+  const names = [...new Set([...Object.keys(table.columns), ...Object.keys(columns)])]
+  const differing = names.filter((name) => columns[name] !== table.columns[name])
   return differing.length === 0
     ? undefined
     : `has other columns than this release (${differing.slice(0, 3).join(', ')})`

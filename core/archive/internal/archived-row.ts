@@ -1,7 +1,10 @@
-import type { archiveColumns } from './archive-table.ts'
+import type { ArchiveTable, requestTable } from './archive-table.ts'
 
-/** A request as the archive has it. 64-bit integers are text: JavaScript would round them. */
-export type ArchivedRow = Readonly<Record<keyof typeof archiveColumns, string>>
+/** A row of a table. 64-bit integers are text: JavaScript would round them. */
+export type RowOf<Table extends ArchiveTable> = Readonly<Record<keyof Table['columns'], string>>
+
+/** A request as the archive has it. */
+export type ArchivedRow = RowOf<typeof requestTable>
 
 /** Every column of the archive, of `requests r`. The version is the rank: only a higher one replaces what was posted. */
 export const archivedRowSql = `

@@ -2,13 +2,25 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { z } from 'zod'
 import type { Queryable } from '../../db/pool.ts'
 import type { ArchiveStore } from '../archive-store.ts'
-import { archiveColumns, archiveTable } from './archive-table.ts'
-import { type ArchivedRow, archivedRowSql } from './archived-row.ts'
+import type { ArchiveTable } from './archive-table.ts'
+
+/** A table of the archive, and the rows of Postgres that belong there. */
+export type Compared = {
+  readonly table: ArchiveTable
+  /** Every column of the table as text. `$1` to `$4`: a span of time in milliseconds, and in ids. */
+  readonly rows: string
+  /** The column that names a row. */
+  readonly id: string
+  readonly cost: string
+  readonly tokens: readonly string[]
+  /** Whether a row `a` is still to be copied. */
+  readonly isWaiting: string
+}
 
 /** A span of time, in milliseconds since 1970; `toMs` is not part of it. */
 export type TimeSpan = { readonly fromMs: number; readonly toMs: number }
 
-/** A request that is not the same on both sides, and no longer waits to be copied. */
+/** A row that is not the same on both sides, and no longer waits to be copied. */
 export type Difference = {
   readonly id: string
   readonly is: 'missing in ClickHouse' | 'missing in Postgres' | 'different'
@@ -18,7 +30,7 @@ export type Difference = {
 
 /** What a span of time has: equal on both sides, or a row differs. Numbers as text. */
 const sumsSchema = z.object({
-  place: z.string(),
+  step: z.string(),
   request_count: z.string(),
   cost_sum: z.string(),
   token_sum: z.string(),
@@ -43,33 +55,37 @@ const recheckAfterMs = 2_000
 /** Differences that one comparison names; the first show the cause. */
 const namedMax = 20
 
-const columns = Object.keys(archiveColumns)
-const tokenColumns = ['input', 'cached_input', 'cache_write', 'output', 'reasoning']
+const columnsOf = ({ columns }: ArchiveTable) => Object.keys(columns)
 
 /** The row's digest covers every column: two halves of 32 bits, whose sums do not overflow. */
-const postgresDigest = (place: number) =>
-  `('x' || substr(md5(concat_ws('|', ${columns.join(', ')})), ${8 * place + 1}, 8))::bit(32)::bigint`
-const clickHouseText = columns.map((column) => `toString(${column})`).join(", '|', ")
-const clickHouseDigest = (place: number) =>
-  `reinterpretAsUInt32(reverse(substring(MD5(concat(${clickHouseText})), ${4 * place + 1}, 4)))`
+export function postgresDigest(table: ArchiveTable, place: 0 | 1): string {
+  return `('x' || substr(md5(concat_ws('|', ${columnsOf(table).join(', ')})), ${8 * place + 1}, 8))::bit(32)::bigint`
+}
+
+/** The same in ClickHouse. */
+export function clickHouseDigest(table: ArchiveTable, place: 0 | 1): string {
+  const text = columnsOf(table).map((column) => `toString(${column})`)
+  return `reinterpretAsUInt32(reverse(substring(MD5(concat(${text.join(", '|', ")})), ${4 * place + 1}, 4)))`
+}
 
 /**
- * Compares the requests of a span of time on both sides: number, cost, tokens, and a digest of every column. Names at most
- * `namedMax` requests that differ; none: both sides are equal. Requests that still wait to be copied are no difference.
+ * Compares the rows of a span of time on both sides: number, cost, tokens, and a digest of every column. Names at most
+ * `namedMax` rows that differ; none: both sides are equal. Rows that still wait to be copied are no difference.
  *
  * @throws ArchiveUnavailable
  */
 export async function compareSpan(
   client: Queryable,
   store: ArchiveStore,
+  compared: Compared,
   span: TimeSpan,
 ): Promise<readonly Difference[]> {
   const differences: Difference[] = []
-  for await (const second of findDifferingSeconds(client, store, span)) {
-    const seen = new Set((await compareRows(client, store, second)).map(({ id }) => id))
+  for await (const second of findDifferingSeconds(client, store, compared, span)) {
+    const seen = new Set((await compareRows(client, store, compared, second)).map(({ id }) => id))
     if (seen.size === 0) continue
     await pause(recheckAfterMs)
-    const again = await compareRows(client, store, second)
+    const again = await compareRows(client, store, compared, second)
     differences.push(...again.filter(({ id }) => seen.has(id)))
     if (differences.length >= namedMax) break
   }
@@ -84,34 +100,47 @@ export async function compareSpan(
 export async function sumIfEqual(
   client: Queryable,
   store: ArchiveStore,
+  compared: Compared,
   span: TimeSpan,
-  stopping: AbortSignal,
+  stopping?: AbortSignal,
 ): Promise<SpanSums | undefined> {
   const all: Sums[] = []
   for (const day of daysOf(span)) {
-    stopping.throwIfAborted()
-    const here = await readPostgresSums(client, day, hourMs)
-    const there = await readClickHouseSums(store, day, hourMs)
-    if (findDifferingPlaces(here, there).length > 0) return undefined
+    stopping?.throwIfAborted()
+    const here = await readPostgresSums(client, compared, day, hourMs)
+    const there = await readClickHouseSums(store, compared, day, hourMs)
+    if (findDifferingSteps(here, there).length > 0) return undefined
     all.push(...here)
   }
   return totalOf(all)
 }
 
 /** The sums of a span of time in the archive. @throws ArchiveUnavailable */
-export async function sumArchive(store: ArchiveStore, span: TimeSpan): Promise<SpanSums> {
+export async function sumArchive(store: ArchiveStore, compared: Compared, span: TimeSpan): Promise<SpanSums> {
   const all: Sums[] = []
-  for (const day of daysOf(span)) all.push(...(await readClickHouseSums(store, day, hourMs)))
+  for (const day of daysOf(span)) all.push(...(await readClickHouseSums(store, compared, day, hourMs)))
   return totalOf(all)
 }
 
 function totalOf(all: readonly Sums[]): SpanSums {
-  const total = (name: Exclude<keyof Sums, 'place'>) =>
-    all.reduce((sum, sums) => sum + BigInt(sums[name]), 0n)
+  return addSums(
+    all.map((sums) => ({
+      requests: BigInt(sums.request_count),
+      cost: BigInt(sums.cost_sum),
+      tokens: BigInt(sums.token_sum),
+      digest1: BigInt(sums.digest1),
+      digest2: BigInt(sums.digest2),
+    })),
+  )
+}
+
+/** The sums of several spans. Pure. */
+export function addSums(all: readonly SpanSums[]): SpanSums {
+  const total = (name: keyof SpanSums) => all.reduce((sum, sums) => sum + sums[name], 0n)
   return {
-    requests: total('request_count'),
-    cost: total('cost_sum'),
-    tokens: total('token_sum'),
+    requests: total('requests'),
+    cost: total('cost'),
+    tokens: total('tokens'),
     digest1: total('digest1'),
     digest2: total('digest2'),
   }
@@ -122,48 +151,54 @@ export function findDifferingSums(left: SpanSums, right: SpanSums): readonly str
   return sumNames.filter((name) => left[name] !== right[name])
 }
 
-function* daysOf({ fromMs, toMs }: TimeSpan): Generator<TimeSpan> {
+/** UTC days of a span. */
+export function* daysOf({ fromMs, toMs }: TimeSpan): Generator<TimeSpan> {
   for (let at = fromMs; at < toMs; at += dayMs) yield { fromMs: at, toMs: Math.min(at + dayMs, toMs) }
 }
 
 async function* findDifferingSeconds(
   client: Queryable,
   store: ArchiveStore,
+  compared: Compared,
   span: TimeSpan,
 ): AsyncGenerator<TimeSpan> {
-  for (const day of daysOf(span)) yield* findDifferingSpans(client, store, day, 0)
+  for (const day of daysOf(span)) yield* findDifferingSpans(client, store, compared, day, 0)
 }
 
 /** One after the other: those whose requests only wait are many, and must not hide others. */
 async function* findDifferingSpans(
   client: Queryable,
   store: ArchiveStore,
+  compared: Compared,
   span: TimeSpan,
   depth: number,
 ): AsyncGenerator<TimeSpan> {
   const stepMs = stepsMs[depth]
   if (stepMs === undefined) return yield span
-  const here = await readPostgresSums(client, span, stepMs)
-  const there = await readClickHouseSums(store, span, stepMs)
-  for (const fromMs of findDifferingPlaces(here, there).map((place) => Number(place) * stepMs))
-    yield* findDifferingSpans(client, store, { fromMs, toMs: fromMs + stepMs }, depth + 1)
+  const here = await readPostgresSums(client, compared, span, stepMs)
+  const there = await readClickHouseSums(store, compared, span, stepMs)
+  for (const fromMs of findDifferingSteps(here, there).map((step) => Number(step) * stepMs))
+    yield* findDifferingSpans(client, store, compared, { fromMs, toMs: fromMs + stepMs }, depth + 1)
 }
 
-/** Places whose sums are not the same on both sides, in order. Pure. */
-function findDifferingPlaces(here: readonly Sums[], there: readonly Sums[]): readonly string[] {
-  const textOf = ({ place, ...sums }: Sums) => [place, JSON.stringify(Object.entries(sums).sort())] as const
+/** Steps whose sums are not the same on both sides, in order. Pure. */
+function findDifferingSteps(here: readonly Sums[], there: readonly Sums[]): readonly string[] {
+  const textOf = ({ step, ...sums }: Sums) => [step, JSON.stringify(Object.entries(sums).sort())] as const
   const left = new Map(here.map(textOf))
   const right = new Map(there.map(textOf))
   return [...new Set([...left.keys(), ...right.keys()])]
-    .filter((place) => left.get(place) !== right.get(place))
+    .filter((step) => left.get(step) !== right.get(step))
     .sort((a, b) => Number(a) - Number(b))
 }
 
 /** By the time in the ids too: only they have an index. */
-const inSpan = `r.ts >= to_timestamp($1::float8 / 1000) and r.ts < to_timestamp($2::float8 / 1000)
-                and r.id >= $3::uuid and r.id < $4::uuid`
+export function inSpanSql(ts: string, id: string): string {
+  return `${ts} >= to_timestamp($1::float8 / 1000) and ${ts} < to_timestamp($2::float8 / 1000)
+          and ${id} >= $3::uuid and ${id} < $4::uuid`
+}
 
-function spanValues({ fromMs, toMs }: TimeSpan): unknown[] {
+/** The values of `inSpanSql`. */
+export function spanValues({ fromMs, toMs }: TimeSpan): unknown[] {
   return [fromMs, toMs, firstIdAt(fromMs), firstIdAt(toMs)]
 }
 
@@ -172,14 +207,18 @@ function firstIdAt(ms: number): string {
   return `${hex.slice(0, 8)}-${hex.slice(8)}-0000-0000-000000000000`
 }
 
-async function readPostgresSums(client: Queryable, span: TimeSpan, stepMs: number): Promise<readonly Sums[]> {
-  const tokens = tokenColumns.map((column) => `${column}::bigint`).join(' + ')
+async function readPostgresSums(
+  client: Queryable,
+  { table, rows: source, cost, tokens }: Compared,
+  span: TimeSpan,
+  stepMs: number,
+): Promise<readonly Sums[]> {
+  const tokenSum = ['0', ...tokens].map((column) => `${column}::bigint`).join(' + ')
   const { rows } = await client.query<Sums>(
-    `select (ts::bigint / $5::bigint)::text as place, count(*)::text as request_count, sum(cost::bigint)::text as cost_sum,
-            sum(${tokens})::text as token_sum, sum(${postgresDigest(0)})::text as digest1,
-            sum(${postgresDigest(1)})::text as digest2
-       from (select ${archivedRowSql} from requests r
-              where ${inSpan}) a
+    `select (ts::bigint / $5::bigint)::text as step, count(*)::text as request_count, sum(${cost}::bigint)::text as cost_sum,
+            sum(${tokenSum})::text as token_sum, sum(${postgresDigest(table, 0)})::text as digest1,
+            sum(${postgresDigest(table, 1)})::text as digest2
+       from (${source}) a
       group by 1`,
     [...spanValues(span), stepMs],
   )
@@ -188,54 +227,56 @@ async function readPostgresSums(client: Queryable, span: TimeSpan, stepMs: numbe
 
 function readClickHouseSums(
   store: ArchiveStore,
+  { table, cost, tokens }: Compared,
   { fromMs, toMs }: TimeSpan,
   stepMs: number,
 ): Promise<readonly Sums[]> {
   return store.read(
-    `select toString(intDiv(ts, ${stepMs})) as place, toString(count()) as request_count, toString(sum(cost)) as cost_sum,
-            toString(sum(${tokenColumns.join(' + ')})) as token_sum, toString(sum(${clickHouseDigest(0)})) as digest1,
-            toString(sum(${clickHouseDigest(1)})) as digest2
-       from ${archiveTable} final where ts >= ${fromMs} and ts < ${toMs} group by place`,
+    `select toString(intDiv(ts, ${stepMs})) as step, toString(count()) as request_count, toString(sum(${cost})) as cost_sum,
+            toString(sum(${['0', ...tokens].join(' + ')})) as token_sum, toString(sum(${clickHouseDigest(table, 0)})) as digest1,
+            toString(sum(${clickHouseDigest(table, 1)})) as digest2
+       from ${table.name} final where ts >= ${fromMs} and ts < ${toMs} group by step`,
     sumsSchema,
   )
 }
 
-/** First Postgres, then ClickHouse: a request that does not wait was copied before. */
+type Row = Readonly<Record<string, string>>
+
+/** First Postgres, then ClickHouse: a row that does not wait was copied before. */
 async function compareRows(
   client: Queryable,
   store: ArchiveStore,
+  { table, rows: source, id: idColumn, isWaiting }: Compared,
   span: TimeSpan,
 ): Promise<readonly Difference[]> {
-  const { rows } = await client.query<ArchivedRow & { isWaiting: boolean }>(
-    `select ${archivedRowSql},
-            r.id in (select unnest(ids) from archive_outbox)
-              or exists (select from archive where noted_at is null and r.id > noted_to) as "isWaiting"
-       from requests r
-      where ${inSpan}`,
+  const { rows } = await client.query<Row & { readonly isWaiting: boolean }>(
+    `select a.*, ${isWaiting} as "isWaiting" from (${source}) a`,
     spanValues(span),
   )
-  const shown = columns.map((column) => `toString(${column}) as ${column}_text`).join(', ')
+  const shown = columnsOf(table).map((column) => `toString(${column}) as ${column}_text`)
   const archived = await store.read(
-    `select ${shown} from ${archiveTable} final where ts >= ${span.fromMs} and ts < ${span.toMs}`,
+    `select ${shown.join(', ')} from ${table.name} final where ts >= ${span.fromMs} and ts < ${span.toMs}`,
     z.record(z.string(), z.string()),
   )
-  const there = new Map(archived.map((row) => [row.id_text, row]))
-  const here = new Set(rows.map(({ id }) => id))
-  const settled = rows.filter(({ isWaiting }) => !isWaiting)
+  const idOf = (row: Row) => row[idColumn] ?? ''
+  const there = new Map(archived.map((row) => [row[`${idColumn}_text`], row]))
+  const here = new Set(rows.map(idOf))
+  const settled = rows.filter((row) => !row.isWaiting)
   return [
-    ...settled.flatMap((row) => differenceOf(row, there.get(row.id)) ?? []),
-    ...archived.flatMap(({ id_text: id = '' }) =>
+    ...settled.flatMap((row) => differenceOf(table, idOf(row), row, there.get(idOf(row))) ?? []),
+    ...archived.flatMap(({ [`${idColumn}_text`]: id = '' }) =>
       here.has(id) ? [] : [{ id, is: 'missing in Postgres', columns: [] } as const],
     ),
   ]
 }
 
 function differenceOf(
-  row: ArchivedRow,
-  copy: Readonly<Record<string, string>> | undefined,
+  table: ArchiveTable,
+  id: string,
+  row: Row,
+  copy: Row | undefined,
 ): Difference | undefined {
-  if (copy === undefined) return { id: row.id, is: 'missing in ClickHouse', columns: [] }
-  const here: Readonly<Record<string, string>> = row
-  const differing = columns.filter((column) => here[column] !== copy[`${column}_text`])
-  return differing.length === 0 ? undefined : { id: row.id, is: 'different', columns: differing }
+  if (copy === undefined) return { id, is: 'missing in ClickHouse', columns: [] }
+  const differing = columnsOf(table).filter((column) => row[column] !== copy[`${column}_text`])
+  return differing.length === 0 ? undefined : { id, is: 'different', columns: differing }
 }

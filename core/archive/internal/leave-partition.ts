@@ -1,13 +1,8 @@
-import { setTimeout as pause } from 'node:timers/promises'
-import { DatabaseError } from 'pg'
 import type { Queryable } from '../../db/pool.ts'
 import type { ArchiveStore } from '../archive-store.ts'
 import { compareSpan, type Difference, type SpanSums, sumIfEqual, type TimeSpan } from './compare.ts'
-
-/** How often a removal is tried while transactions read requests: each attempt waits 200 ms for them. */
-const attemptsMaxDefault = 20
-const attemptPauseMs = 1_000
-const lockNotAvailable = '55P03'
+import { comparedRequests } from './compared-requests.ts'
+import { untilFree } from './until-free.ts'
 
 export type Leaving =
   | { readonly is: 'none' | 'waiting' }
@@ -28,21 +23,22 @@ export type Leaving =
 export async function leaveOldest(
   client: Queryable,
   store: ArchiveStore,
-  {
-    keptDays,
-    attemptsMax = attemptsMaxDefault,
-  }: { readonly keptDays: number; readonly attemptsMax?: number },
+  { keptDays, attemptsMax }: { readonly keptDays: number; readonly attemptsMax?: number },
   stopping: AbortSignal,
 ): Promise<Leaving> {
   const oldest = await findOldest(client, keptDays)
   if (oldest === undefined) return { is: 'none' }
   const { partition, ...span } = oldest
   if (!(await closePartition(client, partition))) return { is: 'waiting' }
-  const sums = await sumIfEqual(client, store, span, stopping)
+  const sums = await sumIfEqual(client, store, comparedRequests, span, stopping)
   if (sums === undefined)
-    return { is: 'different', partition, differences: await compareSpan(client, store, span) }
+    return {
+      is: 'different',
+      partition,
+      differences: await compareSpan(client, store, comparedRequests, span),
+    }
   const remove = () => removePartition(client, partition, sums)
-  if (!(await untilFree(remove, attemptsMax, stopping))) return { is: 'busy', partition }
+  if (!(await untilFree(remove, { attemptsMax, stopping }))) return { is: 'busy', partition }
   return { is: 'left', partition, requests: sums.requests }
 }
 
@@ -82,21 +78,4 @@ async function removePartition(
     digest1,
     digest2,
   ])
-}
-
-/** Whether the work was done in one of the attempts; `false`: a lock was not available in any. */
-async function untilFree(
-  work: () => Promise<void>,
-  attemptsMax: number,
-  stopping: AbortSignal,
-): Promise<boolean> {
-  for (let attempt = 1; ; attempt++)
-    try {
-      await work()
-      return true
-    } catch (error) {
-      if (!(error instanceof DatabaseError && error.code === lockNotAvailable)) throw error
-      if (attempt >= attemptsMax) return false
-      await pause(attemptPauseMs, undefined, { signal: stopping })
-    }
 }

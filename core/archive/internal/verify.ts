@@ -8,6 +8,7 @@ import {
   sumArchive,
   type TimeSpan,
 } from './compare.ts'
+import { comparedRequests } from './compared-requests.ts'
 
 /** One month of requests, compared on both sides. */
 export type MonthReport = {
@@ -32,7 +33,7 @@ export type ArchivedReport = {
 export async function* verifyArchive(pool: Pool, store: ArchiveStore): AsyncGenerator<MonthReport> {
   await store.check()
   for (const { month, ...span } of await findMonths(pool))
-    yield { month, differences: await compareSpan(pool, store, span) }
+    yield { month, differences: await compareSpan(pool, store, comparedRequests, span) }
 }
 
 /**
@@ -43,7 +44,7 @@ export async function* verifyArchive(pool: Pool, store: ArchiveStore): AsyncGene
 export async function* verifyArchived(pool: Pool, store: ArchiveStore): AsyncGenerator<ArchivedReport> {
   await store.check()
   for (const { partition, fromMs, toMs, ...sums } of await findArchived(pool)) {
-    const there = await sumArchive(store, { fromMs, toMs })
+    const there = await sumArchive(store, comparedRequests, { fromMs, toMs })
     yield { partition, differing: findDifferingSums(sums, there) }
   }
 }

@@ -120,7 +120,13 @@ const compareKeyDays = `
   ), settled as materialized (
     select key_id, day, max(booked) as booked, sum(amount)::bigint as amount
       from (select key_id, day, booked, 0 as amount, true as is_doubted from counted where is_doubted
-            union all select key_id, day, null, amount, false from rows) a
+            union all select key_id, day, null, amount, false from rows
+            union all
+            select c.key_id, c.day, null, a.amount, false
+              from (select key_id, day from counted where is_doubted) c
+             cross join lateral (select sum(amount) as amount from archived_key_days
+                                  where key_id = c.key_id and day = c.day) a
+             where a.amount is not null) a
      group by 1, 2
     having bool_or(is_doubted)
      union all
@@ -147,10 +153,13 @@ const compareHours = `
            ${isMisplaced('c', 'p')} as is_misplaced
       from counted c
      cross join lateral (
-       select case when count(*) > 0 then coalesce(-sum(amount) filter (where kind in ('charge', 'adjust')), 0) end::bigint
-                as charged, min(seq) as first_seq, max(seq) as last_seq
-         from balance_ledger
-        where organization_id = c.organization_id and ts >= c.hour and ts < c.hour + interval '1 hour') l
+       select sum(charged)::bigint as charged, min(first_seq) as first_seq, max(last_seq) as last_seq
+         from (select case when kind in ('charge', 'adjust') then -amount else 0 end as charged, seq as first_seq, seq as last_seq
+                 from balance_ledger
+                where organization_id = c.organization_id and ts >= c.hour and ts < c.hour + interval '1 hour'
+               union all
+               select charged, first_seq, last_seq from archived_ledger_hours
+                where organization_id = c.organization_id and hour = c.hour) e) l
      cross join lateral (${placesOfHour('c.organization_id', 'c.hour')}) p
      where c.is_doubted
     union all
@@ -179,8 +188,11 @@ const compareDays = `
     select c.day, l.kind, c.shard, sum(l.amount) as amount
       from (select distinct day, shard from counted where is_doubted) c
      cross join lateral (select id from organizations where shard = c.shard offset 0) o
-     cross join lateral (select kind, sum(amount) as amount from balance_ledger
-                          where organization_id = o.id and ts >= (c.day - interval '3 hours') at time zone 'UTC'
+     cross join lateral (select kind, sum(amount) as amount
+                           from (select kind, ts, amount from balance_ledger where organization_id = o.id
+                                 union all
+                                 select 'charge', hour, -charged from archived_ledger_hours where organization_id = o.id) e
+                          where ts >= (c.day - interval '3 hours') at time zone 'UTC'
                             and ts < (c.day + interval '21 hours') at time zone 'UTC'
                           group by 1 offset 0) l
      group by 1, 2, 3

@@ -1,4 +1,5 @@
 import type { Queryable } from '../../db/pool.ts'
+import { archivedChainCheck } from './archived-charges.ts'
 import { lookAtRequests, requestInvariants } from './booked-requests.ts'
 import { type BookedRef, type ComparedSum, comparisons } from './checked-sums.ts'
 import { runCheck } from './lane-checks.ts'
@@ -87,7 +88,14 @@ async function findInAccounts(client: Queryable, touched: Touched): Promise<Brea
     const ids = new Set([...booked[name], ...doubted])
     if (ids.size > 0) found.push(...(await find(client, name, accountChecks[name], [[...ids]])))
   }
-  return found
+  return [...found, ...(await findInArchived(client, touched))]
+}
+
+/** Posting changes no archived sums: only accounts are looked at in which something else was changed. */
+async function findInArchived(client: Queryable, touched: Touched): Promise<Breach[]> {
+  const name = 'ledger_has_no_gap'
+  const ids = new Set(suspectsOf(name, 'account', touched).map((thing) => String(thing.organization_id)))
+  return ids.size === 0 ? [] : find(client, name, archivedChainCheck, [[...ids]])
 }
 
 async function findInChain(client: Queryable, touched: Touched): Promise<Breach[]> {

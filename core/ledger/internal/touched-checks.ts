@@ -1,3 +1,4 @@
+import { lastLedgerLine, ledgerLinesIn } from './archived-charges.ts'
 import { isIncomplete, isOutOfChain, isUnbalanced, lanesOfAccount } from './lane-checks.ts'
 import type { InvariantName } from './whole-checks.ts'
 
@@ -25,8 +26,7 @@ function rowOf(table: string, condition: string, name: string): string {
 }
 
 const accountOf = rowOf('org_account', 'organization_id = t.organization_id', 'a')
-const lastRow = `left join lateral (select seq, balance_after from balance_ledger
-                   where organization_id = t.organization_id order by seq desc limit 1) l on true`
+const lastRow = `left join lateral (${lastLedgerLine('t.organization_id')}) l on true`
 
 /** Of what is behind the credits that were posted. */
 export const refChecks = {
@@ -128,8 +128,11 @@ export const partitionCheck = `
    cross join lateral (select coalesce(sum(requests), 0) as requests, coalesce(sum(cost), 0) as cost,
                               coalesce(sum(input + cached_input + cache_write + output + reasoning), 0) as tokens
                          from usage_hourly where hour >= p.from_at and hour < p.to_at) u
-   cross join lateral (select coalesce(-sum(amount), 0) as cost from balance_ledger
-                        where kind in ('charge', 'adjust') and ts >= p.from_at and ts < p.to_at) l
+   cross join lateral (select coalesce(-sum(amount), 0) as cost
+                         from (select amount from balance_ledger
+                                where kind in ('charge', 'adjust') and ts >= p.from_at and ts < p.to_at
+                               union all
+                               select -charged from archived_ledger_hours where hour >= p.from_at and hour < p.to_at) e) l
    where (p.name = any($1::text[]) or exists (select from unnest($2::timestamptz[]) h where h >= p.from_at and h < p.to_at))
      and (p.requests, p.cost, p.tokens, p.cost) <> (u.requests, u.cost, u.tokens, l.cost)`
 
@@ -138,10 +141,9 @@ export const chainCheck = `
   select jsonb_build_object('organization_id', s.organization_id, 'seq', l.seq) as thing, l.balance_after
     from jsonb_to_recordset($1::jsonb) as s (organization_id uuid, first_seq bigint, last_seq bigint)
    cross join lateral (
-     select seq, amount, balance_after, lag(seq, 1, 0::bigint) over line as seq_before,
+     select seq, last_seq, amount, balance_after, lag(last_seq, 1, 0::bigint) over line as seq_before,
             lag(balance_after, 1, 0::bigint) over line as balance_before
-       from balance_ledger
-      where organization_id = s.organization_id and seq between s.first_seq - 1 and s.last_seq + 1
+       from (${ledgerLinesIn('s.organization_id', 's.first_seq - 1', 's.last_seq + 1')}) e
      window line as (order by seq)) l
    where l.seq >= s.first_seq and ${isOutOfChain}`
 

@@ -1,3 +1,4 @@
+import { isMiscounted, wholeLedgerLines } from './archived-charges.ts'
 import { keptFrom } from './kept-from.ts'
 import { isOutOfChain, wholeLaneSums, wholePlacesOfHours, wholeRunCheck } from './lane-checks.ts'
 import { recomputedCost } from './recomputed-cost.ts'
@@ -36,7 +37,10 @@ export const wholeChecks = {
     breaches: `
       select a.organization_id, a.balance, coalesce(l.total, 0) as ledger
         from org_account a
-        left join (select organization_id, sum(amount) as total from balance_ledger group by 1) l using (organization_id)
+        left join (select organization_id, sum(amount) as total
+                     from (select organization_id, amount from balance_ledger
+                           union all select organization_id, amount from archived_ledger) e
+                    group by 1) l using (organization_id)
        where a.balance <> coalesce(l.total, 0)
       union all ${wholeLaneSums}`,
   },
@@ -45,15 +49,17 @@ export const wholeChecks = {
     of: row,
     breaches: `
       select organization_id, seq, balance_after
-        from (select *, lag(seq, 1, 0::bigint) over chain as seq_before,
+        from (select *, lag(last_seq, 1, 0::bigint) over chain as seq_before,
                      lag(balance_after, 1, 0::bigint) over chain as balance_before
-                from balance_ledger window chain as (partition by organization_id order by seq)) l
+                from (${wholeLedgerLines}) e window chain as (partition by organization_id order by seq)) l
        where ${isOutOfChain}
       union all
       select a.organization_id, a.version, a.balance
         from org_account a
-        left join (select organization_id, max(seq) as seq from balance_ledger group by 1) l using (organization_id)
+        left join (select organization_id, max(last_seq) as seq from (${wholeLedgerLines}) e group by 1) l using (organization_id)
        where a.lanes = 1 and a.version <> coalesce(l.seq, 0)
+      union all
+      select a.organization_id, lower(a.seqs), a.amount from archived_ledger a where ${isMiscounted}
       union all ${wholeRunCheck}`,
   },
 
@@ -90,8 +96,11 @@ export const wholeChecks = {
     breaches: `
       select key_id, day, s.amount, l.amount as ledger
         from key_daily_spend s
-        full join (select api_key_id as key_id, day, -sum(amount) as amount from balance_ledger
-                    where kind in ('charge', 'adjust') group by 1, 2) l using (key_id, day)
+        full join (select key_id, day, sum(amount) as amount
+                     from (select api_key_id as key_id, day, -amount as amount from balance_ledger
+                            where kind in ('charge', 'adjust')
+                           union all select key_id, day, amount from archived_key_days) e
+                    group by 1, 2) l using (key_id, day)
        where coalesce(s.amount, 0) <> coalesce(l.amount, 0)`,
   },
 
@@ -100,9 +109,12 @@ export const wholeChecks = {
     breaches: `
       select organization_id, hour, h.charged, l.charged as ledger
         from ledger_hourly h
-        full join (select organization_id, date_trunc('hour', ts, 'UTC') as hour, min(seq) as first_seq, max(seq) as last_seq,
-                          coalesce(-sum(amount) filter (where kind in ('charge', 'adjust')), 0) as charged
-                     from balance_ledger group by 1, 2) l using (organization_id, hour)
+        full join (select organization_id, hour, min(first_seq) as first_seq, max(last_seq) as last_seq, sum(charged) as charged
+                     from (select organization_id, date_trunc('hour', ts, 'UTC') as hour, seq as first_seq, seq as last_seq,
+                                  case when kind in ('charge', 'adjust') then -amount else 0 end as charged
+                             from balance_ledger
+                           union all select organization_id, hour, first_seq, last_seq, charged from archived_ledger_hours) e
+                    group by 1, 2) l using (organization_id, hour)
        where (h.charged, h.first_seq, h.last_seq) is distinct from (l.charged::bigint, l.first_seq, l.last_seq)
       union all ${wholePlacesOfHours}`,
   },
@@ -113,7 +125,9 @@ export const wholeChecks = {
       select day, kind, shard, d.amount, l.amount as ledger
         from ledger_daily d
         full join (select (b.ts at time zone 'UTC' + interval '3 hours')::date as day, b.kind, o.shard, sum(b.amount) as amount
-                     from balance_ledger b join organizations o on o.id = b.organization_id group by 1, 2, 3) l
+                     from (select organization_id, ts, kind, amount from balance_ledger
+                           union all select organization_id, hour, 'charge', -charged from archived_ledger_hours) b
+                     join organizations o on o.id = b.organization_id group by 1, 2, 3) l
           using (day, kind, shard)
        where coalesce(d.amount, 0) <> coalesce(l.amount, 0)`,
   },
@@ -149,7 +163,9 @@ export const wholeChecks = {
           from usage_hourly where hour < ${keptFrom} group by 1
       ), charged as (
         select date_trunc('day', ts, 'UTC') as at, -sum(amount) as cost
-          from balance_ledger where kind in ('charge', 'adjust') and ts < ${keptFrom} group by 1
+          from (select ts, amount from balance_ledger where kind in ('charge', 'adjust') and ts < ${keptFrom}
+                union all select hour, -charged from archived_ledger_hours) e
+         group by 1
       )
       select p.name, p.requests, u.requests as used, p.cost, u.cost as used_cost, l.cost as ledger
         from archived_partitions p
