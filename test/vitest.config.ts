@@ -22,7 +22,7 @@ export const testFiles = {
 const rare = [
   'test/abuse/abuse.test.ts',
   'test/abuse/door/junk-at-the-door.test.ts',
-  'test/cabinet/{adjustments-killed,archive,archive-partitions,archived-pages,epoch-load,mail,notifications,older-database,payment-secrets,payments-killed,provider-outage}.test.ts',
+  'test/cabinet/{adjustments-killed,archive,archive-partitions,archived-ledger,archived-pages,epoch-load,mail,notifications,older-database,payment-secrets,payments-killed,provider-outage}.test.ts',
   'test/chaos/chaos-on-cluster.test.ts',
   'test/cabinet/{prepare-redis-cluster,published-catalog,receiver-away,redis-failover,redis-to-cluster,replicas,restored-postgres,settlement-workers,moved-holds,shard-moves,shards-on-cluster,web-killed,worker-end}.test.ts',
   'test/charts/{alerts,jobs,missing-image}.test.ts',

@@ -242,19 +242,19 @@ describe.each([oldServer, newEngine])('with ClickHouse $form', (clickHouse) => {
 
   test('the command creates the table, names a changed row and a lost one, and stops the archive', async () => {
     const { customer, database, url, job, post } = await archiveOfThisTest({ isCreated: false })
-    const archive = (word: string) =>
-      run(process.execPath, [command, word], {
+    const archive = (...words: string[]) =>
+      run(process.execPath, [command, ...words], {
         env: {
           ...inheritedEnvironment,
           DATABASE_URL: database.url,
-          ...(word === 'stop' ? {} : { CLICKHOUSE_URL: url }),
+          ...(words[0] === 'stop' ? {} : { CLICKHOUSE_URL: url }),
         },
       })
     await expect(archive('verify')).rejects.toMatchObject({
       code: 1,
       stderr: expect.stringContaining('has no table requests'),
     })
-    expect((await archive('create')).stdout).toContain('The table is ready.')
+    expect((await archive('create')).stdout).toContain('The tables are ready.')
     const [changed, lost, other] = [entryOf(customer, 5n), entryOf(customer, 6n), entryOf(customer, 7n)]
     await post([changed, lost, other])
     await job.all()
@@ -275,6 +275,15 @@ describe.each([oldServer, newEngine])('with ClickHouse $form', (clickHouse) => {
     expect(stdout).toContain(`request ${changed.requestId}: different (version, cost)`)
     expect(stdout).toContain(`request ${lost.requestId}: missing in Postgres`)
     expect(stdout).not.toContain(other.requestId)
+    await expect(archive('ledger', '2020-01')).rejects.toMatchObject({
+      code: 1,
+      stderr: 'The ledger has no charges of 2020-01, or it ended less than 13 months ago.\n',
+    })
+    for (const wrong of [['ledger'], ['ledger', '2020-13'], ['verify', '2020-01']])
+      await expect(archive(...wrong)).rejects.toMatchObject({
+        code: 2,
+        stderr: expect.stringContaining('Usage'),
+      })
     expect((await archive('stop')).stdout).toContain('Archiving is stopped.')
     await post([entryOf(customer, 1n)])
     const { rows } = await database.pool.query('select from archive_outbox')
