@@ -5,7 +5,7 @@ import { BadEnvironment, readEnvironment } from '../process/environment.ts'
 import { clickHouseUrlSetting } from './archive-setting.ts'
 import { ArchiveProblem, type ArchiveStore, ArchiveUnavailable, openArchive } from './archive-store.ts'
 import { chargeTable, requestTable } from './internal/archive-table.ts'
-import { findLedgerMonths, type LeftMonth, leaveLedgerMonth } from './internal/leave-ledger.ts'
+import { findLedgerMonths, type LeftMonth, leaveLedgerMonth, type WaitsFor } from './internal/leave-ledger.ts'
 import { asOnlyHolder } from './internal/only-holder.ts'
 import { stopArchive } from './internal/stop-archive.ts'
 import { verifyArchive, verifyArchived } from './internal/verify.ts'
@@ -16,6 +16,13 @@ const timeoutMs = 600_000
 
 /** Advisory lock of the command that archives months of the ledger. Any fixed number. */
 const ledgerLock = 0x6d67_0084
+
+const waitingReasons: Readonly<Record<WaitsFor, string>> = {
+  requests: 'requests of this month have not left Postgres. Set REQUESTS_KEPT_DAYS first.',
+  stray_entries:
+    'table balance_ledger_default has entries of this month or earlier ones, which belong in their own partitions.',
+  audits: 'the incremental audits have not checked all of its entries yet. Run the command again.',
+}
 
 /**
  * `npm run archive -- create`: creates the archive's tables in ClickHouse. `verify`: compares them with Postgres, and exits
@@ -88,11 +95,11 @@ function reportMonth(partition: string, left: LeftMonth): boolean {
       print(`${partition}: ${left.charges} charges left Postgres`)
       return true
     case 'waiting':
-      fail(`${partition} stays: requests of this month have not left Postgres. Set REQUESTS_KEPT_DAYS first.`)
+      fail(`${partition} stays: ${waitingReasons[left.for]}`)
       return false
     case 'busy':
       fail(
-        `${partition} stays: the ledger is being read. Run the command again, and not during a backup or audit.`,
+        `${partition} stays: the ledger is being read. Run the command again, and not during a backup, an audit or a vacuum.`,
       )
       return false
     case 'different':

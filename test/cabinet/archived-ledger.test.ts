@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import type { Pool } from 'pg'
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
@@ -32,6 +33,16 @@ import { gateOfThisTest } from '../support/tcp-gate.ts'
 const log = pino({ level: 'silent' })
 const swept = recordOf({ outcome: 'swept', usageSource: 'none', tokens: { input: 100, output: 20 } })
 const hourMs = 3_600_000
+
+/** A transaction that has read already; it ends with the test. */
+async function openTransaction(pool: Pool, isolation: 'read committed' | 'repeatable read') {
+  const client = await pool.connect()
+  onTestFinished(() => client.release(true))
+  await client.query('set idle_in_transaction_session_timeout = 0')
+  await client.query(`begin isolation level ${isolation}`)
+  await client.query('select from organizations limit 1')
+  return client
+}
 
 const oldServer = await clickHouseOfThisFile('server 18.16')
 const newEngine = await clickHouseOfThisFile('engine 26.9')
@@ -160,7 +171,7 @@ describe.each([oldServer, newEngine])('with ClickHouse $form', (clickHouse) => {
     expect(await ledger.leaveOldest()).toEqual({ is: 'left', charges: 8n })
     expect(await ledger.broken()).toEqual([])
     expect(await ledger.leaveOldest()).toEqual({ is: 'left', charges: 4n })
-    expect(await ledger.leaveOldest()).toEqual({ is: 'waiting' }) // its requests are in Postgres
+    expect(await ledger.leaveOldest()).toEqual({ is: 'waiting', for: 'requests' })
     expect(await ledger.charges()).toEqual({ old: 0, all: 1 })
     expect(await tables()).toEqual(others)
     expect(await ledger.broken()).toEqual([])
@@ -170,6 +181,22 @@ describe.each([oldServer, newEngine])('with ClickHouse $form', (clickHouse) => {
     expect(await ledger.broken()).toEqual([])
     await ledger.pool.query('select ensure_partitions(3)')
     expect(await ledger.charges()).toEqual({ old: 0, all: 3 })
+  })
+
+  test('a month stays while its partition is locked, audits have not added its entries, or some are in the default partition', async () => {
+    const ledger = await ledgerOfThisTest()
+    const { pool, months } = ledger
+    const [{ fromMs, suffix }] = months
+    const posting = await openTransaction(pool, 'read committed')
+    await posting.query(`lock table balance_ledger_${suffix} in row exclusive mode`)
+    expect(await ledger.leaveOldest()).toEqual({ is: 'busy' })
+    await posting.query('rollback')
+    await ledger.pay(fromMs + 5 * hourMs)
+    expect(await ledger.leaveOldest()).toEqual({ is: 'waiting', for: 'audits' })
+    await ledger.look()
+    await ledger.pay(fromMs - hourMs)
+    expect(await ledger.leaveOldest()).toEqual({ is: 'waiting', for: 'stray_entries' })
+    expect(await ledger.charges()).toEqual({ old: 12, all: 13 })
   })
 
   test('a late charge of a month that left is rejected, and none is in the default partition', async () => {
@@ -259,10 +286,7 @@ describe.each([oldServer, newEngine])('with ClickHouse $form', (clickHouse) => {
     expect(await ledger.charges()).toEqual({ old: 12, all: 13 })
     ledger.gate.letAnswersPass()
     ledger.gate.open()
-    const reading = await ledger.pool.connect()
-    onTestFinished(() => reading.release(true))
-    await reading.query('set idle_in_transaction_session_timeout = 0')
-    await reading.query('begin')
+    const reading = await openTransaction(ledger.pool, 'read committed')
     await reading.query('select from balance_ledger limit 1')
     expect(await ledger.leaveOldest()).toEqual({ is: 'busy' })
     await reading.query('commit')

@@ -25,9 +25,13 @@ const auditLocks = [0x6d67_0002, 0x6d67_0004] as const
 /** A month of the ledger: its partition. */
 export type LedgerMonth = TimeSpan & { readonly partition: string }
 
+/** Why a month may not be compared yet: what is still in Postgres, or not in the sums of the incremental audits. */
+export type WaitsFor = 'requests' | 'stray_entries' | 'audits'
+
 export type LeftMonth =
   | { readonly is: 'left'; readonly charges: bigint }
-  | { readonly is: 'waiting' | 'busy' }
+  | { readonly is: 'waiting'; readonly for: WaitsFor }
+  | { readonly is: 'busy' }
   | { readonly is: 'different'; readonly differences: readonly Difference[] }
 
 /** Months whose charges Postgres has, and that ended 13 months ago, the oldest first. */
@@ -47,8 +51,8 @@ export async function findLedgerMonths(client: Queryable): Promise<readonly Ledg
  * Moves the charges of the oldest month to the archive. They leave Postgres only if number, sum and digest are the same on both
  * sides. The month is closed before, so that nothing changes while both sides are read. All other entries stay.
  *
- * `waiting`: requests of the month are still in Postgres. `busy`: an audit runs, or the ledger is read in every attempt. A killed
- * call is repeated: days that were copied are compared and not copied again.
+ * `busy`: an audit runs, or the ledger is read in every attempt. A killed call is repeated: days that were copied are compared
+ * and not copied again.
  *
  * @param client as the owner, with statements that may take an hour.
  * @throws ArchiveUnavailable
@@ -59,10 +63,9 @@ export async function leaveLedgerMonth(
   { partition, ...span }: LedgerMonth,
   { attemptsMax }: { readonly attemptsMax?: number } = {},
 ): Promise<LeftMonth> {
-  const { rows } = await client.query<{ isReady: boolean }>('select close_ledger_month($1) as "isReady"', [
-    partition,
-  ])
-  if (rows[0]?.isReady !== true) return { is: 'waiting' }
+  const closed = await closeMonth(client, partition, attemptsMax)
+  if (closed === 'busy') return { is: 'busy' }
+  if (closed !== 'ready') return { is: 'waiting', for: closed }
   const days: SpanSums[] = []
   for (const day of daysOf(span)) {
     const sums = await copyIfDifferent(client, store, day)
@@ -74,6 +77,23 @@ export async function leaveLedgerMonth(
   const leave = () => removeCharges(client, partition, span, sums)
   if (!(await untilFree(leave, { attemptsMax }))) return { is: 'busy' }
   return { is: 'left', charges: sums.requests }
+}
+
+async function closeMonth(
+  client: Queryable,
+  partition: string,
+  attemptsMax: number | undefined,
+): Promise<'ready' | 'busy' | WaitsFor> {
+  let closed: 'ready' | 'busy' | WaitsFor = 'busy'
+  const close = async () => {
+    const { rows } = await client.query<{ closed: 'ready' | WaitsFor }>(
+      'select close_ledger_month($1) as closed',
+      [partition],
+    )
+    if (rows[0] !== undefined) closed = rows[0].closed
+  }
+  await untilFree(close, { attemptsMax })
+  return closed
 }
 
 /** The sums that both sides have of a day; `undefined`: they differ, also after a copy. */
