@@ -11,8 +11,9 @@ import { archiveJobs, leaveJob } from '#core/archive/archive-job'
 import { openArchive } from '#core/archive/archive-store'
 import { chargeTable } from '#core/archive/internal/archive-table'
 import { findLedgerMonths, leaveLedgerMonth } from '#core/archive/internal/leave-ledger'
+import { prepareSums } from '#core/archive/internal/month-sums'
 import { verifyLedger } from '#core/archive/internal/verify-ledger'
-import { createPool } from '#core/db/pool'
+import { createPool, type Queryable } from '#core/db/pool'
 import { credit } from '#core/ledger/credit'
 import { auditBooksIfDue } from '#core/ledger/internal/audit-books'
 import { lookAtBooks } from '#core/ledger/internal/look-at-books'
@@ -181,6 +182,81 @@ describe.each([oldServer, newEngine])('with ClickHouse $form', (clickHouse) => {
     expect(await ledger.broken()).toEqual([])
     await ledger.pool.query('select ensure_partitions(3)')
     expect(await ledger.charges()).toEqual({ old: 0, all: 3 })
+  })
+
+  test('audits and the cursors of changes go on while the charges of a month are summed', async () => {
+    const ledger = await ledgerOfThisTest({ lanes: 4 })
+    const { pool } = ledger
+    const [oldest] = await findLedgerMonths(pool)
+    if (oldest === undefined) throw new Error('no month')
+    const { partition, ...span } = oldest
+    const holder = await openTransaction(pool, 'read committed')
+    const summing = await pool.connect()
+    onTestFinished(() => summing.release(true))
+    const { rows } = await summing.query<{ pid: number }>('select pg_backend_pid() as pid')
+    await holder.query('lock table lane_runs in access exclusive mode')
+    const summed = prepareSums(summing, partition, span)
+    summed.catch(() => undefined)
+    const state = async () => {
+      const found = await pool.query(
+        `select wait_event_type = 'Lock' as "isWaiting", backend_xid is null as "hasNoId",
+                not exists (select from pg_locks l where l.pid = a.pid and locktype = 'advisory') as "isFree"
+           from pg_stat_activity a where pid = $1`,
+        [rows[0]?.pid],
+      )
+      return found.rows[0]
+    }
+    const paused = { isWaiting: true, hasNoId: true, isFree: true }
+    await vi.waitFor(async () => expect(await state()).toEqual(paused), { timeout: 10_000 })
+    await holder.query('rollback')
+    await summed
+    expect(await ledger.leaveOldest()).toEqual({ is: 'left', charges: 8n })
+    expect(await ledger.broken()).toEqual([])
+  })
+
+  test('a transaction that began before a month left sees its payments afterwards', async () => {
+    const ledger = await ledgerOfThisTest()
+    const payments = `select seq from balance_ledger where kind = 'adjustment' and organization_id = $1 order by seq`
+    const readPayments = async (client: Queryable) =>
+      (await client.query(payments, [ledger.customer.organizationId])).rows
+    const expected = await readPayments(ledger.pool)
+    expect(expected).toHaveLength(3)
+    const early = await openTransaction(ledger.pool, 'repeatable read')
+    expect(await ledger.leaveOldest()).toEqual({ is: 'busy' }) // it does not see the copy of them
+    const isNewer = `select age(pg_snapshot_xmin(pg_current_snapshot())::xid) < age(xmin) as "isNewer"
+                       from pg_class where relname = 'ledger_month_left'`
+    await vi.waitFor(
+      async () => expect((await ledger.pool.query(isNewer)).rows).toEqual([{ isNewer: true }]),
+      { timeout: 10_000 },
+    )
+    const late = await openTransaction(ledger.pool, 'repeatable read')
+    await early.query('commit')
+    expect(await ledger.leaveOldest()).toEqual({ is: 'left', charges: 8n })
+    expect(await readPayments(late)).toEqual(expected)
+    await late.query('commit')
+    expect(await ledger.broken()).toEqual([])
+  })
+
+  test('a payment of the month that is posted while it leaves is kept, and an older copy is replaced', async () => {
+    const ledger = await ledgerOfThisTest()
+    const [first, second] = ledger.months
+    await ledger.pool.query('select copy_ledger_month($1)', [`balance_ledger_${second.suffix}`])
+    const early = await openTransaction(ledger.pool, 'repeatable read')
+    expect(await ledger.leaveOldest()).toEqual({ is: 'busy' })
+    await early.query('commit')
+    await ledger.pay(first.fromMs + 5 * hourMs)
+    const left = ledger.pool.query('select leave_ledger_month($1, 0, 0)', [`balance_ledger_${first.suffix}`])
+    await expect(left).rejects.toMatchObject({
+      code: '55P03',
+      message: expect.stringContaining('not copied'),
+    })
+    await ledger.look()
+    expect(await ledger.leaveOldest()).toEqual({ is: 'left', charges: 8n })
+    const { rows } = await ledger.pool.query(
+      `select count(*)::int as count from balance_ledger_${first.suffix} where kind = 'adjustment'`,
+    )
+    expect(rows).toEqual([{ count: 2 }])
+    expect(await ledger.broken()).toEqual([])
   })
 
   test('a month stays while its partition is locked, audits have not added its entries, or some are in the default partition', async () => {

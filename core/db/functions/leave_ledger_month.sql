@@ -1,8 +1,9 @@
 -- Defined by migrations/0084-archived-ledger.sql; change it by a new migration.
 --
--- Removes the charges of a closed month, whose sums are in archived_ledger since this transaction began: the partition is replaced
--- by one with its other entries. Fails with lock_not_available after at most 200 ms while other transactions read the ledger.
-CREATE OR REPLACE FUNCTION public.leave_ledger_month(partition text)
+-- Removes the charges of a closed month, whose sums are in archived_ledger since this transaction began: the copy of its other
+-- entries replaces the partition. Fails with lock_not_available after at most 200 ms while other transactions read the ledger, or
+-- if they may not see the copy yet, or if it lacks an entry.
+CREATE OR REPLACE FUNCTION public.leave_ledger_month(partition text, charges bigint, amount numeric)
  RETURNS void
  LANGUAGE plpgsql
  SET search_path TO 'public', 'pg_temp'
@@ -11,26 +12,35 @@ CREATE OR REPLACE FUNCTION public.leave_ledger_month(partition text)
 AS $function$
 declare
   p record;
-  counted record;
+  is_missing boolean;
 begin
   select * into strict p from ledger_partitions() l where l.name = partition;
-  execute format('select count(*) as entries, coalesce(sum(amount), 0) as amount from %I where kind = ''charge''', partition)
-    into counted;
+  if not exists (select from pg_trigger
+                  where tgrelid = to_regclass(partition) and tgname = 'refuse_archived' and tgenabled <> 'D') then
+    raise exception 'partition % is not closed', partition using errcode = 'object_not_in_prerequisite_state';
+  end if;
   if not exists (select from (select coalesce(sum(a.entries), 0) as entries, coalesce(sum(a.amount), 0) as amount
                                 from archived_ledger a where a.month = partition) k
-                  where (k.entries, k.amount) = (counted.entries, counted.amount)) then
+                  where (k.entries, k.amount) = (leave_ledger_month.charges, leave_ledger_month.amount)) then
     raise exception 'partition % has other charges than were archived', partition
       using errcode = 'object_not_in_prerequisite_state';
   end if;
-  execute 'create table ledger_month_left (like balance_ledger including all)';
-  execute format('insert into ledger_month_left select * from %I where kind <> ''charge''', partition);
+  if exists (select from pg_stat_activity a
+              cross join (select xmin as copied_by from pg_class where oid = to_regclass('ledger_month_left')) c
+              where a.datname = current_database() and a.usesysid is not null and a.pid <> pg_backend_pid()
+                and age(a.backend_xmin) >= age(c.copied_by)) then
+    raise exception 'the entries of partition % were copied after a running transaction began', partition
+      using errcode = 'lock_not_available';
+  end if;
+  execute format('lock table only balance_ledger, only balance_ledger_default, only %I in access exclusive mode', partition);
+  execute format('select exists (select organization_id, seq, ts, amount from %I where kind <> ''charge''
+                                 except select organization_id, seq, ts, amount from ledger_month_left)', partition)
+    into is_missing;
+  if is_missing then
+    raise exception 'partition % has an entry that was not copied', partition using errcode = 'lock_not_available';
+  end if;
   execute format('alter table balance_ledger detach partition %I', partition);
   execute format('drop table %I', partition);
   execute format('alter table ledger_month_left rename to %I', partition);
-  execute format('create trigger refuse_truncate before truncate on %I
-                  for each statement execute function refuse_change()', partition);
-  execute format('create trigger refuse_archived before insert on %I for each row when (new.kind in (''charge'', ''adjust''))
-                  execute function refuse_archived_charge()', partition);
-  execute format('revoke update, delete, truncate on %I from public, current_user', partition);
   execute format('alter table balance_ledger attach partition %I for values from (%L) to (%L)', partition, p.from_at, p.to_at);
 end $function$;

@@ -123,38 +123,75 @@ begin
   return case when is_unchecked then 'audits' else 'ready' end;
 end $$;
 
--- Removes the charges of a closed month, whose sums are in archived_ledger since this transaction began: the partition is replaced
--- by one with its other entries. Fails with lock_not_available after at most 200 ms while other transactions read the ledger.
-create function leave_ledger_month(partition text) returns void
-language plpgsql set search_path = public, pg_temp set timezone = 'UTC' set lock_timeout = '200ms' as $$
+-- Copies the entries of a month that stay, all but its charges, to the table that will replace its partition. A copy that has
+-- the same entries stays. It is committed before the partition is replaced, so that pages that wait for it see the entries.
+create function copy_ledger_month(partition text) returns void
+language plpgsql set search_path = public, pg_temp as $$
 declare
-  p record;
-  counted record;
+  is_same boolean := false;
 begin
-  select * into strict p from ledger_partitions() l where l.name = partition;
-  execute format('select count(*) as entries, coalesce(sum(amount), 0) as amount from %I where kind = ''charge''', partition)
-    into counted;
-  if not exists (select from (select coalesce(sum(a.entries), 0) as entries, coalesce(sum(a.amount), 0) as amount
-                                from archived_ledger a where a.month = partition) k
-                  where (k.entries, k.amount) = (counted.entries, counted.amount)) then
-    raise exception 'partition % has other charges than were archived', partition
-      using errcode = 'object_not_in_prerequisite_state';
+  if to_regclass('ledger_month_left') is not null then
+    execute format('select not exists (select organization_id, seq, ts, amount from %1$I where kind <> ''charge''
+                                       except select organization_id, seq, ts, amount from ledger_month_left)
+                       and not exists (select organization_id, seq, ts, amount from ledger_month_left
+                                       except select organization_id, seq, ts, amount from %1$I where kind <> ''charge'')', partition)
+      into is_same;
+    if is_same then
+      return;
+    end if;
+    execute 'drop table ledger_month_left';
   end if;
   execute 'create table ledger_month_left (like balance_ledger including all)';
   execute format('insert into ledger_month_left select * from %I where kind <> ''charge''', partition);
+  execute 'create trigger refuse_truncate before truncate on ledger_month_left
+           for each statement execute function refuse_change()';
+  execute 'create trigger refuse_archived before insert on ledger_month_left
+           for each row when (new.kind in (''charge'', ''adjust'')) execute function refuse_archived_charge()';
+  execute 'revoke update, delete, truncate on ledger_month_left from public, current_user';
+end $$;
+
+-- Removes the charges of a closed month, whose sums are in archived_ledger since this transaction began: the copy of its other
+-- entries replaces the partition. Fails with lock_not_available after at most 200 ms while other transactions read the ledger, or
+-- if they may not see the copy yet, or if it lacks an entry.
+create function leave_ledger_month(partition text, charges bigint, amount numeric) returns void
+language plpgsql set search_path = public, pg_temp set timezone = 'UTC' set lock_timeout = '200ms' as $$
+declare
+  p record;
+  is_missing boolean;
+begin
+  select * into strict p from ledger_partitions() l where l.name = partition;
+  if not exists (select from pg_trigger
+                  where tgrelid = to_regclass(partition) and tgname = 'refuse_archived' and tgenabled <> 'D') then
+    raise exception 'partition % is not closed', partition using errcode = 'object_not_in_prerequisite_state';
+  end if;
+  if not exists (select from (select coalesce(sum(a.entries), 0) as entries, coalesce(sum(a.amount), 0) as amount
+                                from archived_ledger a where a.month = partition) k
+                  where (k.entries, k.amount) = (leave_ledger_month.charges, leave_ledger_month.amount)) then
+    raise exception 'partition % has other charges than were archived', partition
+      using errcode = 'object_not_in_prerequisite_state';
+  end if;
+  if exists (select from pg_stat_activity a
+              cross join (select xmin as copied_by from pg_class where oid = to_regclass('ledger_month_left')) c
+              where a.datname = current_database() and a.usesysid is not null and a.pid <> pg_backend_pid()
+                and age(a.backend_xmin) >= age(c.copied_by)) then
+    raise exception 'the entries of partition % were copied after a running transaction began', partition
+      using errcode = 'lock_not_available';
+  end if;
+  execute format('lock table only balance_ledger, only balance_ledger_default, only %I in access exclusive mode', partition);
+  execute format('select exists (select organization_id, seq, ts, amount from %I where kind <> ''charge''
+                                 except select organization_id, seq, ts, amount from ledger_month_left)', partition)
+    into is_missing;
+  if is_missing then
+    raise exception 'partition % has an entry that was not copied', partition using errcode = 'lock_not_available';
+  end if;
   execute format('alter table balance_ledger detach partition %I', partition);
   execute format('drop table %I', partition);
   execute format('alter table ledger_month_left rename to %I', partition);
-  execute format('create trigger refuse_truncate before truncate on %I
-                  for each statement execute function refuse_change()', partition);
-  execute format('create trigger refuse_archived before insert on %I for each row when (new.kind in (''charge'', ''adjust''))
-                  execute function refuse_archived_charge()', partition);
-  execute format('revoke update, delete, truncate on %I from public, current_user', partition);
   execute format('alter table balance_ledger attach partition %I for values from (%L) to (%L)', partition, p.from_at, p.to_at);
 end $$;
 
-revoke execute on function refuse_archived_charge(), ledger_partitions(), close_ledger_month(text), leave_ledger_month(text)
-  from public;
+revoke execute on function refuse_archived_charge(), ledger_partitions(), close_ledger_month(text), copy_ledger_month(text),
+  leave_ledger_month(text, bigint, numeric) from public;
 
 do $$
 declare
