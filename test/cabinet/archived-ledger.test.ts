@@ -296,6 +296,9 @@ describe.each([oldServer, newEngine])('with ClickHouse $form', (clickHouse) => {
     const forgeries = [
       ['ledger_has_no_gap', 'archived_ledger set amount = amount + 1'],
       ['ledger_has_no_gap', 'archived_ledger set entries = entries + 1'],
+      ['ledger_has_no_gap', 'archived_ledger set first_seq = first_seq + 1'],
+      ['ledger_has_no_gap', 'archived_ledger set last_seq = last_seq + 1'],
+      ['ledger_has_no_gap', 'archived_ledger set last_balance = last_balance + 1'],
       ['ledger_has_no_gap', 'archived_ledger set amounts[1] = amounts[1] + 1, amount = amount + 1'],
       ['ledger_has_no_gap', 'archived_ledger set balances[1] = balances[1] + 1'],
       [

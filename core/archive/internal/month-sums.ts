@@ -81,9 +81,10 @@ const prepareAccounts = (partition: string) => `
       from (select *, seq - row_number() over (partition by organization_id order by seq) as island from charge) c
      group by organization_id, island
   )
-  insert into prepared_ledger (organization_id, month, lane, seqs, amounts, balances, entries, amount, digest1, digest2,
-                               first_place, last_place)
-  select i.organization_id, $5, lane_of_seq(i.first_seq), range_agg(int8range(i.first_seq, i.last_seq, '[]')),
+  insert into prepared_ledger (organization_id, month, lane, first_seq, last_seq, last_balance, seqs, amounts, balances, entries,
+                               amount, digest1, digest2, first_place, last_place)
+  select i.organization_id, $5, lane_of_seq(i.first_seq), min(i.first_seq), max(i.last_seq),
+         (array_agg(e.balance_after order by i.first_seq desc))[1], range_agg(int8range(i.first_seq, i.last_seq, '[]')),
          array_agg(i.amount::bigint order by i.first_seq), array_agg(e.balance_after order by i.first_seq),
          sum(i.entries), sum(i.amount), sum(i.digest1), sum(i.digest2), min(i.first_place), max(i.last_place)
     from island i

@@ -13,6 +13,9 @@ create table archived_ledger (
   organization_id uuid not null references organizations,
   month text not null references archived_ledger_months,
   lane smallint not null check (lane between 0 and 15),
+  first_seq bigint not null,
+  last_seq bigint not null,
+  last_balance bigint not null,
   seqs int8multirange not null,
   amounts bigint[] not null,
   balances bigint[] not null,
@@ -26,6 +29,7 @@ create table archived_ledger (
 );
 create index on archived_ledger (month);
 comment on table archived_ledger is 'Charges that left Postgres, of each lane of an account and month.';
+comment on column archived_ledger.last_balance is 'As first_seq and last_seq, a copy of what the ranges have, which is read without them.';
 comment on column archived_ledger.amounts is 'The sum of the charges of each range of seqs; balances has the balance of the lane at its end.';
 
 -- Sums of the same charges: parts of ledger_hourly, ledger_daily and key_daily_spend that have no rows any more.

@@ -1,6 +1,7 @@
 /*
  * The parts of invariants that concern charges that left Postgres (migration 0084). Their ranges of seqs, sums and last balances
- * are kept, so that every balance follows from the entries and ranges before it.
+ * are kept, so that every balance follows from the entries and ranges before it. An account may have many ranges: those of a
+ * month are read only if its first and last seq, which are plain columns, leave no other choice.
  */
 
 /** Each range of archived charges: where it begins and ends, its sum, and the balance of the lane at its end. */
@@ -21,7 +22,8 @@ export const ledgerLinesIn = (organizationId: string, first: string, last: strin
    where organization_id = ${organizationId} and seq between ${first} and ${last}
   union all
   select r.* from archived_ledger a cross join lateral (${rangesOf('a')}) r
-   where a.organization_id = ${organizationId} and a.seqs && int8range(${first}, ${last}, '[]')
+   where a.organization_id = ${organizationId} and a.first_seq <= ${last} and a.last_seq >= ${first}
+     and a.seqs && int8range(${first}, ${last}, '[]')
      and r.seq <= ${last} and r.last_seq >= ${first}`
 
 /** The last entry or archived range of a lane, or of an account with one. */
@@ -35,17 +37,20 @@ export const lastLedgerLine = (organizationId: string, lane?: string) => `
             }
             order by seq desc limit 1)
           union all
-          select upper(seqs) - 1, balances[cardinality(balances)] from archived_ledger
+          select last_seq, last_balance from archived_ledger
            where organization_id = ${organizationId} ${lane === undefined ? '' : `and lane = ${lane}`}) e
    order by seq desc limit 1`
 
 /** Whether a charge with this seq left Postgres. */
 export const isArchivedCharge = (organizationId: string, seq: string) => `
-  exists (select from archived_ledger a where a.organization_id = ${organizationId} and a.seqs @> ${seq})`
+  exists (select from archived_ledger a
+           where a.organization_id = ${organizationId} and a.first_seq <= ${seq} and a.last_seq >= ${seq} and a.seqs @> ${seq})`
 
-/** Archived charges whose number or sum is not that of their ranges. */
+/** Archived charges whose number, sum, first or last seq or last balance is not that of their ranges. */
 export const isMiscounted = `
-  (a.amount <> (select sum(amount) from unnest(a.amounts) amount) or cardinality(a.amounts) <> cardinality(a.balances)
+  ((a.first_seq, a.last_seq, a.last_balance)
+     is distinct from (lower(a.seqs), upper(a.seqs) - 1, a.balances[cardinality(a.balances)])
+   or a.amount <> (select sum(amount) from unnest(a.amounts) amount) or cardinality(a.amounts) <> cardinality(a.balances)
    or (a.entries, cardinality(a.amounts))
       <> (select sum(upper(range) - lower(range)), count(*) from unnest(a.seqs) range))`
 
