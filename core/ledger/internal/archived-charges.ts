@@ -54,6 +54,22 @@ export const isMiscounted = `
    or (a.entries, cardinality(a.amounts))
       <> (select sum(upper(range) - lower(range)), count(*) from unnest(a.seqs) range))`
 
+/** Accounts whose archived charges have another sum than those of their archived hours. */
+export const wholeArchivedSums = `
+  select organization_id, a.amount, h.amount
+    from (select organization_id, sum(amount) as amount from archived_ledger group by 1) a
+    full join (select organization_id, -sum(charged) as amount from archived_ledger_hours group by 1) h using (organization_id)
+   where a.amount is distinct from h.amount`
+
+/** The same of some accounts (`$1`). */
+export const archivedSumsCheck = `
+  select jsonb_build_object('organization_id', t.organization_id) as thing, a.amount, h.amount as in_hours
+    from unnest($1::uuid[]) t (organization_id)
+   cross join lateral (select sum(amount) as amount from archived_ledger where organization_id = t.organization_id) a
+   cross join lateral (select -sum(charged) as amount from archived_ledger_hours
+                        where organization_id = t.organization_id) h
+   where a.amount is distinct from h.amount`
+
 /** The archived charges of accounts (`$1`) do not follow from each other and from the entries around them. */
 export const archivedChainCheck = `
   select jsonb_build_object('organization_id', l.organization_id, 'seq', l.seq) as thing, l.balance_after

@@ -1,5 +1,5 @@
 import type { Queryable } from '../../db/pool.ts'
-import { archivedChainCheck } from './archived-charges.ts'
+import { archivedChainCheck, archivedSumsCheck } from './archived-charges.ts'
 import { lookAtRequests, requestInvariants } from './booked-requests.ts'
 import { type BookedRef, type ComparedSum, comparisons } from './checked-sums.ts'
 import { runCheck } from './lane-checks.ts'
@@ -93,9 +93,21 @@ async function findInAccounts(client: Queryable, touched: Touched): Promise<Brea
 
 /** Posting changes no archived sums: only accounts are looked at in which something else was changed. */
 async function findInArchived(client: Queryable, touched: Touched): Promise<Breach[]> {
-  const name = 'ledger_has_no_gap'
-  const ids = new Set(suspectsOf(name, 'account', touched).map((thing) => String(thing.organization_id)))
-  return ids.size === 0 ? [] : find(client, name, archivedChainCheck, [[...ids]])
+  const inChain = accountsOf(
+    suspectsOf('ledger_has_no_gap', 'account', touched),
+    suspectsOf('ledger_has_no_gap', 'row', touched),
+  )
+  const inSums = accountsOf(suspectsOf('balance_is_sum_of_ledger', 'account', touched))
+  return [
+    ...(inChain.length === 0 ? [] : await find(client, 'ledger_has_no_gap', archivedChainCheck, [inChain])),
+    ...(inSums.length === 0
+      ? []
+      : await find(client, 'balance_is_sum_of_ledger', archivedSumsCheck, [inSums])),
+  ]
+}
+
+function accountsOf(...things: readonly Thing[][]): string[] {
+  return [...new Set(things.flat().map(({ organization_id }) => String(organization_id)))]
 }
 
 async function findInChain(client: Queryable, touched: Touched): Promise<Breach[]> {

@@ -1,4 +1,4 @@
-import { isMiscounted, wholeLedgerLines } from './archived-charges.ts'
+import { isMiscounted, wholeArchivedSums, wholeLedgerLines } from './archived-charges.ts'
 import { keptFrom } from './kept-from.ts'
 import { isOutOfChain, wholeLaneSums, wholePlacesOfHours, wholeRunCheck } from './lane-checks.ts'
 import { recomputedCost } from './recomputed-cost.ts'
@@ -42,7 +42,8 @@ export const wholeChecks = {
                            union all select organization_id, amount from archived_ledger) e
                     group by 1) l using (organization_id)
        where a.balance <> coalesce(l.total, 0)
-      union all ${wholeLaneSums}`,
+      union all ${wholeLaneSums}
+      union all ${wholeArchivedSums}`,
   },
 
   ledger_has_no_gap: {
