@@ -13,6 +13,7 @@ import { nanoRub } from '#core/ledger/money'
 import { tokenClassesSchema } from '#core/ledger/request-record'
 import type { Piece } from '../api/csv-rows.ts'
 import { type LedgerFilter, type LedgerRow, readLedger } from './internal/ledger-rows.ts'
+import type { Span } from './internal/span.ts'
 
 type Page = { readonly before: bigint | undefined; readonly limit: number }
 
@@ -31,8 +32,8 @@ export type AllEntries = {
 
 /** @param archive `undefined`: the process has no URL of it; then nothing should have left Postgres. */
 export function allEntries(pool: Pool, archive: ArchiveStore | undefined): AllEntries {
-  const reachOf = (organizationId: string) =>
-    inReadScope(pool, organizationId, (client) => findChargeReach(client, organizationId))
+  const findPlace = (organizationId: string, wanted: Wanted) =>
+    inReadScope(pool, organizationId, (client) => findLastPlace(client, organizationId, wanted))
 
   async function withNames(organizationId: string, charges: readonly ArchivedCharge[]): Promise<LedgerRow[]> {
     const names = await inReadScope(pool, organizationId, (client) =>
@@ -48,28 +49,28 @@ export function allEntries(pool: Pool, archive: ArchiveStore | undefined): AllEn
         readLedger(client, organizationId, filter, { before, limit: readMax }),
       )
       // Read after the rows: a month may leave in between, and its charges are then in one of both at least.
-      const reach = mayBeCharge(filter) ? await reachOf(organizationId) : undefined
-      const after = recent.length === readMax ? recent.at(-1)?.seq : undefined
-      if (!isIn(reach, filter, { before, after })) return pieceOf(recent, limit)
+      const wanted = { ...filter, before, after: recent.length === readMax ? recent.at(-1)?.seq : undefined }
+      const lastPlace = mayBeCharge(filter) ? await findPlace(organizationId, wanted) : undefined
+      if (lastPlace === undefined) return pieceOf(recent, limit)
       try {
-        const wanted = { ...filter, after, before, limit: readMax }
-        const older = await readArchivedCharges(open(archive), organizationId, wanted)
+        const older = await readArchivedCharges(open(archive), organizationId, { ...wanted, limit: readMax })
         return pieceOf(merged(recent, await withNames(organizationId, older)), limit)
       } catch (error) {
         // The page ends where the archive begins, and only the next one fails.
-        const later = recent.filter(({ seq }) => seq > reach.lastPlace)
+        const later = recent.filter(({ seq }) => seq > lastPlace)
         if (error instanceof ArchiveUnavailable && later.length > 0)
           return { rows: later, next: later.at(-1)?.seq }
         throw error
       }
     },
     async reach(organizationId, filter) {
-      const reach = mayBeCharge(filter) ? await reachOf(organizationId) : undefined
-      if (isIn(reach, filter, {})) await checkChargeArchive(open(archive))
+      if (mayBeCharge(filter) && (await findPlace(organizationId, filter)) !== undefined)
+        await checkChargeArchive(open(archive))
     },
     async findCharge(organizationId, requestId) {
-      const reach = await reachOf(organizationId)
-      if (reach === undefined || timeOf(requestId) >= reach.to.getTime()) return undefined
+      const atMs = timeOf(requestId)
+      const instant = { from: new Date(atMs), to: new Date(atMs + 1) }
+      if ((await findPlace(organizationId, instant)) === undefined) return undefined
       const charge = await findArchivedCharge(open(archive), organizationId, requestId)
       return charge === undefined ? undefined : (await withNames(organizationId, [charge]))[0]
     },
@@ -81,22 +82,31 @@ function open(archive: ArchiveStore | undefined): ArchiveStore {
   return archive
 }
 
-/** Charges of an organization that left Postgres: their places, and the months they are of. */
-type ChargeReach = {
-  readonly firstPlace: bigint
-  readonly lastPlace: bigint
-  readonly from: Date
-  readonly to: Date
-}
+/** Entries of a span of time, and between two places, which are not part of them. */
+type Wanted = Span & { readonly after?: bigint | undefined; readonly before?: bigint | undefined }
 
-async function findChargeReach(client: Queryable, organizationId: string): Promise<ChargeReach | undefined> {
-  const { rows } = await client.query<ChargeReach>(
-    `select min(a.first_place) as "firstPlace", max(a.last_place) as "lastPlace", min(m.from_at) as "from", max(m.to_at) as "to"
-       from archived_ledger a join archived_ledger_months m on m.name = a.month
-      where a.organization_id = $1 having count(*) > 0`,
-    [organizationId],
+/**
+ * The last place of charges that left Postgres and may be wanted; `undefined`: there are none. In an account with one lane a place
+ * is a `seq`. So a late charge, which is of an old month and has a new place, is no reason to read the archive for others.
+ */
+async function findLastPlace(
+  client: Queryable,
+  organizationId: string,
+  { from, to, after, before }: Wanted,
+): Promise<bigint | undefined> {
+  const { rows } = await client.query<{ lastPlace: bigint | null }>(
+    `select max(case when o.lanes > 1 then a.last_place
+                     else upper(a.seqs * int8multirange(int8range($4::bigint, $5::bigint, '()'))) - 1 end) as "lastPlace"
+       from archived_ledger a
+       join archived_ledger_months m on m.name = a.month
+       join org_account o on o.organization_id = a.organization_id
+      where a.organization_id = $1
+        and ($2::timestamptz is null or m.to_at > $2) and ($3::timestamptz is null or m.from_at < $3)
+        and ($4::bigint is null or a.last_place > $4) and ($5::bigint is null or a.first_place < $5)
+        and (o.lanes > 1 or a.seqs && int8range($4::bigint, $5::bigint, '()'))`,
+    [organizationId, from, to, after ?? null, before ?? null],
   )
-  return rows[0]
+  return rows[0]?.lastPlace ?? undefined
 }
 
 /** The milliseconds at the beginning of a UUIDv7. */
@@ -106,21 +116,6 @@ function timeOf(id: string): number {
 
 function mayBeCharge({ kind }: LedgerFilter): boolean {
   return kind === undefined || kind === 'charge'
-}
-
-/** Whether charges that left may be wanted: of this span, and between these places. Pure. */
-function isIn(
-  reach: ChargeReach | undefined,
-  { from, to }: LedgerFilter,
-  { after, before }: { readonly after?: bigint | undefined; readonly before?: bigint | undefined },
-): reach is ChargeReach {
-  if (reach === undefined) return false
-  return (
-    (from === null || from < reach.to) &&
-    (to === null || to > reach.from) &&
-    (after === undefined || after < reach.lastPlace) &&
-    (before === undefined || before > reach.firstPlace)
-  )
 }
 
 function merged(recent: readonly LedgerRow[], older: readonly LedgerRow[]): LedgerRow[] {

@@ -478,4 +478,35 @@ describe.each([oldServer, newEngine])('with ClickHouse $form', (clickHouse) => {
     ledger.gate.open()
     expect((await get('/ledger')).json().data).toEqual(before)
   })
+
+  test('a late charge that left makes no page unavailable but the ones of its place and of its month', async () => {
+    const ledger = await ledgerOfThisTest()
+    const { get } = await pagesOf(ledger)
+    await ledger.leaveOldest()
+    const page = async (cursor: string | null) => {
+      const place = cursor === null ? {} : { cursor }
+      const response = await get('/ledger', { kind: 'charge', limit: '1', ...place })
+      return { status: response.statusCode, body: response.json() }
+    }
+    const cursors: (string | null)[] = [null]
+    const available = [await page(null)]
+    for (
+      let next = available[0]?.body.next_cursor;
+      next !== null;
+      next = available.at(-1)?.body.next_cursor
+    ) {
+      cursors.push(next)
+      available.push(await page(next))
+    }
+    expect(available.every(({ status }) => status === 200)).toBe(true)
+    ledger.gate.shut()
+    const found = []
+    for (const cursor of cursors) found.push(await page(cursor))
+    const statuses = found.map(({ status }) => status)
+    const firstMissing = statuses.indexOf(503)
+    expect(firstMissing).toBeGreaterThan(0)
+    expect(statuses.slice(firstMissing)).toContain(200) // charges that are older than the late one, and of a later month
+    for (const [n, { status, body }] of found.entries())
+      if (status === 200) expect(body.data).toEqual(available[n]?.body.data)
+  })
 })
