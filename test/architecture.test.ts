@@ -301,7 +301,7 @@ const unscopedWriters: Readonly<Record<string, string>> = {
   'core/ledger/internal/checked-sums.ts': 'what looks at the books have counted',
   'core/ledger/internal/look-at-books.ts': 'what looks at the books found',
   'core/ledger/internal/notes.ts': 'what looks at the books have counted',
-  'core/archive/internal/leave-ledger.ts': 'sums of charges that leave, by the owner of the database',
+  'core/archive/internal/month-sums.ts': 'sums of charges that leave, by the owner of the database',
   'core/archive/internal/outbox.ts': 'what waits to be copied',
   'core/ledger/internal/audit-books.ts': 'what an audit of the books leaves to looks',
   'worker/settlement/internal/reject-charge.ts': 'settlement of an entry that cannot be booked',

@@ -66,7 +66,7 @@ export async function leaveLedgerMonth(
   const closed = await closeMonth(client, partition, attemptsMax)
   if (closed === 'busy') return { is: 'busy' }
   if (closed !== 'ready') return { is: 'waiting', for: closed }
-  await copyOtherEntries(client, partition)
+  let earlier = await copyOtherEntries(client, partition)
   const days: SpanSums[] = []
   for (const day of daysOf(span)) {
     const sums = await copyIfDifferent(client, store, day)
@@ -77,7 +77,10 @@ export async function leaveLedgerMonth(
   const sums = addSums(days)
   await prepareSums(client, partition, span)
   await expectSums(client, partition, sums)
-  const leave = () => removeCharges(client, partition, span, sums)
+  const leave = async () => {
+    earlier = await copyOtherEntries(client, partition, earlier) // does nothing, unless an entry was posted since
+    await removeCharges(client, partition, span, { ...sums, earlier })
+  }
   if (!(await untilFree(leave, { attemptsMax }))) return { is: 'busy' }
   return { is: 'left', charges: sums.requests }
 }
@@ -99,9 +102,31 @@ async function closeMonth(
   return closed
 }
 
-/** The copy that will replace the partition. Committed before the removal, so that a page that waits for it sees these entries. */
-async function copyOtherEntries(client: Queryable, partition: string): Promise<void> {
-  await client.query('select copy_ledger_month($1)', [partition])
+/**
+ * The copy that will replace the partition. Committed before the removal, so that a page that waits for it sees these entries.
+ *
+ * @param earlier transactions that may not see the copy if it is still the same.
+ * @returns transactions that may not see it.
+ */
+async function copyOtherEntries(
+  client: Queryable,
+  partition: string,
+  earlier?: readonly string[],
+): Promise<readonly string[]> {
+  const { rows } = await client.query<{ isNew: boolean }>('select copy_ledger_month($1) as "isNew"', [
+    partition,
+  ])
+  return earlier === undefined || rows[0]?.isNew === true ? readTransactions(client) : earlier
+}
+
+/** Those that run now. Not by their snapshots, which an owner without the role `pg_read_all_stats` does not see. */
+async function readTransactions(client: Queryable): Promise<readonly string[]> {
+  const { rows } = await client.query<{ id: string }>(
+    `select l.virtualtransaction as id from pg_locks l join pg_stat_activity a using (pid)
+      where l.locktype = 'virtualxid' and a.datname = current_database() and a.usesysid is not null
+        and a.pid <> pg_backend_pid()`,
+  )
+  return rows.map(({ id }) => id)
 }
 
 /** The sums that both sides have of a day; `undefined`: they differ, also after a copy. */
@@ -135,9 +160,8 @@ async function removeCharges(
   client: PoolClient,
   partition: string,
   span: TimeSpan,
-  { requests, cost }: SpanSums,
+  { requests, cost, earlier }: SpanSums & { readonly earlier: readonly string[] },
 ): Promise<void> {
-  await copyOtherEntries(client, partition) // does nothing, unless an entry was posted since
   await client.query('begin')
   try {
     await client.query("set local lock_timeout = '200ms'")
@@ -145,7 +169,7 @@ async function removeCharges(
     await probeLocks(client, partition)
     await client.query("select set_config('model_gateway.booking', 'on', true)") // every sum stays as it is
     await keepSums(client, partition, span)
-    await client.query('select leave_ledger_month($1, $2, $3)', [partition, requests, cost])
+    await client.query('select leave_ledger_month($1, $2, $3, $4)', [partition, requests, cost, earlier])
     await client.query('commit')
   } catch (error) {
     await client.query('rollback')

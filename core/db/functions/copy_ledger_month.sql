@@ -3,7 +3,7 @@
 -- Copies the entries of a month that stay, all but its charges, to the table that will replace its partition. A copy that has
 -- the same entries stays. It is committed before the partition is replaced, so that pages that wait for it see the entries.
 CREATE OR REPLACE FUNCTION public.copy_ledger_month(partition text)
- RETURNS void
+ RETURNS boolean
  LANGUAGE plpgsql
  SET search_path TO 'public', 'pg_temp'
 AS $function$
@@ -17,7 +17,7 @@ begin
                                        except select organization_id, seq, ts, amount from %1$I where kind <> ''charge'')', partition)
       into is_same;
     if is_same then
-      return;
+      return false;
     end if;
     execute 'drop table ledger_month_left';
   end if;
@@ -28,4 +28,5 @@ begin
   execute 'create trigger refuse_archived before insert on ledger_month_left
            for each row when (new.kind in (''charge'', ''adjust'')) execute function refuse_archived_charge()';
   execute 'revoke update, delete, truncate on ledger_month_left from public, current_user';
+  return true;
 end $function$;

@@ -3,7 +3,7 @@
 -- Removes the charges of a closed month, whose sums are in archived_ledger since this transaction began: the copy of its other
 -- entries replaces the partition. Fails with lock_not_available after at most 200 ms while other transactions read the ledger, or
 -- if they may not see the copy yet, or if it lacks an entry.
-CREATE OR REPLACE FUNCTION public.leave_ledger_month(partition text, charges bigint, amount numeric)
+CREATE OR REPLACE FUNCTION public.leave_ledger_month(partition text, charges bigint, amount numeric, earlier text[])
  RETURNS void
  LANGUAGE plpgsql
  SET search_path TO 'public', 'pg_temp'
@@ -25,10 +25,7 @@ begin
     raise exception 'partition % has other charges than were archived', partition
       using errcode = 'object_not_in_prerequisite_state';
   end if;
-  if exists (select from pg_stat_activity a
-              cross join (select xmin as copied_by from pg_class where oid = to_regclass('ledger_month_left')) c
-              where a.datname = current_database() and a.usesysid is not null and a.pid <> pg_backend_pid()
-                and age(a.backend_xmin) >= age(c.copied_by)) then
+  if exists (select from pg_locks where locktype = 'virtualxid' and virtualtransaction = any (earlier)) then
     raise exception 'the entries of partition % were copied after a running transaction began', partition
       using errcode = 'lock_not_available';
   end if;

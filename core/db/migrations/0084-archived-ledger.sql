@@ -128,8 +128,9 @@ begin
 end $$;
 
 -- Copies the entries of a month that stay, all but its charges, to the table that will replace its partition. A copy that has
--- the same entries stays. It is committed before the partition is replaced, so that pages that wait for it see the entries.
-create function copy_ledger_month(partition text) returns void
+-- the same entries stays, and false is returned. It is committed before the partition is replaced, so that pages that wait for it
+-- see the entries.
+create function copy_ledger_month(partition text) returns boolean
 language plpgsql set search_path = public, pg_temp as $$
 declare
   is_same boolean := false;
@@ -141,7 +142,7 @@ begin
                                        except select organization_id, seq, ts, amount from %1$I where kind <> ''charge'')', partition)
       into is_same;
     if is_same then
-      return;
+      return false;
     end if;
     execute 'drop table ledger_month_left';
   end if;
@@ -152,12 +153,14 @@ begin
   execute 'create trigger refuse_archived before insert on ledger_month_left
            for each row when (new.kind in (''charge'', ''adjust'')) execute function refuse_archived_charge()';
   execute 'revoke update, delete, truncate on ledger_month_left from public, current_user';
+  return true;
 end $$;
 
 -- Removes the charges of a closed month, whose sums are in archived_ledger since this transaction began: the copy of its other
 -- entries replaces the partition. Fails with lock_not_available after at most 200 ms while other transactions read the ledger, or
--- if they may not see the copy yet, or if it lacks an entry.
-create function leave_ledger_month(partition text, charges bigint, amount numeric) returns void
+-- while one of those runs that began before the copy was committed (virtual ids, which every role may see), or if the copy lacks
+-- an entry.
+create function leave_ledger_month(partition text, charges bigint, amount numeric, earlier text[]) returns void
 language plpgsql set search_path = public, pg_temp set timezone = 'UTC' set lock_timeout = '200ms' as $$
 declare
   p record;
@@ -174,10 +177,7 @@ begin
     raise exception 'partition % has other charges than were archived', partition
       using errcode = 'object_not_in_prerequisite_state';
   end if;
-  if exists (select from pg_stat_activity a
-              cross join (select xmin as copied_by from pg_class where oid = to_regclass('ledger_month_left')) c
-              where a.datname = current_database() and a.usesysid is not null and a.pid <> pg_backend_pid()
-                and age(a.backend_xmin) >= age(c.copied_by)) then
+  if exists (select from pg_locks where locktype = 'virtualxid' and virtualtransaction = any (earlier)) then
     raise exception 'the entries of partition % were copied after a running transaction began', partition
       using errcode = 'lock_not_available';
   end if;
@@ -195,7 +195,7 @@ begin
 end $$;
 
 revoke execute on function refuse_archived_charge(), ledger_partitions(), close_ledger_month(text), copy_ledger_month(text),
-  leave_ledger_month(text, bigint, numeric) from public;
+  leave_ledger_month(text, bigint, numeric, text[]) from public;
 
 do $$
 declare
