@@ -16,12 +16,23 @@ export const getOverview = {
       time_zone: z.string().meta({ description: 'The time zone of today and yesterday.' }),
       today: day.meta({ description: 'Equals the usage of that day.' }),
       yesterday: day,
-      keys_near_budget: z
-        .array(z.object({ id, name: z.string(), daily_budget_rub: rubles, spent_today_rub: rubles }))
+      near_budgets: z
+        .array(
+          z.object({
+            id,
+            name: z.string(),
+            period: z.enum(['day', 'week', 'month', 'total']),
+            budget_rub: rubles,
+            spent_rub: rubles.meta({ description: 'In the present period.' }),
+          }),
+        )
         .meta({
           description:
-            'At most 10 keys that have spent 80% or more of their budget for today, highest share first.',
+            'At most 10 keys that have spent 80% or more of a budget, each with its fullest one, highest share first.',
         }),
+      keys_near_budget: z
+        .array(z.object({ id, name: z.string(), daily_budget_rub: rubles, spent_today_rub: rubles }))
+        .meta({ description: 'Of these, the keys with a daily one; for pages of the release before.' }),
       has_key: z.boolean(),
       first_request_at: time.nullable().meta({ description: 'null if no request is settled yet.' }),
     }),

@@ -18,12 +18,21 @@ export function overviewEndpoints({ pool }: { readonly pool: Pool }): readonly E
           time_zone: overview.timeZone,
           today: shownDay(overview.today),
           yesterday: shownDay(overview.yesterday),
-          keys_near_budget: keys.map(({ keyId, name, dailyBudget, spentToday }) => ({
+          near_budgets: keys.map(({ keyId, name, period, budget, spent }) => ({
             id: keyId,
             name,
-            daily_budget_rub: formatRub(dailyBudget),
-            spent_today_rub: formatRub(spentToday),
+            period,
+            budget_rub: formatRub(budget),
+            spent_rub: formatRub(spent),
           })),
+          keys_near_budget: keys
+            .filter(({ period }) => period === 'day')
+            .map(({ keyId, name, budget, spent }) => ({
+              id: keyId,
+              name,
+              daily_budget_rub: formatRub(budget),
+              spent_today_rub: formatRub(spent),
+            })),
           has_key: overview.hasKey,
           first_request_at: overview.firstRequestAt?.toISOString() ?? null,
         }

@@ -88,6 +88,7 @@ const operationsOf: Readonly<Record<TokenScope, readonly string[]>> = {
   usage: [
     'getUsage',
     'exportUsage',
+    'getSpending',
     'listActivity',
     'listRequests',
     'exportRequests',
@@ -334,6 +335,7 @@ const examples: Readonly<Record<string, Example>> = {
     params: () => ({ request_id: '3f2504e0-4f89-41d3-9a0c-0305e82c3301' }),
   },
   getOverview: { answer: '200' },
+  getSpending: { answer: '200', query: ({ keyId: key_id }) => ({ key_id }) },
   setUpAdministrator: {
     answer: '422 invalid_token',
     body: () => ({ token: 'nobody has this one', password }),

@@ -5,6 +5,7 @@ import { readLastUsedHours } from '#cabinet/billing/key-use'
 import { ledgerEndpoints } from '#cabinet/billing/ledger-endpoints'
 import { overviewEndpoints } from '#cabinet/billing/overview-endpoints'
 import { requestEndpoints } from '#cabinet/billing/request-endpoints'
+import { spendingEndpoints } from '#cabinet/billing/spending-endpoints'
 import { usageEndpoints } from '#cabinet/billing/usage-endpoints'
 import { organizationEndpoints } from '#cabinet/organizations/organization-endpoints'
 import { userSessions } from '#cabinet/web/internal/api/caller'
@@ -54,6 +55,7 @@ const app = buildApp({
     ...usageEndpoints({ pool: asCabinet }),
     ...requestEndpoints({ pool: asCabinet }),
     ...overviewEndpoints({ pool: asCabinet }),
+    ...spendingEndpoints({ pool: asCabinet }),
   ],
   trustedProxies: [],
   appOrigin: 'http://localhost',
@@ -215,8 +217,135 @@ describe('the overview', () => {
       },
       { id: expect.any(String), name: 'at', daily_budget_rub: '0.000001', spent_today_rub: '0.0000008' },
     ])
+    expect(body.near_budgets).toMatchObject([
+      { name: 'over', period: 'day', budget_rub: '0.00000001', spent_rub: '0.000000012' },
+      { name: 'at', period: 'day', budget_rub: '0.000001', spent_rub: '0.0000008' },
+    ])
+  })
+
+  test('names a key near its budget of the week, the month or in total, by the fullest of them', async () => {
+    const customer = await customerWith()
+    const { organizationId, cookie } = customer
+    const { rows } = await pool.query<{ today: string; week: string; month: string }>(
+      `select t::text as today, date_trunc('week', t::timestamp)::date::text as week, date_trunc('month', t::timestamp)::date::text as month
+         from (select (now() at time zone 'Europe/Moscow')::date as t) d`,
+    )
+    const { today, week, month } = rows[0] as { today: string; week: string; month: string }
+    const dayBefore = (day: string) =>
+      new Date(Date.parse(`${day}T00:00:00Z`) - dayMs).toISOString().slice(0, 10)
+    /** A key with these budgets that spent 80 nano-rubles on each of these days. */
+    const spentOn = async (name: string, budgets: object, ...days: readonly string[]) => {
+      const { keyId } = await inTestScope(pool, (client) =>
+        createKey(client, { organizationId, name, managedBy: 'cabinet', ...budgets }, pepper),
+      )
+      for (const day of new Set(days))
+        await pool.query(
+          'insert into key_daily_spend (key_id, day, amount, version) values ($1, $2, 80, 0)',
+          [keyId, day],
+        )
+    }
+    const hundred = nanoRub(100n)
+    await spentOn('week', { weeklyBudgetNano: hundred }, week)
+    await spentOn('last week', { weeklyBudgetNano: hundred }, dayBefore(week))
+    await spentOn('month', { monthlyBudgetNano: hundred }, month)
+    await spentOn('last month', { monthlyBudgetNano: hundred }, dayBefore(month))
+    await spentOn('total', { totalBudgetNano: hundred, dailyBudgetNano: hundred }, '2026-01-01')
+    await spentOn('fullest', { dailyBudgetNano: nanoRub(90n), monthlyBudgetNano: nanoRub(85n) }, today)
+    const { body } = await call(cookie, '/overview')
+    const named = (body.near_budgets as Row[]).map(({ name, period, budget_rub, spent_rub }) => [
+      name,
+      period,
+      budget_rub,
+      spent_rub,
+    ])
+    expect(named[0]).toEqual(['fullest', 'month', '0.000000085', '0.00000008'])
+    expect(named.slice(1).toSorted()).toEqual(
+      ['month', 'total', 'week'].map((period) => [period, period, '0.0000001', '0.00000008']),
+    )
+    expect(body.keys_near_budget).toEqual([])
   })
 })
+
+describe('the spending of 30 days', () => {
+  test.each(['Europe/Moscow', 'America/New_York'])(
+    'equals the usage of each day, key and model in %s, and so the ledger',
+    async (timeZone) => {
+      const customer = await customerWith()
+      const { organizationId, cookie } = customer
+      await pool.query('update organizations set time_zone = $2 where id = $1', [organizationId, timeZone])
+      const keys = [customer.keyId]
+      for (let n = 1; n < 7; n++) {
+        const draft = { organizationId, name: `key ${n}`, managedBy: 'cabinet' } as const
+        keys.push((await inTestScope(pool, (client) => createKey(client, draft, pepper))).keyId)
+      }
+      const empty = (await call(cookie, '/spending')).body
+      expect(empty).toMatchObject({
+        time_zone: timeZone,
+        requests: 0,
+        cost_rub: '0',
+        top_keys: [],
+        top_models: [],
+      })
+      expect(empty.days).toHaveLength(30)
+      const [fromMs, toMs] = [at(empty.from), at(empty.to)]
+      const moments = [fromMs - 1, fromMs, fromMs + 40 * 3_600_000, toMs - 1, toMs]
+      await postBatch(
+        pool,
+        keys.flatMap((keyId, index) =>
+          moments.map((moment, n) =>
+            entryAt({ ...customer, keyId }, moment, 10n ** BigInt(n) * BigInt(index + 1), {
+              modelRan: `demo/model-${(index + n) % 6}`,
+            }),
+          ),
+        ),
+      )
+      const spending = (await call(cookie, '/spending')).body
+      const span = { from: empty.from, to: empty.to }
+      const usageBy = async (group_by: string, bucket: string) =>
+        (await call(cookie, '/usage', { query: { ...span, group_by, bucket } })).body
+      const byDay = await usageBy('model', 'day')
+      expect([spending.requests, spending.cost_rub]).toEqual([byDay.totals.requests, byDay.totals.cost_rub])
+      expect(spending.cost_rub).toBe(byDay.ledger_total_rub)
+      for (const { day, cost_rub } of spending.days as Row[])
+        expect([day, cost_rub]).toEqual([
+          day,
+          sumOf(byDay.data.filter((row: Row) => dayIn(row, timeZone) === day)),
+        ])
+      const [byKey, byModel] = [await usageBy('key', 'month'), await usageBy('model', 'month')]
+      const highest = (rows: readonly Row[], name: string) =>
+        [...Map.groupBy(rows, (row) => row[name])]
+          .map(([id, own]) => [id, sumOf(own)] as const)
+          .toSorted(([, one], [, other]) => Number(other) - Number(one))
+          .slice(0, 5)
+      expect(spending.top_keys.map((row: Row) => [row.api_key_id, row.cost_rub])).toEqual(
+        highest(byKey.data, 'api_key_id'),
+      )
+      expect(spending.top_models.map((row: Row) => [row.model, row.cost_rub])).toEqual(
+        highest(byModel.data, 'model'),
+      )
+      const [, key] = keys
+      const ofKey = (await call(cookie, '/spending', { query: { key_id: key as string } })).body
+      expect(ofKey.cost_rub).toBe(sumOf(byKey.data.filter((row: Row) => row.api_key_id === key)))
+      expect(ofKey.top_keys).toHaveLength(1)
+    },
+  )
+
+  test('of a key of another organization is nothing, as of one that does not exist', async () => {
+    const [customer, other] = [await customerWith(), await customerWith()]
+    await postBatch(pool, [entryOf(other, 5n)])
+    const [foreign, unknown] = await Promise.all(
+      [other.keyId, randomUUID()].map((key_id) => call(customer.cookie, '/spending', { query: { key_id } })),
+    )
+    expect(foreign).toMatchObject({ status: 200, body: { requests: 0, cost_rub: '0', top_keys: [] } })
+    expect(foreign?.body).toEqual(unknown?.body)
+  })
+})
+
+const dayMs = 86_400_000
+const dayIn = ({ start }: Row, timeZone: string) =>
+  new Intl.DateTimeFormat('sv-SE', { timeZone, dateStyle: 'short' }).format(new Date(String(start)))
+const sumOf = (rows: readonly Row[]) =>
+  formatRub(nanoRub(rows.reduce((sum, { cost_rub }) => sum + (findRub(String(cost_rub)) ?? 0n), 0n)))
 
 test('a key was last used in the hour of its latest request of any model, also of a free one', async () => {
   const customer = await customerWith()

@@ -4,6 +4,7 @@ import { beforeAll, expect, test, vi } from 'vitest'
 import { readLedger, readLedgerTotal } from '#cabinet/billing/internal/ledger-rows'
 import { readOverview } from '#cabinet/billing/internal/overview-rows'
 import { readRequests } from '#cabinet/billing/internal/request-rows'
+import { readSpending } from '#cabinet/billing/internal/spending-rows'
 import { readUsage } from '#cabinet/billing/internal/usage-rows'
 import { inReadScope } from '#core/audit/scope'
 import { createPool, type Queryable } from '#core/db/pool'
@@ -87,6 +88,8 @@ const readings: Readonly<Record<string, Reading>> = {
   'requests that failed': (client, id) => readRequests(client, id, { ...open, outcome: 'failed' }, page),
   'requests of a key': (client, id) => readRequests(client, id, { ...open, keyId: customer.keyId }, page),
   'what matters today': readOverview,
+  'the spending of 30 days': (client, id) => readSpending(client, id, undefined, 5),
+  'the spending of a key': (client, id) => readSpending(client, id, customer.keyId, 5),
   'the usage of a day by model': (client, id) =>
     readUsage(
       client,

@@ -7,6 +7,7 @@ import { readKeysNearBudget, readOverview } from '#cabinet/billing/internal/over
 import { findSettledRequest } from '#cabinet/billing/internal/receipt-store'
 import { readRequests } from '#cabinet/billing/internal/request-rows'
 import { readSpan } from '#cabinet/billing/internal/span'
+import { readSpending } from '#cabinet/billing/internal/spending-rows'
 import { readUsage } from '#cabinet/billing/internal/usage-rows'
 import { changeSettings, readDetails } from '#cabinet/organizations/internal/organization-details'
 import { inReadScope, inScope, type ScopedClient } from '#core/audit/scope'
@@ -96,6 +97,8 @@ const readings: Readonly<Record<string, Reading>> = {
   readKeyNames: (client, id) => readKeyNames(client, id, [own.keyId, other.keyId]),
   readOverview,
   readKeysNearBudget: (client, id) => readKeysNearBudget(client, id, 10),
+  readSpending: (client, id) => readSpending(client, id, undefined, 5),
+  'readSpending of a key of somebody else': (client, id) => readSpending(client, id, other.keyId, 5),
   readSpentToday: (client, id) => readSpentToday(client, id, [own.keyId, other.keyId]),
   findKeyOwners: (client, id) => findKeyOwners(client, id, [own.keyId, other.keyId]),
   readBalance,

@@ -1,6 +1,7 @@
 import type { Queryable } from '#core/db/pool'
 import { todaySql } from '#core/ledger/key-day'
 import { type NanoRub, nanoRub } from '#core/ledger/money'
+import type { BudgetPeriod } from '#core/ledger/spend-window'
 
 export type DaySums = {
   readonly start: Date
@@ -63,29 +64,51 @@ function sumsOf(start: Date, end: Date, requests: bigint, cost: bigint): DaySums
 export type KeyNearBudget = {
   readonly keyId: string
   readonly name: string
-  readonly dailyBudget: NanoRub
-  readonly spentToday: NanoRub
+  /** Of its budgets, the one of which it has spent the highest share. */
+  readonly period: BudgetPeriod
+  readonly budget: NanoRub
+  readonly spent: NanoRub
 }
 
-/** At most `limit` keys that have spent 80% of today's budget or more, the highest share first. */
+/**
+ * At most `limit` keys that have spent 80% or more of a budget of the day, week, month or in total, the highest share
+ * first. Reads the days of each key with a budget once.
+ */
 export async function readKeysNearBudget(
   client: Queryable,
   organizationId: string,
   limit: number,
 ): Promise<readonly KeyNearBudget[]> {
-  const { rows } = await client.query<Record<'keyId' | 'name', string> & Record<'budget' | 'spent', bigint>>(
-    `select k.id as "keyId", k.name, k.daily_budget_nano as budget, s.amount as spent
-       from api_keys k join organizations o on o.id = k.organization_id
-            join key_daily_spend s on s.key_id = k.id and s.day = ${todaySql('o.time_zone')}
-      where k.organization_id = $1 and k.revoked_at is null and k.daily_budget_nano > 0
-        and s.amount >= k.daily_budget_nano::numeric * 0.8
-      order by s.amount / k.daily_budget_nano::numeric desc, k.id limit $2`,
+  const { rows } = await client.query<
+    Pick<KeyNearBudget, 'keyId' | 'name' | 'period'> & Record<'budget' | 'spent', bigint>
+  >(
+    `select n."keyId", n.name, n.period, n.budget, n.spent from (
+       select distinct on (k.id) k.id as "keyId", k.name, p.period, p.budget, p.spent,
+              p.spent / p.budget::numeric as share
+         from api_keys k join organizations o on o.id = k.organization_id
+              cross join lateral (select ${todaySql('o.time_zone')} as today) t
+              cross join lateral (select date_trunc('week', t.today::timestamp)::date as week,
+                                         date_trunc('month', t.today::timestamp)::date as month) f
+              cross join lateral (
+                select coalesce(sum(s.amount) filter (where s.day = t.today), 0)::bigint as day,
+                       coalesce(sum(s.amount) filter (where s.day between f.week and f.week + 6), 0)::bigint as week,
+                       coalesce(sum(s.amount) filter (where s.day >= f.month
+                                                        and s.day < f.month + interval '1 month'), 0)::bigint as month,
+                       coalesce(sum(s.amount), 0)::bigint as total
+                  from key_daily_spend s
+                 where s.key_id = k.id
+                   and (k.total_budget_nano is not null
+                        or s.day >= case when coalesce(k.weekly_budget_nano, k.monthly_budget_nano) is null then t.today
+                                         else least(f.week, f.month) end)) s
+              cross join lateral (values ('day', k.daily_budget_nano, s.day), ('week', k.weekly_budget_nano, s.week),
+                                         ('month', k.monthly_budget_nano, s.month), ('total', k.total_budget_nano, s.total)
+                                 ) as p (period, budget, spent)
+        where k.organization_id = $1 and k.revoked_at is null
+          and coalesce(k.daily_budget_nano, k.weekly_budget_nano, k.monthly_budget_nano, k.total_budget_nano) is not null
+          and p.budget > 0 and p.spent >= p.budget::numeric * 0.8
+        order by k.id, share desc) n
+      order by n.share desc, n."keyId" limit $2`,
     [organizationId, limit],
   )
-  return rows.map(({ keyId, name, budget, spent }) => ({
-    keyId,
-    name,
-    dailyBudget: nanoRub(budget),
-    spentToday: nanoRub(spent),
-  }))
+  return rows.map(({ budget, spent, ...row }) => ({ ...row, budget: nanoRub(budget), spent: nanoRub(spent) }))
 }

@@ -4,6 +4,7 @@ import type * as activity from '../../billing/activity-contracts.ts'
 import type * as ledger from '../../billing/ledger-contracts.ts'
 import type * as overview from '../../billing/overview-contracts.ts'
 import type * as requests from '../../billing/request-contracts.ts'
+import type * as spending from '../../billing/spending-contracts.ts'
 import type * as usage from '../../billing/usage-contracts.ts'
 import type * as catalog from '../../catalog/catalog-contracts.ts'
 import type * as keys from '../../keys/key-contracts.ts'
@@ -26,6 +27,7 @@ type Modules =
   | (typeof keys)[keyof typeof keys]
   | (typeof ledger)[keyof typeof ledger]
   | (typeof requests)[keyof typeof requests]
+  | (typeof spending)[keyof typeof spending]
   | (typeof usage)[keyof typeof usage]
   | (typeof notifications)[keyof typeof notifications]
   | (typeof organizations)[keyof typeof organizations]

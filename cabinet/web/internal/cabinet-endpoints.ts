@@ -10,6 +10,7 @@ import { activityEndpoints } from '../../billing/activity-endpoints.ts'
 import { ledgerEndpoints } from '../../billing/ledger-endpoints.ts'
 import { overviewEndpoints } from '../../billing/overview-endpoints.ts'
 import { requestEndpoints } from '../../billing/request-endpoints.ts'
+import { spendingEndpoints } from '../../billing/spending-endpoints.ts'
 import { usageEndpoints } from '../../billing/usage-endpoints.ts'
 import { catalogEndpoints } from '../../catalog/catalog-endpoints.ts'
 import { eventEndpoints } from '../../events/event-endpoints.ts'
@@ -66,6 +67,7 @@ export function cabinetEndpoints(deps: CabinetDeps): readonly Endpoint[] {
     }),
     ...usageEndpoints({ pool }),
     ...overviewEndpoints({ pool }),
+    ...spendingEndpoints({ pool }),
     ...requestEndpoints({ pool, archive }),
     ...activityEndpoints({ pool, redis, archive }),
     ...paymentEndpoints({ pool, throttles, checks, shop, topUpMax, keyPepper, appUrl }),
