@@ -3,6 +3,7 @@ import { afterAll, expect, test } from 'vitest'
 import { nanoOf } from '#cabinet/pages/money/rubles'
 import { postBatch } from '#core/ledger/post-batch'
 import { entryOf, uuidV7 } from '../support/customer.ts'
+import { settle } from './addresses.ts'
 import { callFrom, openDatabase, readFrom } from './signed-in-calls.ts'
 import { openBrowser, register } from './visitor.ts'
 
@@ -23,11 +24,11 @@ async function openCustomer(budget: string) {
   const made = await callFrom(page, 'POST', '/keys', { name: 'nearly done', daily_budget_rub: budget })
   const me = await readFrom<{ readonly organization: { readonly id: string } }>(page, '/me')
   const customer = { organizationId: me.organization.id, keyId: JSON.parse(made.text).key.id, key: '' }
-  const book = (costs: readonly string[], atMs: number) =>
+  const book = (costs: readonly string[], atMs: number, keyId = customer.keyId) =>
     postBatch(
       pool,
       costs.map((cost, index) =>
-        entryOf(customer, nanoOf(cost), {
+        entryOf({ ...customer, keyId }, nanoOf(cost), {
           requestId: uuidV7(atMs + index),
           day: Math.floor((atMs + moscowMs) / dayMs),
         }),
@@ -52,7 +53,7 @@ test('the overview compares today with yesterday and shows the keys near their b
     '2',
     'Вчера за весь день: 1',
   ])
-  const near = page.getByRole('region', { name: 'Ключи, близкие к дневному бюджету' })
+  const near = page.getByRole('region', { name: 'Ключи, близкие к бюджету' })
   await near.getByRole('listitem').filter({ hasText: 'nearly done' }).waitFor()
   expect(await near.getByRole('listitem').count()).toBe(1)
   const spent = await near.locator('data').all()
@@ -64,6 +65,53 @@ test('the overview compares today with yesterday and shows the keys near their b
   await page.getByRole('link', { name: 'запросы ключа' }).click()
   await page.waitForURL(/\/app\/requests\?key_id=[^&]+&from=(\d{4}-\d\d-\d\d)&to=\1&type=request$/)
   await page.getByText(/^Рассчитано: 2\sзапроса,/).waitFor()
+})
+
+test('a new customer’s overview shows only what helps to start; afterwards 30 days of spending, each figure with the requests behind it', async () => {
+  const { page, book } = await openCustomer('1000')
+  await page.goto('/app')
+  const regions = page.getByRole('main').getByRole('region')
+  await regions.first().waitFor()
+  await settle(page)
+  expect(await regions.getByRole('heading', { level: 2 }).allTextContents()).toEqual(['С чего начать'])
+  expect(await page.getByText('Потрачено сегодня').count()).toBe(0)
+
+  const weekly = await callFrom(page, 'POST', '/keys', { name: 'of the week', weekly_budget_rub: '2' })
+  await book(['0.25'], yesterdayMs() - 28 * dayMs)
+  await book(['100'], yesterdayMs() - 29 * dayMs)
+  await book(['1.2'], Date.now())
+  await book(['1.7'], Date.now(), JSON.parse(weekly.text).key.id)
+  await page.reload()
+  const near = page.getByRole('region', { name: 'Ключи, близкие к бюджету' }).getByRole('listitem')
+  await near.filter({ hasText: 'of the week' }).waitFor()
+  expect(await near.count()).toBe(1)
+  expect(await near.first().textContent()).toMatch(/1,70.₽ из 2,00.₽ на неделю/)
+  const spending = page.getByRole('region', { name: 'Расход за 30 дней' })
+  const days = spending.locator('svg [data-day]')
+  expect(await days.count()).toBe(30)
+  expect([
+    await days.first().getAttribute('data-value'),
+    await days.last().getAttribute('data-value'),
+    await spending.locator('dd data').first().getAttribute('value'),
+  ]).toEqual(['0.25', '2.9', '3.15'])
+  expect(await spending.getByRole('img').getAttribute('aria-label')).toMatch(
+    /всего 3,15.₽\. Больше всего — .+: 2,90.₽\.$/,
+  )
+  expect(await spending.getByRole('list', { name: 'Расход по дням' }).getByRole('listitem').count()).toBe(30)
+  for (const [name, requests, cost] of [
+    ['of the week', 1, '1,70'],
+    ['nearly done', 2, '1,45'],
+    ['demo/echo', 3, '3,15'],
+  ] as const) {
+    await page.goto('/app')
+    await spending.getByRole('link', { name, exact: true }).click()
+    await page.getByText(new RegExp(`^Рассчитано: ${requests}\\s.+${cost}`)).waitFor()
+    expect(await page.getByRole('table').locator('tbody tr:has(td)').count()).toBe(requests)
+  }
+  await page.goto('/app')
+  await spending.getByRole('link', { name: 'По дням и подробнее' }).click()
+  await page.getByText('Совпадает с историей баланса').waitFor()
+  expect(await page.getByRole('main').locator('p data').first().getAttribute('value')).toBe('3.15')
 })
 
 test('the usage page names the zone of its days and hours', async () => {

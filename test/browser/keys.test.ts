@@ -263,7 +263,7 @@ test('a key that used up its budget shows the numbers of the error within 5 s, a
   await page.getByText('Отказов не было.').waitFor()
   const overview = await page.context().newPage()
   await overview.goto('/app')
-  await overview.getByRole('heading', { name: 'Последние отказы' }).waitFor()
+  await overview.getByRole('heading', { name: 'С чего начать' }).waitFor()
   // The second request costs nothing, so no hint reports it.
   for (let times = 0; times < 2; times++) {
     const error = await askUntilRefused(secret)
@@ -460,7 +460,7 @@ test.for(['light', 'dark'] as const)('pages and dialogs of keys are accessible: 
   const { path } = await makeKey(page, { name: newName(), daily_budget_rub: '5' })
   await expectNoViolations(page)
   await page.goto('/app')
-  await page.getByRole('heading', { name: 'Последние отказы' }).waitFor()
+  await page.getByRole('heading', { name: 'С чего начать' }).waitFor()
   await expectNoViolations(page)
   await fillNewKey(page, { rpm: 'x' })
   await page.getByLabel('Только выбранные').check()

@@ -28,7 +28,8 @@ export function useDayEnd(): void {
     function look(): void {
       if (serverNowMs() >= endMs + spread) {
         endMs = findEndMs(timeZone ?? defaultTimeZone)
-        if (!document.hidden) void readAgain('/overview', '/usage', '/activity', '/keys', '/members')
+        if (!document.hidden)
+          void readAgain('/overview', '/spending', '/usage', '/activity', '/keys', '/members')
       }
       timer = lookAgain()
     }

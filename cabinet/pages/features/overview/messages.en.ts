@@ -14,17 +14,16 @@ export const en: typeof ru = {
   zone: (zone) => `Days are in the time zone ${zone}.`,
   newKey: 'Create a key',
 
-  nearTitle: 'Keys near their daily budget',
-  nearLead: 'They have used 80% of their daily budget or more.',
-  nearEmpty: 'No key has used 80% of its daily budget.',
+  nearTitle: 'Keys near a budget',
+  nearLead: 'They have used 80% or more of a daily, weekly, monthly or total budget.',
   allKeys: 'All keys',
   ofBudget: 'of',
-  used: (name, percent) => `${name}: ${percent}% of the daily budget used`,
+  periods: { day: 'per day', week: 'per week', month: 'per month', total: 'in total' },
+  used: (name, percent, period) => `${name}: ${percent}% of the budget ${period} used`,
 
   refusalsTitle: 'Recent rejections',
   refusalsLead: 'Which limit applied, and when it resets.',
-  refusalsEmpty: 'No requests were rejected.',
-  seeRequests: 'See the requests',
+  allRefusals: 'All rejections',
 
   startTitle: 'Getting started',
   startLead: (done, all) => `${done} of ${plural('en', all, { one: 'step', other: 'steps' })} done.`,

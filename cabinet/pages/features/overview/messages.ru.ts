@@ -13,17 +13,17 @@ export const ru = {
   zone: (zone: string) => `Часовой пояс: ${zone}.`,
   newKey: 'Создать ключ',
 
-  nearTitle: 'Ключи, близкие к дневному бюджету',
-  nearLead: 'Израсходовано не меньше 80\u00a0% бюджета на день.',
-  nearEmpty: 'Ни один ключ не израсходовал 80\u00a0% дневного бюджета.',
+  nearTitle: 'Ключи, близкие к бюджету',
+  nearLead: 'Израсходовано не меньше 80\u00a0% бюджета на день, неделю, месяц или всё время.',
   allKeys: 'Все ключи',
   ofBudget: 'из',
-  used: (name: string, percent: number) => `${name}: израсходовано ${percent}\u00a0% бюджета на день`,
+  periods: { day: 'на день', week: 'на неделю', month: 'на месяц', total: 'на всё время' },
+  used: (name: string, percent: number, period: string) =>
+    `${name}: израсходовано ${percent}\u00a0% бюджета ${period}`,
 
   refusalsTitle: 'Последние отказы',
   refusalsLead: 'Какой лимит сработал и когда он обновится.',
-  refusalsEmpty: 'Отказов не было.',
-  seeRequests: 'Посмотреть запросы',
+  allRefusals: 'Все отказы',
 
   startTitle: 'С чего начать',
   startLead: (done: number, all: number) =>

@@ -2,18 +2,20 @@ import { useRead } from '../../api/queries.ts'
 import { useMay } from '../../app/me.ts'
 import { useLanguage, useWords } from '../../i18n/language.ts'
 import { ButtonLink } from '../../kit/button.tsx'
-import { EmptyState, Loaded } from '../../kit/loaded.tsx'
+import { EmptyState } from '../../kit/loaded.tsx'
 import { PageHead, Section } from '../../kit/section.tsx'
-import { Skeleton, SkeletonRows } from '../../kit/skeleton.tsx'
+import { Skeleton } from '../../kit/skeleton.tsx'
 import { TextLink } from '../../kit/text-link.tsx'
 import { pageRoutes } from '../../page-routes.ts'
 import { RefusalList } from '../keys/refusal-list.tsx'
 import { refusalWords } from '../keys/refusal-messages.ts'
+import { useSpending } from '../spending/spending.ts'
 import { ReceivedInvitations } from '../team/received-invitations.tsx'
 import { Checklist, useSteps } from './checklist.tsx'
 import { Figures } from './figures.tsx'
 import { KeysNearBudget } from './keys-near-budget.tsx'
 import { overviewWords } from './messages.ts'
+import { SpendingSection } from './spending-section.tsx'
 
 /** Rejections change no data, so there are no hints for them. */
 const refusalsMs = 3_000
@@ -23,6 +25,10 @@ export function OverviewPage() {
   const words = useWords(overviewWords)
   const language = useLanguage()
   const steps = useSteps()
+  const spending = useSpending()
+  const overview = useRead('/overview')
+  // A new organization sees only what helps it start.
+  const isNew = overview.data?.first_request_at === null && steps?.some(({ isDone }) => !isDone) === true
   const mayMakeKeys = useMay('keys.write')
   const maySeeKeys = useMay('keys.read')
   const mayPay = useMay('billing.write')
@@ -42,14 +48,15 @@ export function OverviewPage() {
           </>
         }
       />
-      {/* All at once: a checklist that came later would push the rest down. */}
-      {steps === undefined ? (
+      {/* All at once: a part that came later would push the rest down. */}
+      {steps === undefined || isAwaited(spending) ? (
         <Skeleton heightRem={48} />
       ) : (
         <div className="grid gap-6">
           <ReceivedInvitations />
           <Checklist steps={steps} />
-          <Figures />
+          {!isNew && <Figures />}
+          {!isNew && <SpendingSection spending={spending} />}
           {maySeeKeys && <KeysNearBudget />}
           {maySeeKeys && <LastRefusals />}
         </div>
@@ -58,35 +65,26 @@ export function OverviewPage() {
   )
 }
 
+/** Whether a query has neither data nor a problem yet. */
+function isAwaited({ isPending, failureReason }: ReturnType<typeof useSpending>): boolean {
+  return isPending && failureReason === null
+}
+
+/** Last on the page, so that its arrival moves nothing; nothing without rejections, unless they cannot be read. */
 function LastRefusals() {
   const words = useWords(overviewWords)
   const { notLive } = useWords(refusalWords)
   const input = { query: { limit: refusalsShown } }
-  const refusals = useRead('/refusals', input, { refetchInterval: refusalsMs })
-  const hasRefusals = (refusals.data?.data.length ?? 0) > 0
+  const { data } = useRead('/refusals', input, { refetchInterval: refusalsMs })
+  if (data === undefined || (data.live && data.data.length === 0)) return null
   return (
     <Section
       title={words.refusalsTitle}
       lead={words.refusalsLead}
-      actions={hasRefusals && <TextLink href="/app/requests">{words.seeRequests}</TextLink>}
+      actions={<TextLink href="/app/requests?type=rejection">{words.allRefusals}</TextLink>}
       isFlush
     >
-      <Loaded query={refusals} skeleton={<SkeletonRows count={3} />}>
-        {({ live, data }) =>
-          data.length > 0 ? (
-            <RefusalList refusals={data} />
-          ) : (
-            <EmptyState
-              text={live ? words.refusalsEmpty : notLive}
-              action={
-                <ButtonLink href="/app/requests" size="small">
-                  {words.seeRequests}
-                </ButtonLink>
-              }
-            />
-          )
-        }
-      </Loaded>
+      {data.data.length > 0 ? <RefusalList refusals={data.data} /> : <EmptyState text={notLive} />}
     </Section>
   )
 }
