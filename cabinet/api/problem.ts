@@ -70,6 +70,17 @@ export const problems = {
     en: ['Wrong code', 'The code is wrong, has expired or was already used. Enter the next one.'],
     ru: ['Неверный код', 'Код неверен, истёк или уже использован. Введите следующий.'],
   },
+  invalid_passkey: {
+    status: 401,
+    en: [
+      'Passkey not accepted',
+      'The passkey is unknown or was removed, or its challenge has expired or was already used. Try again, or use your password.',
+    ],
+    ru: [
+      'Ключ доступа не принят',
+      'Ключ доступа неизвестен или удалён, либо его запрос истёк или уже использован. Попробуйте ещё раз или введите пароль.',
+    ],
+  },
   forbidden: {
     status: 403,
     en: ['Not allowed', 'Your role does not allow this.'],
@@ -314,6 +325,14 @@ export const problems = {
     ru: [
       'Слишком много неоплаченных платежей',
       'У организации слишком много неоплаченных платежей. Оплатите один из них или подождите, пока его срок истечёт.',
+    ],
+  },
+  too_many_passkeys: {
+    status: 409,
+    en: ['Too many passkeys', 'You have as many passkeys as an account may have. Remove one first.'],
+    ru: [
+      'Слишком много ключей доступа',
+      'У аккаунта уже наибольшее число ключей доступа. Сначала удалите один из них.',
     ],
   },
   too_many_keys: {

@@ -53,7 +53,7 @@ const organization = z.object({
 export const exportAccount = {
   operation: 'exportAccount',
   summary:
-    'Read all data of your account: profile, consents, sessions, organizations, keys without secrets, payments',
+    'Read all data of your account: profile, consents, sessions, passkeys, organizations, keys without secrets, payments',
   method: 'GET',
   url: '/api/v1/me/export',
   access: { to: 'person' },
@@ -91,6 +91,7 @@ export const exportAccount = {
           agent: z.string(),
         }),
       ),
+      passkeys: z.array(z.object({ id, name: z.string(), created_at: time, last_used_at: time.nullable() })),
       organizations: z.array(organization),
     }),
   },

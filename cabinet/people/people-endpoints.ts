@@ -6,6 +6,7 @@ import type { Throttles } from '../api/throttles.ts'
 import { codeAttempts, passwordAttempts } from './attempts.ts'
 import { emailChangeEndpoints } from './internal/email-change-endpoints.ts'
 import { meEndpoints } from './internal/me-endpoints.ts'
+import { passkeyEndpoints } from './internal/passkey-endpoints.ts'
 import { passwordEndpoints } from './internal/password-endpoints.ts'
 import { registrationEndpoints } from './internal/registration-endpoints.ts'
 import { signInEndpoints } from './internal/sign-in-endpoints.ts'
@@ -23,7 +24,7 @@ type Deps = {
   }
 }
 
-/** Account endpoints: registration, sign-in, passwords, second factors and consents. */
+/** Account endpoints: registration, sign-in, passwords, second factors, passkeys and consents. */
 export function peopleEndpoints({ pool, throttles, config }: Deps): readonly Endpoint[] {
   const parts = {
     pool,
@@ -38,6 +39,7 @@ export function peopleEndpoints({ pool, throttles, config }: Deps): readonly End
     ...passwordEndpoints(parts),
     ...meEndpoints(parts),
     ...totpEndpoints(parts),
+    ...passkeyEndpoints(parts),
     ...emailChangeEndpoints(parts),
   ]
 }

@@ -5,6 +5,7 @@ export const refused = {
   credentials: { problem: { code: 'invalid_credentials' } },
   code: { problem: { code: 'invalid_code' } },
   token: { problem: { code: 'invalid_token' } },
+  passkey: { problem: { code: 'invalid_passkey' } },
 } as const
 
 /** Too many passwords are being hashed. Callers without any proof can skip the queue by proving work. */

@@ -166,6 +166,7 @@ type Scene = {
   readonly approvalId: string
   readonly chargeId: string
   readonly sessionId: string
+  readonly passkeyId: string
   readonly userId: string
   readonly organizationId: string
   readonly invitationId: string
@@ -218,6 +219,17 @@ const withTotp = ['owner with TOTP'] as const
 const forThose = (names: readonly CallerName[], answer: string) =>
   Object.fromEntries(names.map((name) => [name, answer]))
 const needsTotp = { answer: '403 mfa_required', unless: forThose(withTotp, '401 invalid_code') }
+const credential = { id: 'none', rawId: 'none', type: 'public-key' }
+const unknownPasskey = () => ({
+  credential: {
+    ...credential,
+    response: { clientDataJSON: 'e30', authenticatorData: 'e30', signature: 'e30', userHandle: 'e30' },
+  },
+})
+const createdElsewhere = () => ({
+  name: 'made by a rule',
+  credential: { ...credential, response: { clientDataJSON: 'e30', attestationObject: 'e30' } },
+})
 const [document] = shippedTexts
 
 const examples: Readonly<Record<string, Example>> = {
@@ -266,6 +278,21 @@ const examples: Readonly<Record<string, Example>> = {
     answer: '403 mfa_required',
     unless: forThose(withTotp, '401 invalid_credentials'),
     body: () => ({ ...wrongCode(), password: 'not it' }),
+  },
+  readPasskeyChallenge: { answer: '200' },
+  loginWithPasskey: { answer: '401 invalid_passkey', body: unknownPasskey },
+  listPasskeys: { answer: '200' },
+  beginPasskey: {
+    answer: '401 invalid_credentials',
+    unless: { unconfirmed: '403 email_not_verified', ...forThose(withTotp, '403 mfa_required') },
+    body: () => ({ password: 'not it' }),
+  },
+  addPasskey: { answer: '401 invalid_passkey', body: createdElsewhere },
+  removePasskey: {
+    answer: '401 invalid_credentials',
+    unless: { 'owner elsewhere': '404 not_found' },
+    params: ({ passkeyId: passkey_id }) => ({ passkey_id }),
+    body: () => ({ password: 'not it' }),
   },
   listConsents: { answer: '200' },
   acceptDocument: { answer: '200', body: () => ({ kind: 'offer', version: String(document?.version) }) },
@@ -588,6 +615,7 @@ async function filledOrganization(): Promise<Owned> {
     invitationId: await insertInvitation({ organizationId, userId }, `${mark}@example.com`),
     mark,
     sessionId: await sessionOf(userId),
+    passkeyId: await newPasskey(userId),
   }
 }
 
@@ -608,6 +636,16 @@ async function newApproval(organizationId: string): Promise<string> {
     `insert into money_orders (id, kind, organization_id, amount, reason, ordered_by, because, expires_at, state)
      values ($1, 'adjustment', $2, 1, 'a rule is tried', $3, 'amount', now() + interval '1 hour', 'pending')`,
     [id, organizationId, administratorId],
+  )
+  return id
+}
+
+async function newPasskey(userId: string): Promise<string> {
+  const id = randomUUID()
+  await pool.query(
+    `insert into passkeys (id, user_id, name, credential_id, public_key, counter, last_challenge_at)
+     values ($1::uuid, $2, 'made by a rule', uuid_send($1::uuid), '', 0, now())`,
+    [id, userId],
   )
   return id
 }
@@ -636,10 +674,13 @@ async function sceneOf(caller: CallerName, of: Owned): Promise<Scene> {
   if (hasTotp) await sealAnySecret(userId)
   if (caller === 'half signed in')
     await pool.query(`update sessions set stage = 'password' where user_id = $1`, [userId])
-  const sessionId = caller === 'owner elsewhere' ? of.sessionId : await sessionOf(userId)
+  const isElsewhere = caller === 'owner elsewhere'
+  const sessionId = isElsewhere ? of.sessionId : await sessionOf(userId)
+  const passkeyId = isElsewhere ? of.passkeyId : await newPasskey(userId)
   return {
     ...of,
     sessionId,
+    passkeyId,
     cookie,
     ...(naming.includes(caller) ? { named: of.organizationId } : {}),
     ...(caller === 'owner elsewhere' ? {} : { callerEmail: `${userId}@example.com` }),
@@ -788,6 +829,7 @@ test.each(named.map((contract) => [contract.operation, contract] as const))(
       approvalId: id,
       chargeId: id,
       sessionId: id,
+      passkeyId: id,
       userId: id,
       organizationId: id,
       invitationId: id,

@@ -102,6 +102,8 @@ export const letterContentSchema = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('email_changed'), vars: z.object({ email: z.string() }) }),
   z.object({ kind: z.literal('totp_enabled'), vars: nothing }),
   z.object({ kind: z.literal('totp_disabled'), vars: nothing }),
+  z.object({ kind: z.literal('passkey_added'), vars: z.object({ name: z.string() }) }),
+  z.object({ kind: z.literal('passkey_removed'), vars: z.object({ name: z.string() }) }),
 ])
 
 export type LetterContent = z.infer<typeof letterContentSchema>

@@ -55,6 +55,8 @@ const letters: readonly LetterContent[] = [
   { kind: 'email_changed', vars: { email: 'new@example.com' } },
   { kind: 'totp_enabled', vars: {} },
   { kind: 'totp_disabled', vars: {} },
+  { kind: 'passkey_added', vars: { name: '<a&b>' } },
+  { kind: 'passkey_removed', vars: { name: '<a&b>' } },
 ]
 const all = letters.flatMap((content) =>
   (['ru', 'en'] as const).map((locale) => ({ content, locale, ...writeLetter(content, locale) })),

@@ -99,6 +99,22 @@ function draftInRussian(content: LetterContent): Draft {
     case 'email_changed':
       return draftEmailChangeInRussian(content)
     case 'totp_enabled':
+    case 'totp_disabled':
+    case 'passkey_added':
+    case 'passkey_removed':
+      return draftFactorInRussian(content)
+  }
+}
+
+/** Changes of what a user signs in with. */
+type FactorContent = Extract<
+  LetterContent,
+  { readonly kind: 'totp_enabled' | 'totp_disabled' | 'passkey_added' | 'passkey_removed' }
+>
+
+function draftFactorInRussian(content: FactorContent): Draft {
+  switch (content.kind) {
+    case 'totp_enabled':
       return {
         subject: 'Вход по одноразовому коду включён',
         paragraphs: [
@@ -110,6 +126,22 @@ function draftInRussian(content: LetterContent): Draft {
       return {
         subject: 'Вход по одноразовому коду отключён',
         paragraphs: ['Теперь для входа в Model Gateway достаточно одного пароля.', ifNotYouInRussian],
+      }
+    case 'passkey_added':
+      return {
+        subject: 'Добавлен ключ доступа',
+        paragraphs: [
+          `Ключом доступа «${content.vars.name}» теперь можно войти в Model Gateway без пароля и кода.`,
+          ifNotYouInRussian,
+        ],
+      }
+    case 'passkey_removed':
+      return {
+        subject: 'Ключ доступа удалён',
+        paragraphs: [
+          `Ключом доступа «${content.vars.name}» больше нельзя войти в Model Gateway.`,
+          ifNotYouInRussian,
+        ],
       }
   }
 }
@@ -171,6 +203,16 @@ function draftInEnglish(content: LetterContent): Draft {
     case 'email_changed':
       return draftEmailChangeInEnglish(content)
     case 'totp_enabled':
+    case 'totp_disabled':
+    case 'passkey_added':
+    case 'passkey_removed':
+      return draftFactorInEnglish(content)
+  }
+}
+
+function draftFactorInEnglish(content: FactorContent): Draft {
+  switch (content.kind) {
+    case 'totp_enabled':
       return {
         subject: 'One-time codes are now required',
         paragraphs: [
@@ -182,6 +224,22 @@ function draftInEnglish(content: LetterContent): Draft {
       return {
         subject: 'One-time codes are no longer required',
         paragraphs: ['To sign in to Model Gateway, you now need only your password.', ifNotYouInEnglish],
+      }
+    case 'passkey_added':
+      return {
+        subject: 'A passkey was added',
+        paragraphs: [
+          `The passkey “${content.vars.name}” now signs you in to Model Gateway without a password and a code.`,
+          ifNotYouInEnglish,
+        ],
+      }
+    case 'passkey_removed':
+      return {
+        subject: 'A passkey was removed',
+        paragraphs: [
+          `The passkey “${content.vars.name}” no longer signs you in to Model Gateway.`,
+          ifNotYouInEnglish,
+        ],
       }
   }
 }

@@ -4,6 +4,7 @@ import { formatRub, type NanoRub } from '#core/ledger/money'
 import { type Locale, type MemberRole, rightsOf } from '../../api/access.ts'
 import type { exportAccount } from '../account-export-contracts.ts'
 import { listLiveSessions } from '../session-store.ts'
+import { listPasskeys, shownPasskey } from './passkey-store.ts'
 
 type Export = z.output<(typeof exportAccount.answers)[200]>
 
@@ -23,6 +24,7 @@ export async function readAccount(
     profile: await readPerson(client, userId),
     consents: await readConsentsWithPlaces(client, userId),
     sessions: await readSessions(client, userId),
+    passkeys: (await listPasskeys(client, userId)).map(shownPasskey),
     organizations: await readOrganizations(client, userId, appUrl),
   }
 }

@@ -7,7 +7,7 @@ import type { Visit } from '../../api/endpoint.ts'
 export async function noteRefusedSignIn(
   pool: Pool,
   userId: string,
-  why: 'password' | 'blocked' | 'code',
+  why: 'password' | 'blocked' | 'code' | 'passkey',
   visit: Visit,
 ): Promise<void> {
   // The caller is not proven to be the user.
@@ -16,11 +16,11 @@ export async function noteRefusedSignIn(
   )
 }
 
-/** Audits a sign-in, and whether it used only a password or also a code. */
+/** Audits a sign-in, and whether it used only a password, also a code, or a passkey. */
 export async function noteSignIn(
   client: ScopedClient,
   userId: string,
-  by: 'password' | 'code',
+  by: 'password' | 'code' | 'passkey',
 ): Promise<void> {
   await note(client, 'user.sign_in', userId, { by })
 }

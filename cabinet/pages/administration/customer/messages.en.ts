@@ -124,5 +124,7 @@ export const en: typeof ru = {
     email_changed: 'Address changed',
     totp_enabled: 'Second factor on',
     totp_disabled: 'Second factor off',
+    passkey_added: 'Passkey added',
+    passkey_removed: 'Passkey removed',
   },
 }

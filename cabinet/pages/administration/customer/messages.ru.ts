@@ -123,5 +123,7 @@ export const ru = {
     email_changed: 'Адрес изменён',
     totp_enabled: 'Второй фактор включён',
     totp_disabled: 'Второй фактор отключён',
+    passkey_added: 'Ключ доступа добавлен',
+    passkey_removed: 'Ключ доступа удалён',
   },
 }
