@@ -225,3 +225,59 @@ test('owners choose alerts, set a webhook whose secret is shown once, and send a
   await url.waitFor()
   expect(complaints).toEqual([])
 }, 60_000)
+
+test('a passkey is added, signs in without the password and the code, and is removed', async () => {
+  const { page } = await openSettings()
+  const cdp = await page.context().newCDPSession(page)
+  await cdp.send('WebAuthn.enable')
+  await cdp.send('WebAuthn.addVirtualAuthenticator', {
+    options: {
+      protocol: 'ctap2',
+      transport: 'internal',
+      hasResidentKey: true,
+      hasUserVerification: true,
+      isUserVerified: true,
+      automaticPresenceSimulation: true,
+    },
+  })
+  await page.getByText('Ключей доступа пока нет.').waitFor()
+  await page.getByRole('button', { name: 'Добавить ключ доступа' }).click()
+  const dialog = page.getByRole('dialog')
+  await expectNoViolations(page)
+  await dialog.getByLabel('Название').fill('')
+  await dialog.getByRole('button', { name: 'Добавить ключ доступа' }).click()
+  await dialog.getByText('Введите название').waitFor()
+  await dialog.getByLabel('Название').fill('Ноутбук')
+  await dialog.getByLabel('Текущий пароль').fill('not the password')
+  await dialog.getByRole('button', { name: 'Добавить ключ доступа' }).click()
+  await dialog.getByText('Неверный пароль').waitFor()
+  await dialog.getByLabel('Текущий пароль').fill(password)
+  await dialog.getByRole('button', { name: 'Добавить ключ доступа' }).click()
+  await dialog.waitFor({ state: 'detached' })
+  await page.getByText('входов ещё не было').waitFor()
+  await expectNoViolations(page)
+
+  // The device already has one.
+  await page.getByRole('button', { name: 'Добавить ключ доступа' }).click()
+  await dialog.getByLabel('Текущий пароль').fill(password)
+  await dialog.getByRole('button', { name: 'Добавить ключ доступа' }).click()
+  await dialog.getByText('На этом устройстве уже есть ключ доступа вашего аккаунта.').waitFor()
+  await page.keyboard.press('Escape')
+
+  await page.context().clearCookies()
+  await page.goto('/login?next=/app/settings')
+  await expectNoViolations(page)
+  await page.getByRole('button', { name: 'Войти ключом доступа' }).click()
+  await page.getByText('последний вход').waitFor()
+
+  await page.getByRole('button', { name: 'Удалить ключ доступа: Ноутбук' }).click()
+  await dialog.getByLabel('Текущий пароль').fill(password)
+  await dialog.getByRole('button', { name: 'Удалить', exact: true }).click()
+  await page.getByText('Ключей доступа пока нет.').waitFor()
+
+  // The device still has it, and offers it.
+  await page.context().clearCookies()
+  await page.goto('/login')
+  await page.getByRole('button', { name: 'Войти ключом доступа' }).click()
+  await page.getByText('Ключ доступа не принят').waitFor()
+})

@@ -17,6 +17,7 @@ import type * as accountExport from '../../people/account-export-contracts.ts'
 import type * as auth from '../../people/auth-contracts.ts'
 import type * as emailChange from '../../people/email-change-contracts.ts'
 import type * as me from '../../people/me-contracts.ts'
+import type * as passkeys from '../../people/passkey-contracts.ts'
 import type * as team from '../../team/team-contracts.ts'
 import type * as tokens from '../../tokens/token-contracts.ts'
 
@@ -39,6 +40,7 @@ type Modules =
   | (typeof emailChange)[keyof typeof emailChange]
   | (typeof legal)[keyof typeof legal]
   | (typeof me)[keyof typeof me]
+  | (typeof passkeys)[keyof typeof passkeys]
   | (typeof team)[keyof typeof team]
   | (typeof tokens)[keyof typeof tokens]
 

@@ -11,6 +11,7 @@ import { findPage } from '../../page-routes.ts'
 import { emailError, onlyErrors, textOf } from './checks.ts'
 import { EntryCard } from './entry-card.tsx'
 import { entryWords } from './messages.ts'
+import { PasskeySignIn } from './passkey-sign-in.tsx'
 
 export function LoginPage() {
   const words = useWords(entryWords)
@@ -42,6 +43,7 @@ export function LoginPage() {
           <TextLink href="/reset">{words.forgot}</TextLink>
         </p>
       </Form>
+      <PasskeySignIn />
     </EntryCard>
   )
 }

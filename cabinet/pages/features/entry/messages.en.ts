@@ -9,6 +9,8 @@ export const en: typeof ru = {
   loginTitle: 'Sign in',
   login: 'Sign in',
   forgot: 'Forgot your password?',
+  passkey: 'Sign in with a passkey',
+  passkeyFailed: 'The passkey did not sign you in',
   noAccount: 'No account yet? {Create one}',
   totpTitle: 'Confirm that it is you',
   totpLead: 'Enter the six digits that your authenticator app shows.',

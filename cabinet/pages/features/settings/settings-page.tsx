@@ -12,6 +12,7 @@ import { EmailForm } from './email-form.tsx'
 import { settingsWords } from './messages.ts'
 import { NotificationsSection } from './notifications-section.tsx'
 import { OrganizationSection } from './organization-section.tsx'
+import { PasskeysSection } from './passkeys-section.tsx'
 import { PasswordForm } from './password-form.tsx'
 import { SessionsSection } from './sessions-section.tsx'
 import { TotpSection } from './totp-section.tsx'
@@ -33,6 +34,7 @@ export function SettingsPage() {
               {mayChange && <OrganizationSection />}
               {mayChange && <NotificationsSection />}
               <TotpSection me={person} />
+              <PasskeysSection me={person} />
               <SessionsSection />
               <ConsentsSection />
               <DataSection />
