@@ -20,19 +20,17 @@ export const testFiles = {
 
 /** Rare events that take long to bring about, each at its only size: `npm run test:slow` runs them, and nothing else does. */
 const rare = [
-  'test/abuse/abuse.test.ts',
-  'test/abuse/door/junk-at-the-door.test.ts',
   'test/cabinet/{adjustments-killed,archive,archive-partitions,archived-ledger,archived-pages,epoch-load,mail,notifications,older-database,payment-secrets,payments-killed,provider-outage}.test.ts',
   'test/chaos/chaos-on-cluster.test.ts',
   'test/cabinet/{prepare-redis-cluster,published-catalog,receiver-away,redis-failover,redis-to-cluster,replicas,restored-postgres,settlement-workers,moved-holds,shard-moves,shards-on-cluster,web-killed,worker-end}.test.ts',
+  'test/cabinet/{events,legal,settlement-postgres-killed,silent-provider,throttles,worker-metrics}.test.ts',
   'test/charts/{alerts,jobs,missing-image}.test.ts',
-  'test/gateway/{abort-billing,failures-gateway,failures-redis,provider-memory,responses-fallback}.test.ts',
-  'test/operator/{api-key-crashes,catalog-outage,database-refusals,garbage,gone-means-dead,leader-elector}.test.ts',
-  'test/operator/{lost-secrets,older-database,operator-end,provider-health,reflector,release-finalizers}.test.ts',
   'test/conformance/{aborts,faults,outages}.test.ts',
+  'test/gateway/{abort-billing,failures-gateway,failures-redis,responses-fallback}.test.ts',
   'test/gateway/{adapter-billing,drain,failures-redis-data,half-closed,native-secrets,running-holds}.test.ts',
   'test/gateway/{running-requests,scheduled-prices,session-affinity,slow-client}.test.ts',
-  'test/cabinet/{events,legal,settlement-postgres-killed,silent-provider,throttles,worker-metrics}.test.ts',
+  'test/operator/{api-key-crashes,catalog-outage,database-refusals,garbage,gone-means-dead,leader-elector}.test.ts',
+  'test/operator/{lost-secrets,older-database,operator-end,provider-health,reflector,release-finalizers}.test.ts',
   'test/operator/{key-programmed,lease-rules,route-changes,start-up,tenants}.test.ts',
   'test/operator/{route-permissions,uninstall,upgrade,vanished-keys,watched-namespaces}.test.ts',
   'test/release/{image,lint}.test.ts',
@@ -40,10 +38,11 @@ const rare = [
   'test/standalone/{mailbox,manifests,native-providers,pay,postgres,slim-installation,start}.test.ts',
 ]
 
-/** Promises of how long something takes: they run alone and last, or they would measure their neighbours. */
+/** Promises of time or memory: they run alone and last, or they would measure their neighbors. */
 const timed = [
+  'test/abuse/{abuse,door/junk-at-the-door}.test.ts',
   'test/cabinet/even-answers.test.ts',
-  'test/gateway/accepted-bodies.test.ts',
+  'test/gateway/{accepted-bodies,provider-memory}.test.ts',
   'test/operator/{kubectl,many-keys}.test.ts',
 ]
 
@@ -68,7 +67,6 @@ const long = [
   'test/chaos/chaos.test.ts',
   'test/gateway/parallel.test.ts',
   'test/gateway/fuzz.test.ts',
-  'test/abuse/abuse.test.ts',
   'test/cabinet/web-killed.test.ts',
   'test/cabinet/payments-killed.test.ts',
 ]
@@ -186,7 +184,7 @@ export default defineConfig({
         },
       },
       {
-        test: { ...onRealParts, name: 'slow', include: slow, maxWorkers: 2, sequence: { groupOrder: 5 } },
+        test: { ...onRealParts, name: 'slow', include: slow, maxWorkers: 3, sequence: { groupOrder: 5 } },
       },
       {
         test: {

@@ -22,7 +22,7 @@ beforeAll(async () => {
   team = await createTeam()
 })
 
-const triesCount = 100
+const triesCount = 40
 const p95MsMax = 1_000
 /** Secrets that are deleted at the same time. */
 const togetherCount = 10
@@ -48,7 +48,7 @@ async function untilAnswered(text: string, status: number, sinceMs: number): Pro
   return performance.now() - sinceMs
 }
 
-test('from kubectl apply to 200 and from kubectl delete to 401 at every gateway: at most 1 s in 95 of 100', async () => {
+test('from kubectl apply to 200 and from kubectl delete to 401 at every gateway: at most 1 s in 95 % of tries', async () => {
   const { namespace, organization } = team
   const applied: number[] = []
   const deleted: number[] = []
