@@ -45,14 +45,16 @@ export type ProjectedRow =
       readonly version: bigint
       /** As `window.lua` reads it. */
       readonly zone: string
+      /** Of the organization, for all its keys. */
+      readonly budgets: readonly Budget[]
     }
 
+type Budget = { readonly period: BudgetPeriod; readonly limitNano: bigint }
+
 /** A budget that is checked with a key's requests. */
-export type KeyBudget = {
+export type KeyBudget = Budget & {
   /** `key`, or the member who created the key. */
   readonly of: 'key' | { readonly userId: string }
-  readonly period: BudgetPeriod
-  readonly limitNano: bigint
 }
 
 /** A row of Postgres and the newer version of it that Redis has. */
@@ -117,7 +119,7 @@ function copiedOf(row: ProjectedRow): [kind: string, id: string, args: readonly 
         rpm: row.rpm,
         tpm: row.tpm,
         daily_budget: row.dailyBudgetNano === null ? '' : String(row.dailyBudgetNano),
-        budgets: row.budgets.map(budgetText).join(','),
+        budgets: row.budgets.map((budget) => budgetText(scopeText(budget), budget)).join(','),
         models: modelsText(row.allowedModels),
         read_balance: row.readBalance ? 1 : 0,
         keeps_hours: row.keepsResponsesHours ?? 0,
@@ -133,7 +135,11 @@ function copiedOf(row: ProjectedRow): [kind: string, id: string, args: readonly 
       return ['window', id, [kind, windowOf(row.period, row.day), String(row.postedNano)]]
     }
     case 'zone':
-      return ['zone', row.organizationId, [row.zone]]
+      return [
+        'zone',
+        row.organizationId,
+        [row.zone, row.budgets.map((one) => budgetText('o', one)).join(',')],
+      ]
   }
 }
 
@@ -142,8 +148,12 @@ export function ownerOf({ scope, ownerId }: PostedWindow): readonly [kind: strin
   return [scope === 'key' ? 'k' : scope === 'organization' ? 'o' : 'm', ownerId]
 }
 
-function budgetText({ of, period, limitNano }: KeyBudget): string {
-  return `${of === 'key' ? 'k' : of.userId}:${symbolOf(period)}:${limitNano}`
+function scopeText({ of }: KeyBudget): string {
+  return of === 'key' ? 'k' : of.userId
+}
+
+function budgetText(scope: string, { period, limitNano }: Budget): string {
+  return `${scope}:${symbolOf(period)}:${limitNano}`
 }
 
 /**

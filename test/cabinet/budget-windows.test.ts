@@ -3,7 +3,7 @@ import { insertKey, setLimits } from '#core/keys/key-store'
 import { nanoRub } from '#core/ledger/money'
 import { postBatch } from '#core/ledger/post-batch'
 import { shardOf } from '#core/redis/shard'
-import { readChanges, readState } from '#worker/projection/changes'
+import { readAgain, readChanges, readState } from '#worker/projection/changes'
 import { type Customer, createCustomer, entryOf } from '../support/customer.ts'
 import { databaseOfThisFile } from '../support/postgres.ts'
 import { inTestScope } from '../support/scope.ts'
@@ -126,6 +126,111 @@ test('a time zone is copied when it changes, and not where it is the default', a
   expect(zone?.zone).toMatch(/^-(18000000|14400000) \d{13} -(18000000|14400000)( \d{13} -\d+)*$/)
   await setZone('Europe/Moscow')
   expect(await zonesSince(nextXid)).toMatchObject([{ version: 3n, zone: String(3 * 3_600_000) }])
+})
+
+const organizationBudgets = (organizationId: string, ...limits: readonly (number | null)[]) =>
+  pool.query(
+    `update organizations set daily_budget_nano = $2, weekly_budget_nano = $3, monthly_budget_nano = $4,
+            total_budget_nano = $5 where id = $1`,
+    [organizationId, ...limits],
+  )
+
+const byPeriod = (a: { readonly period: string }, b: { readonly period: string }) =>
+  a.period < b.period ? -1 : 1
+
+test('a posted batch returns what its days have spent of each budget of an organization, by all its keys, to the nano-ruble', async () => {
+  const customer = await createCustomer(pool, { balanceNano: 10_000n })
+  const { organizationId } = customer
+  const otherKeyId = await inTestScope(pool, (client) =>
+    insertKey(client, { organizationId, name: 'other', managedBy: 'cabinet' }),
+  )
+  const other = { ...customer, keyId: otherKeyId }
+  await postBatch(pool, [
+    entryOf(customer, 100n, { day: wednesday - 32 }), // in October
+    entryOf(other, 20n, { day: wednesday - 2 }), // Monday, in November
+  ])
+  await organizationBudgets(organizationId, 10_000, 10_000, null, null)
+  await postBatch(pool, [
+    entryOf(customer, 3n, { day: wednesday - 3 }), // Sunday, of the week before
+    entryOf(other, 4n, { day: wednesday }),
+  ])
+  await organizationBudgets(organizationId, 10_000, 10_000, 10_000, 10_000)
+  const last = entryOf(customer, 4_000n, { day: wednesday })
+  const of = { scope: 'organization', ownerId: organizationId }
+  const expected = [
+    { ...of, period: 'day', day: wednesday, postedNano: 4_004n, version: 2n },
+    { ...of, period: 'month', day: wednesday - 1, postedNano: 4_004n, version: 2n },
+    { ...of, period: 'total', day: 0, postedNano: 4_127n, version: 5n },
+    { ...of, period: 'week', day: wednesday - 2, postedNano: 4_024n, version: 3n },
+  ]
+  for (let times = 0; times < 2; times++) {
+    const { windows } = await postBatch(pool, [last])
+    expect(windows.toSorted(byPeriod)).toEqual(expected)
+  }
+  const rows = expected.map((row) => ({ kind: 'window', ...row }) as never)
+  const again = await readAgain(pool, rows, defaults)
+  expect(again.map(({ row }) => row)).toEqual(expect.arrayContaining(rows))
+
+  // Without a budget its days are not counted; the next one finds them all the same.
+  await organizationBudgets(organizationId, null, null, null, null)
+  expect((await postBatch(pool, [entryOf(other, 1n, { day: wednesday })])).windows).toEqual([])
+  await organizationBudgets(organizationId, null, null, null, 10_000)
+  const { windows } = await postBatch(pool, [entryOf(other, 1n, { day: wednesday })])
+  expect(windows).toMatchObject([{ period: 'total', postedNano: 4_129n, version: 7n }])
+})
+
+test("an organization's budgets come with what was spent before, ahead of the budgets, and are in the whole state", async () => {
+  const customer = await createCustomer(pool, { balanceNano: 10_000n })
+  const { organizationId } = customer
+  await postBatch(pool, [entryOf(customer, 7n, { day: 10 }), entryOf(customer, 1n)])
+  const own = (rows: Awaited<ReturnType<typeof readChanges>>['rows']) =>
+    rows.flatMap(({ row }) =>
+      (row.kind === 'window' && row.ownerId === organizationId) ||
+      (row.kind === 'zone' && row.organizationId === organizationId)
+        ? [row]
+        : [],
+    )
+  const { nextXid } = await readChanges(pool, 0n, defaults)
+  await organizationBudgets(organizationId, 1, 2, 3, 4)
+  const budgets = [
+    { period: 'day', limitNano: 1n },
+    { period: 'week', limitNano: 2n },
+    { period: 'month', limitNano: 3n },
+    { period: 'total', limitNano: 4n },
+  ]
+  const zone = { kind: 'zone', version: 1n, zone: String(3 * 3_600_000), budgets }
+  for (const { rows } of [
+    await readChanges(pool, nextXid, defaults),
+    await readState(pool, [shardOf(organizationId)], defaults),
+  ]) {
+    expect(own(rows).at(-1)).toMatchObject(zone)
+    expect(own(rows)).toContainEqual(
+      expect.objectContaining({ period: 'total', postedNano: 8n, version: 2n }),
+    )
+  }
+  await organizationBudgets(organizationId, null, null, null, null)
+  const { rows } = await readChanges(pool, nextXid, defaults)
+  expect(own(rows)).toMatchObject([{ kind: 'zone', version: 2n, budgets: [] }])
+})
+
+test("an organization's budget is not set in the middle of a batch: its charges are in the window whichever comes first", async () => {
+  const customer = await createCustomer(pool, { balanceNano: 10_000n })
+  const { organizationId } = customer
+  const total = async () => {
+    const { rows } = await readState(pool, [shardOf(organizationId)], defaults)
+    return rows.flatMap(({ row }) =>
+      row.kind === 'window' && row.ownerId === organizationId && row.period === 'total'
+        ? [row.postedNano]
+        : [],
+    )
+  }
+  const post = () => postBatch(pool, [entryOf(customer, 1n)])
+  const set = () => organizationBudgets(organizationId, null, null, null, 1_000)
+  for (const count of [7n, 14n]) {
+    await Promise.all([post(), post(), post(), set(), post(), post(), post(), post()])
+    expect(await total()).toEqual([count])
+    await organizationBudgets(organizationId, null, null, null, null)
+  }
 })
 
 test('the windows of keys are read through indexes, however many days there are', async () => {

@@ -24,6 +24,13 @@ async function open(settings: KeySettings & { readonly leaseMs?: number } = {}) 
 
 const budget = (period: BudgetPeriod, limitNano: bigint): KeyBudget => ({ of: 'key', period, limitNano })
 
+type Owner = 'key' | 'organization'
+
+/** Budgets of the key, or of its organization. */
+function settingsOf(owner: Owner, ...budgets: readonly KeyBudget[]): KeySettings {
+  return owner === 'key' ? { key: { budgets } } : { budgets }
+}
+
 /** Sets the clock of the scripts to an instant. */
 function at(shard: OpenShard, instant: string): void {
   shard.clock.offsetMs = Date.parse(instant) - Date.now()
@@ -45,13 +52,18 @@ async function spend(shard: OpenShard, costNano: bigint): Promise<void> {
 }
 
 /** Posts all charges that wait, as the spending of the key's present window. */
-async function post(shard: OpenShard, period: BudgetPeriod, postedNano: bigint): Promise<void> {
+async function post(
+  shard: OpenShard,
+  period: BudgetPeriod,
+  postedNano: bigint,
+  scope: Owner = 'key',
+): Promise<void> {
   const entries = await shard.charges()
   const [charge] = entries
   if (charge?.kind !== 'charge') throw new Error('no charge')
   const window = {
-    scope: 'key' as const,
-    ownerId: shard.keyId,
+    scope,
+    ownerId: scope === 'key' ? shard.keyId : shard.organizationId,
     period,
     day: charge.day,
     postedNano,
@@ -62,20 +74,27 @@ async function post(shard: OpenShard, period: BudgetPeriod, postedNano: bigint):
 
 const budgetsOf = async (shard: OpenShard) => (await shard.state()).budgets
 
-const cases = [
+const longerCases = [
   ['week', '2026-11-29T20:59:50Z', '2026-11-29T21:00:00.000Z', '2026-12-06T21:00:00.000Z'],
   ['month', '2026-11-30T20:59:50Z', '2026-11-30T21:00:00.000Z', '2026-12-31T21:00:00.000Z'],
   ['month', '2028-02-29T20:59:50Z', '2028-02-29T21:00:00.000Z', '2028-03-31T21:00:00.000Z'],
   ['month', '2026-12-31T20:59:50Z', '2026-12-31T21:00:00.000Z', '2027-01-31T21:00:00.000Z'],
 ] as const
 
+const cases = [
+  ['organization', 'day', '2026-11-30T20:59:50Z', '2026-11-30T21:00:00.000Z', '2026-12-01T21:00:00.000Z'],
+  ...(['key', 'organization'] as const).flatMap((owner) =>
+    longerCases.map((one) => [owner, ...one] as const),
+  ),
+] as const
+
 test.each(cases)(
-  'a budget by %s is spent, is held, and begins again to the second (%s)',
-  async (period, before, ends, nextEnds) => {
-    const shard = await openAt(before, { key: { budgets: [budget(period, 1_000n)] } })
+  'a budget of a %s by %s is spent, is held, and begins again to the second (%s)',
+  async (owner, period, before, ends, nextEnds) => {
+    const shard = await openAt(before, settingsOf(owner, budget(period, 1_000n)))
     await spend(shard, 300n)
     const running = await shard.hold(200n, 1)
-    const numbers = { scope: 'key', period, limitNano: 1_000n, usedNano: 300n, heldNano: 200n }
+    const numbers = { scope: owner, period, limitNano: 1_000n, usedNano: 300n, heldNano: 200n }
     const resetsAtMs = Date.parse(ends)
     expect(await budgetsOf(shard)).toEqual([{ ...numbers, resetsAtMs }])
     expect(await ask(shard, 701n)).toMatchObject({
@@ -96,10 +115,10 @@ test.each(cases)(
   },
 )
 
-test('a total budget never begins again', async () => {
-  const shard = await open({ key: { budgets: [budget('total', 1_000n)] } })
+test.each(['key', 'organization'] as const)('a total budget of a %s never begins again', async (owner) => {
+  const shard = await open(settingsOf(owner, budget('total', 1_000n)))
   await spend(shard, 1_000n)
-  await post(shard, 'total', 1_000n)
+  await post(shard, 'total', 1_000n, owner)
   for (const days of [0, 40, 400]) {
     shard.clock.offsetMs = days * dayMs
     expect(await ask(shard, 1n)).toMatchObject({
@@ -172,59 +191,68 @@ test('what is posted replaces what was pending, in the windows of its entries, a
   expect(await budgetsOf(shard)).toMatchObject([{ usedNano: 500n }, { usedNano: 500n }])
 })
 
-test('200 requests at once, of which the budgets cover 10, are 10 admissions and no overrun', async () => {
-  const shard = await open({ key: { budgets: [budget('week', 1_000n), budget('month', 1_050n)] } })
-  const answers = await Promise.all(Array.from({ length: 200 }, () => ask(shard, 100n)))
-  const admitted = answers.flatMap((answer) => (answer.outcome === 'admitted' ? [answer.hold] : []))
-  expect(admitted).toHaveLength(10)
-  await Promise.all(admitted.map((hold) => shard.settle(hold, 100n)))
-  expect(await budgetsOf(shard)).toMatchObject([
-    { usedNano: 1_000n, heldNano: 0n },
-    { usedNano: 1_000n, heldNano: 0n },
-  ])
-})
+test.each(['key', 'organization'] as const)(
+  '200 requests at once, of which the budgets of a %s cover 10, are 10 admissions and no overrun',
+  async (owner) => {
+    const shard = await open(settingsOf(owner, budget('week', 1_000n), budget('month', 1_050n)))
+    const answers = await Promise.all(Array.from({ length: 200 }, () => ask(shard, 100n)))
+    const admitted = answers.flatMap((answer) => (answer.outcome === 'admitted' ? [answer.hold] : []))
+    expect(admitted).toHaveLength(10)
+    await Promise.all(admitted.map((hold) => shard.settle(hold, 100n)))
+    expect(await budgetsOf(shard)).toMatchObject([
+      { usedNano: 1_000n, heldNano: 0n },
+      { usedNano: 1_000n, heldNano: 0n },
+    ])
+  },
+)
 
-test('a void, a correction and a sweep give back to the windows what they took', async () => {
-  const shard = await open({ leaseMs: 1_000, key: { budgets: [budget('month', 10_000n)] } })
-  const voided = await shard.hold(1_000n, 1)
-  await shard.admission.void({ hold: voided, record: emptyRecord })
-  expect(await budgetsOf(shard)).toMatchObject([{ usedNano: 0n, heldNano: 0n }])
-  const corrected = await shard.hold(1_000n, 1)
-  await shard.settle(corrected, 700n)
-  await shard.settle(corrected, 0n, 'corrected')
-  expect(await budgetsOf(shard)).toMatchObject([{ usedNano: 0n, heldNano: 0n }])
-  await shard.hold(500n, 1)
-  await shard.posting.sweep(shard.shard, 10)
-  shard.clock.offsetMs += 2 * 3_600_000
-  await shard.posting.sweep(shard.shard, 10)
-  shard.clock.offsetMs += 2_000
-  await shard.posting.sweep(shard.shard, 10)
-  expect(await budgetsOf(shard)).toMatchObject([{ usedNano: 0n, heldNano: 0n }])
-})
+test.each(['key', 'organization'] as const)(
+  'a void, a correction and a sweep give back to the windows of a %s what they took',
+  async (owner) => {
+    const shard = await open({ leaseMs: 1_000, ...settingsOf(owner, budget('month', 10_000n)) })
+    const voided = await shard.hold(1_000n, 1)
+    await shard.admission.void({ hold: voided, record: emptyRecord })
+    expect(await budgetsOf(shard)).toMatchObject([{ usedNano: 0n, heldNano: 0n }])
+    const corrected = await shard.hold(1_000n, 1)
+    await shard.settle(corrected, 700n)
+    await shard.settle(corrected, 0n, 'corrected')
+    expect(await budgetsOf(shard)).toMatchObject([{ usedNano: 0n, heldNano: 0n }])
+    await shard.hold(500n, 1)
+    await shard.posting.sweep(shard.shard, 10)
+    shard.clock.offsetMs += 2 * 3_600_000
+    await shard.posting.sweep(shard.shard, 10)
+    shard.clock.offsetMs += 2_000
+    await shard.posting.sweep(shard.shard, 10)
+    expect(await budgetsOf(shard)).toMatchObject([{ usedNano: 0n, heldNano: 0n }])
+  },
+)
 
-test('after Redis lost everything, a running request holds in its windows again, and they are loaded with what is posted', async () => {
-  const shard = await open({ key: { budgets: [budget('total', 1_000n)] } })
-  const hold = await shard.hold(600n, 1)
-  const { redis: client } = shard.connection
-  await client.del(...(await client.keys(shard.nameOf('*'))))
-  const record = emptyRecord
-  await shard.admission.renew(shard.shard, [{ hold, costNano: 0n, record }])
-  const row = {
-    kind: 'window',
-    scope: 'key',
-    ownerId: shard.keyId,
-    period: 'total',
-    day: 0,
-    postedNano: 300n,
-    version: 5n,
-  } as const
-  await shard.posting.project(shard.shard, [row], null)
-  await shard.open()
-  expect(await budgetsOf(shard)).toMatchObject([{ usedNano: 300n, heldNano: 600n }])
-  expect(await ask(shard, 101n)).toMatchObject({ reason: 'budget_reserved' })
-  await shard.settle(hold, 600n)
-  expect(await budgetsOf(shard)).toMatchObject([{ usedNano: 900n, heldNano: 0n }])
-})
+test.each(['key', 'organization'] as const)(
+  'after Redis lost everything, a running request holds in the windows of its %s again, and they are loaded with what is posted',
+  async (owner) => {
+    const shard = await open(settingsOf(owner, budget('total', 1_000n)))
+    const hold = await shard.hold(600n, 1)
+    const { redis: client } = shard.connection
+    await client.del(...(await client.keys(shard.nameOf('*'))))
+    const record = emptyRecord
+    await shard.admission.renew(shard.shard, [{ hold, costNano: 0n, record }])
+    const row = {
+      kind: 'window',
+      scope: owner,
+      ownerId: owner === 'key' ? shard.keyId : shard.organizationId,
+      period: 'total',
+      day: 0,
+      postedNano: 300n,
+      version: 5n,
+    } as const
+    await shard.posting.project(shard.shard, [row], null)
+    await shard.open()
+    expect(await budgetsOf(shard)).toMatchObject([{ usedNano: 300n, heldNano: 600n }])
+    expect(await ask(shard, 101n)).toMatchObject({ reason: 'budget_reserved' })
+    await shard.settle(hold, 600n)
+    expect(await budgetsOf(shard)).toMatchObject([{ usedNano: 900n, heldNano: 0n }])
+  },
+)
 
 test("a recount corrects what a manual command changed in a member's sums, and counts what is really there", async () => {
   const userId = randomUUID()
@@ -314,17 +342,20 @@ describe('in the time zone of the organization', () => {
     expect((await shard.state()).day).toMatchObject({ usedNano: 0n })
   })
 
-  test('what is spent on a day that a changed zone left counts in the week and month that it is in', async () => {
-    const key = { budgets: [budget('week', 1_000n), budget('month', 1_000n)] }
-    const shard = await openAt('2026-11-18T21:30:00Z', { key })
-    await spend(shard, 100n)
-    await shard.set({ key, zone: String(-5 * 3_600_000) })
-    await shard.hold(30n, 1)
-    expect(await budgetsOf(shard)).toMatchObject([
-      { usedNano: 100n, heldNano: 30n },
-      { usedNano: 100n, heldNano: 30n },
-    ])
-  })
+  test.each(['key', 'organization'] as const)(
+    'what is spent on a day that a changed zone left counts in the week and month of a %s that it is in',
+    async (owner) => {
+      const settings = settingsOf(owner, budget('week', 1_000n), budget('month', 1_000n))
+      const shard = await openAt('2026-11-18T21:30:00Z', settings)
+      await spend(shard, 100n)
+      await shard.set({ ...settings, zone: String(-5 * 3_600_000) })
+      await shard.hold(30n, 1)
+      expect(await budgetsOf(shard)).toMatchObject([
+        { usedNano: 100n, heldNano: 30n },
+        { usedNano: 100n, heldNano: 30n },
+      ])
+    },
+  )
 
   test('a zone that is changed and changed back finds each day and month as it was', async () => {
     const key = { dailyBudgetNano: 1_000n, budgets: [budget('month', 1_000n)] }
@@ -352,6 +383,42 @@ test("budgets of the member who created a key count with all of that member's ke
   })
   const name = shard.nameOf(`spend:${shard.organizationId}.${userId}`)
   expect(Object.values(await shard.connection.redis.hgetall(name))).toContain('600')
+})
+
+test('budgets of an organization in its zone begin at its midnight, and count next to those of a key', async () => {
+  const budgets = [budget('day', 1_000n), budget('month', 3_000n)]
+  const zone = String(-5 * 3_600_000)
+  const shard = await openAt('2026-12-01T04:59:50Z', {
+    key: { budgets: [budget('week', 500n)] },
+    budgets,
+    zone,
+  })
+  await spend(shard, 400n)
+  const november = Date.parse('2026-12-01T05:00:00Z')
+  expect(await budgetsOf(shard)).toMatchObject([
+    { scope: 'key', period: 'week', usedNano: 400n },
+    { scope: 'organization', period: 'day', usedNano: 400n, resetsAtMs: november },
+    { scope: 'organization', period: 'month', usedNano: 400n, resetsAtMs: november },
+  ])
+  at(shard, '2026-12-01T05:00:00Z')
+  expect(await budgetsOf(shard)).toMatchObject([{ usedNano: 400n }, { usedNano: 0n }, { usedNano: 0n }])
+  expect(await ask(shard, 101n)).toMatchObject({ reason: 'request_exceeds_budget', scope: 'key' })
+  await shard.set({ budgets: [budget('day', 50n)], zone })
+  expect(await ask(shard, 51n)).toMatchObject({ scope: 'organization', period: 'day', limitNano: 50n })
+  await shard.set({ budgets: [], zone })
+  expect(await ask(shard, 51n)).toMatchObject({ outcome: 'admitted' })
+})
+
+test("a recount corrects what a manual command changed in an organization's sums of budgets", async () => {
+  const shard = await open({ budgets: [budget('total', 1_000n)] })
+  await spend(shard, 300n)
+  const { day } = await shard.hold(200n, 1)
+  const name = shard.nameOf(`org:${shard.organizationId}`)
+  await shard.connection.redis.hset(name, `${day}:pending`, '7', `${day}:held`, '8', '1:held', '9')
+  const ids = { requestIds: [], organizationIds: [shard.organizationId], keyIds: [], memberIds: [] }
+  const wrong = await shard.posting.recount(shard.shard, { ...ids, days: 'recent', entriesMax: 100 })
+  expect(wrong).toHaveLength(3)
+  expect(await budgetsOf(shard)).toMatchObject([{ usedNano: 300n, heldNano: 200n }])
 })
 
 test('windows of 400 years are those of the calendar', async () => {

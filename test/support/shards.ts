@@ -13,6 +13,7 @@ import type { RedisServer } from '#standalone/redis'
 
 type KeyRow = Extract<ProjectedRow, { kind: 'key' }>
 type SecretRow = Extract<ProjectedRow, { kind: 'secret' }>
+type ZoneRow = Extract<ProjectedRow, { kind: 'zone' }>
 
 /** A record of a request to which nothing happened yet. */
 export const emptyRecord: RequestRecord = requestRecordSchema.parse({
@@ -41,6 +42,8 @@ export type KeySettings = {
   readonly key?: Partial<KeyRow>
   /** Of the organization, as `window.lua` reads it; left out: Moscow's. */
   readonly zone?: string
+  /** Of the organization. */
+  readonly budgets?: ZoneRow['budgets']
   readonly secret?: Partial<SecretRow>
 }
 
@@ -72,13 +75,13 @@ export async function openShard(
   let version = 0n
 
   /** Projects the key as it is by default, with these changes, as a newer version. */
-  const set = async ({ balanceNano, key, zone, secret: changed }: KeySettings) => {
+  const set = async ({ balanceNano, key, zone, budgets, secret: changed }: KeySettings) => {
     version += 1n
     const rows: ProjectedRow[] = [
       { ...plainSecret(secretHash, keyId, organizationId), version, ...changed },
       { ...plainKey(keyId), version, ...key },
       { kind: 'organization', organizationId, version, postedNano: balanceNano ?? 1_000_000_000n },
-      ...zoneRows(organizationId, version, zone),
+      ...zoneRows(organizationId, version, zone, budgets),
     ]
     await posting.project(shard, rows, null)
   }
@@ -132,8 +135,16 @@ type AskedRequest = {
   readonly timeoutMs?: number
 }
 
-function zoneRows(organizationId: string, version: bigint, zone: string | undefined): ProjectedRow[] {
-  return zone === undefined ? [] : [{ kind: 'zone', organizationId, version, zone }]
+const moscowMs = 10_800_000
+
+function zoneRows(
+  organizationId: string,
+  version: bigint,
+  zone: string | undefined,
+  budgets: ZoneRow['budgets'] | undefined,
+): ZoneRow[] {
+  if (zone === undefined && budgets === undefined) return []
+  return [{ kind: 'zone', organizationId, version, zone: zone ?? String(moscowMs), budgets: budgets ?? [] }]
 }
 
 async function openServers({ url }: RedisServer): Promise<RedisServers> {

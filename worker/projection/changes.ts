@@ -3,7 +3,7 @@ import type { KeyBudget, ProjectedRow } from '#core/admission/projected-rows'
 import { inSnapshot } from '#core/db/snapshot'
 import { blockerSql } from '#core/keys/blocker-sql'
 import { postedWindow } from '#core/ledger/post-batch'
-import { windowOf } from '#core/ledger/spend-window'
+import { type BudgetPeriod, windowOf } from '#core/ledger/spend-window'
 import type { Shard } from '#core/redis/shard'
 import { zoneText } from './internal/zone-text.ts'
 
@@ -37,8 +37,9 @@ export async function readChanges(pool: Pool, sinceXid: bigint, defaults: LimitD
   return readRows(pool, async (client) => {
     const since = [sinceXid]
     return [
-      // Before the keys whose budgets they are of.
+      // Before the keys and organizations whose budgets they are of.
       ...(await readWindows(client, `k.changed_xid >= $1::text::xid8 or ${unnoted('k')}`, since)),
+      ...(await readOrganizationWindows(client, 'o.zone_xid >= $1::text::xid8', since)),
       ...(await readZones(client, 'o.zone_xid >= $1::text::xid8', since)),
       ...(await readKeys(client, `k.changed_xid >= $1::text::xid8 or ${unnoted('k')}`, since, defaults)),
       ...(await readSecrets(client, `c.changed_xid >= $1::text::xid8 or ${unnoted('c')}`, since)),
@@ -62,6 +63,7 @@ export async function readState(
       ...(await readBalances(client, within, [shards])),
       ...(await readKeyDays(client, `s.day >= ${firstDay} and ${within}`, [shards])),
       ...(await readWindows(client, within, [shards])),
+      ...(await readOrganizationWindows(client, within, [shards])),
       ...(await readZones(client, `o.zone_version > 0 and ${within}`, [shards])),
       ...(await readKeys(client, within, [shards], defaults)),
       ...(await readSecrets(client, within, [shards])),
@@ -82,12 +84,15 @@ export async function readAgain(
   const oneOf =
     "(s.key_id, s.day) in (select id, date '1970-01-01' + day from unnest($1::uuid[], $2::int[]) as d (id, day))"
   const windows = rows.filter((row) => row.kind === 'window')
+  const ofOrganizations = windows.filter(({ scope }) => scope === 'organization')
+  const ofKeys = windows.filter(({ scope }) => scope !== 'organization')
   const zones = rows.flatMap((row) => (row.kind === 'zone' ? [row.organizationId] : []))
   const ofDays = [days.map(({ keyId }) => keyId), days.map(({ day }) => day)]
   const read = await readRows(pool, async (client) => [
     ...(await readBalances(client, 'a.organization_id = any($1::uuid[])', [organizations])),
     ...(await readKeyDays(client, oneOf, ofDays)),
-    ...(await readWindowsAgain(client, windows)),
+    ...(await readWindowsAgain(client, ofKeys)),
+    ...(await readOrganizationWindowsAgain(client, ofOrganizations)),
     ...(await readZones(client, 'o.id = any($1::uuid[])', [zones])),
     ...(await readKeys(client, 'k.id = any($1::uuid[])', [keys], defaults)),
     ...(await readSecrets(client, 'c.hash = any($1::text[])', [hashes])),
@@ -156,13 +161,20 @@ type Budgets = Record<'week' | 'month' | 'total' | 'memberMonth', bigint | null>
 
 /** Its own first, as `window.lua` expects. */
 function budgetsOf({ memberMonth, createdBy, ...own }: Budgets): readonly KeyBudget[] {
-  const periods = ['week', 'month', 'total'] as const
-  const ofKey = periods.flatMap((period) => {
-    const limitNano = own[period]
-    return limitNano === null ? [] : [{ of: 'key' as const, period, limitNano }]
-  })
+  const ofKey = limitsOf(['week', 'month', 'total'], own).map((budget) => ({ of: 'key' as const, ...budget }))
   if (memberMonth === null || createdBy === null) return ofKey
   return [...ofKey, { of: { userId: createdBy }, period: 'month', limitNano: memberMonth }]
+}
+
+/** The limits that are set, in the order of these periods. */
+function limitsOf<Period extends BudgetPeriod>(
+  periods: readonly Period[],
+  limits: Readonly<Record<Period, bigint | null>>,
+): readonly { readonly period: Period; readonly limitNano: bigint }[] {
+  return periods.flatMap((period) => {
+    const limitNano = limits[period]
+    return limitNano === null ? [] : [{ period, limitNano }]
+  })
 }
 
 async function readBalances(client: PoolClient, condition: string, values: unknown[]): Promise<ChangedRow[]> {
@@ -216,12 +228,58 @@ async function readWindowsAgain(client: PoolClient, windows: Windows): Promise<C
     windows.map(({ ownerId }) => ownerId),
     windows.map(({ day }) => day),
   ])
+  return thoseOf(windows, read)
+}
+
+function thoseOf(windows: Windows, read: readonly ChangedRow[]): ChangedRow[] {
   const names = new Set(windows.map(nameOfWindow))
   return read.filter(({ row }) => row.kind === 'window' && names.has(nameOfWindow(row)))
 }
 
 function nameOfWindow({ ownerId, period, day }: Windows[number]): string {
   return `${ownerId} ${windowOf(period, day)}`
+}
+
+/** The windows of these organizations' budgets that are open in any time zone, or were two days ago. */
+async function readOrganizationWindows(
+  client: PoolClient,
+  condition: string,
+  values: unknown[],
+): Promise<ChangedRow[]> {
+  const days = `generate_series(${firstDay}, ${firstDay} + 3, interval '1 day')`
+  return organizationWindowsOf(
+    client,
+    `select o.id, d.day::date as day from organizations o, ${days} as d (day)
+      where (${condition}) and ${hasBudgetSql}`,
+    values,
+  )
+}
+
+const hasBudgetSql =
+  'coalesce(o.daily_budget_nano, o.weekly_budget_nano, o.monthly_budget_nano, o.total_budget_nano) is not null'
+
+async function readOrganizationWindowsAgain(client: PoolClient, windows: Windows): Promise<ChangedRow[]> {
+  const asked =
+    "select d.id, date '1970-01-01' + d.day as day from unnest($1::uuid[], $2::int[]) as d (id, day)"
+  const read = await organizationWindowsOf(client, asked, [
+    windows.map(({ ownerId }) => ownerId),
+    windows.map(({ day }) => day),
+  ])
+  return thoseOf(windows, read)
+}
+
+async function organizationWindowsOf(
+  client: PoolClient,
+  asked: string,
+  values: unknown[],
+): Promise<ChangedRow[]> {
+  const { rows } = await client.query<WindowRow>(
+    `select o.shard, w.id, w.budget, w.day, w.amount, w.version
+       from (select array_agg(a.id) as ids, array_agg(a.day) as days from (${asked}) a) a,
+            organization_windows(a.ids, a.days) w join organizations o on o.id = w.id`,
+    values,
+  )
+  return rows.map(windowOfRow)
 }
 
 async function windowsOf(client: PoolClient, asked: string, values: unknown[]): Promise<ChangedRow[]> {
@@ -232,11 +290,11 @@ async function windowsOf(client: PoolClient, asked: string, values: unknown[]): 
             join organizations o on o.id = coalesce(k.organization_id, w.id)`,
     values,
   )
-  return rows.map(({ shard, ...row }) => ({
-    shard,
-    isNoted: true,
-    row: { kind: 'window', ...postedWindow(row) },
-  }))
+  return rows.map(windowOfRow)
+}
+
+function windowOfRow({ shard, ...row }: WindowRow): ChangedRow {
+  return { shard, isNoted: true, row: { kind: 'window', ...postedWindow(row) } }
 }
 
 async function readZones(client: PoolClient, condition: string, values: unknown[]): Promise<ChangedRow[]> {
@@ -246,14 +304,26 @@ async function readZones(client: PoolClient, condition: string, values: unknown[
     version: bigint
     zone: string
     nowMs: number
+    day: bigint | null
+    week: bigint | null
+    month: bigint | null
+    total: bigint | null
   }>(
-    `select o.shard, o.id, o.zone_version as version, o.time_zone as zone, ${milliseconds('now()')} as "nowMs"
+    `select o.shard, o.id, o.zone_version as version, o.time_zone as zone, ${milliseconds('now()')} as "nowMs",
+            o.daily_budget_nano as day, o.weekly_budget_nano as week, o.monthly_budget_nano as month,
+            o.total_budget_nano as total
        from organizations o where ${condition}`,
     values,
   )
-  return rows.map(({ shard, id, version, zone, nowMs }) => ({
+  return rows.map(({ shard, id, version, zone, nowMs, ...limits }) => ({
     shard,
     isNoted: true,
-    row: { kind: 'zone', organizationId: id, version, zone: zoneText(zone, nowMs) },
+    row: {
+      kind: 'zone',
+      organizationId: id,
+      version,
+      zone: zoneText(zone, nowMs),
+      budgets: limitsOf(['day', 'week', 'month', 'total'], limits),
+    },
   }))
 }

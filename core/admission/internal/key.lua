@@ -5,6 +5,12 @@
 
 local function is_over(instant) return tonumber(instant) and tonumber(instant) <= now_ms end
 
+-- Budgets of a key and its organization, as read_plan takes them.
+local function joined(of_key, of_organization)
+  if of_organization == '' then return of_key end
+  return of_key == '' and of_organization or of_key .. ',' .. of_organization
+end
+
 -- Reads epoch, secret, key and balance. Answers a rejection ({ reason, blocked by? }) or nil, and the caller, where
 -- the key is known, rejected or not.
 local function authenticate(hash, run_id)
@@ -15,7 +21,7 @@ local function authenticate(hash, run_id)
   if not cred[1] then return { 'unknown_key' } end
   local key = redis.call('HMGET', key_name(cred[1]), 'state', 'blocked_by', 'expires_at', 'rpm', 'tpm', 'daily_budget',
     'models', 'keeps_hours', 'budgets')
-  local org = redis.call('HMGET', org_name(cred[2]), 'posted', 'pending', 'held', 'zone')
+  local org = redis.call('HMGET', org_name(cred[2]), 'posted', 'pending', 'held', 'zone', 'budgets')
   -- A secret whose key or organization has not arrived yet is a delay of this system, never the caller's
   -- error.
   if not key[1] or not org[1] then return { 'unavailable' } end
@@ -23,7 +29,7 @@ local function authenticate(hash, run_id)
   local who = {
     key = cred[1], organization = cred[2], expires_at = key[3], rpm = tonumber(key[4]), tpm = tonumber(key[5]),
     daily_budget = key[6], models = key[7],
-    keeps_hours = key[8] or '0', budgets = key[9] or '', -- an older worker does not write them
+    keeps_hours = key[8] or '0', budgets = joined(key[9] or '', org[5] or ''), -- an older worker does not write them
     zone = org[4],
     nonce = epoch[1], posted_through = epoch[4] or '0-0', posted = org[1], pending = org[2] or '0', held = org[3] or '0',
   }

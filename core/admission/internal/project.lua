@@ -2,7 +2,7 @@
 
   ARGV[2] cursor, or '' to leave it
   ARGV[3…] for each row: kind, id, version, lost version or '', count of arguments, arguments
-    cred, key, org: field, value, …      day: day, posted      window: kind of its owner (copy.lua), window, posted      zone: zone, as window.lua reads it
+    cred, key, org: field, value, …      day: day, posted      window: kind of its owner (copy.lua), window, posted      zone: zone and budgets, as window.lua reads them
   Returns { rows that changed something, nonce, posted_through, then for each row that was refused: its index (0-based)
             and the newer version that is there }
   Writes cred:<hash>, key:<id>, org:<id>, use:<key>, spend:<member>, shard (cursor).
@@ -20,7 +20,7 @@ local function project()
     elseif kind == 'window' then
       set, newer = set_spend(window_owner(ARGV[at + 5], id), ARGV[at + 6], version, lost, ARGV[at + 7])
     elseif kind == 'zone' then
-      set, newer = set_unless_newer(org_name(id), 'zone_version', version, lost, 'zone', ARGV[at + 5])
+      set, newer = set_unless_newer(org_name(id), 'zone_version', version, lost, 'zone', ARGV[at + 5], 'budgets', ARGV[at + 6])
     else
       set, newer = set_unless_newer(name_of[kind](id), 'version', version, lost, unpack(ARGV, at + 5, at + 4 + count))
     end

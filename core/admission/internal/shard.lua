@@ -24,7 +24,8 @@ local function key_name(id) return prefix .. 'key:' .. id end       -- version s
                                                                     -- daily_budget budgets models read_balance keeps_hours
 local function use_name(id) return prefix .. 'use:' .. id end       -- day <day>:posted :version :pending :held, <window>:… (window.lua)
                                                                     -- counts (minute.lua)
-local function org_name(id) return prefix .. 'org:' .. id end       -- posted version pending held zone zone_version day <window>:…
+local function org_name(id) return prefix .. 'org:' .. id end       -- posted version pending held zone budgets zone_version
+                                                                    -- day <window>:…
 local function spend_name(member) return prefix .. 'spend:' .. member end -- day <window>:…; member: <organization>.<user>
 local function request_name(id) return prefix .. 'request:' .. id end -- text of read_request
 local function refused_name(organization) return prefix .. 'refused:' .. organization end -- list of JSON, newest first
