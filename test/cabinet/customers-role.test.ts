@@ -36,6 +36,7 @@ const money: Readonly<Record<string, readonly string[]>> = {
   ledger_hourly: ['SELECT'],
   model_prices: ['SELECT'],
   org_account: ['SELECT'],
+  organization_daily_spend: ['SELECT'],
   payment_checks: ['INSERT', 'SELECT'],
   payment_evidence: [],
   // The release before makes payments at the provider. A payment becomes paid only with evidence and a posting.

@@ -22,6 +22,7 @@ async function soundDatabase(): Promise<TestDatabase> {
   const database = await createDatabase()
   const { pool } = database
   const customer = await createCustomer(pool, { balanceNano: 10n ** 9n })
+  await setBudgets(pool)
   const price = {
     input: nanoRub(5n),
     cachedInput: nanoRub(2n),
@@ -49,6 +50,11 @@ async function soundDatabase(): Promise<TestDatabase> {
   ])
   await payAndRefund(pool, customer.organizationId)
   return database
+}
+
+/** Of every organization, so that its days are added up. */
+async function setBudgets(pool: Pool): Promise<void> {
+  await pool.query('update organizations set weekly_budget_nano = 1000000000000')
 }
 
 /** 1,000 ₽ that earned a welcome, and lost it by a refund of 1 ₽. */
@@ -137,6 +143,8 @@ const forgeries: readonly [breaks: string, sql: string][] = [
   ['charge_is_tokens_times_price', 'update requests set record = record || \'{"priceId":null}\''],
   ['key_day_is_sum_of_ledger', 'update key_daily_spend set amount = amount - 1'],
   ['key_day_is_sum_of_ledger', 'delete from key_daily_spend'],
+  ['organization_day_is_sum_of_keys', 'update organization_daily_spend set amount = amount - 1'],
+  ['organization_day_is_sum_of_keys', 'delete from organization_daily_spend'],
   ['ledger_hour_is_sum_of_ledger', 'update ledger_hourly set charged = charged - 1'],
   ['ledger_hour_is_sum_of_ledger', 'update ledger_hourly set last_seq = last_seq - 1'],
   ['ledger_hour_is_sum_of_ledger', 'delete from ledger_hourly'],
@@ -188,6 +196,7 @@ const kept = [
   'balance_ledger',
   'org_account',
   'key_daily_spend',
+  'organization_daily_spend',
   'usage_hourly',
   'usage_by_provider',
   'durations_hourly',
@@ -231,6 +240,7 @@ const slips: readonly [breaks: string, sql: string][] = [
   ['balance_is_sum_of_ledger', 'update org_account set balance = balance + 1'],
   ['ledger_has_no_gap', 'update org_account set version = version + 1'],
   ['key_day_is_sum_of_ledger', 'update key_daily_spend set amount = amount + 1'],
+  ['organization_day_is_sum_of_keys', 'update organization_daily_spend set version = version + 1'],
   ['ledger_hour_is_sum_of_ledger', 'update ledger_hourly set first_seq = first_seq + 1'],
   ['usage_is_sum_of_requests', 'update usage_hourly set output = output + 1'],
   ['usage_is_sum_of_requests', 'update usage_by_provider set requests = requests + 1'],
@@ -247,6 +257,7 @@ test.each(slips)(
     await using database = await createDatabase()
     const { pool } = database
     const [early, late] = [await createCustomer(pool), await createCustomer(pool)]
+    await setBudgets(pool)
     await postBatch(pool, [unpriced(early, 1n), unpriced(late, 1n)])
     expect(await brokenAtLook(pool)).toEqual([])
     const slow = await pool.connect()
@@ -387,7 +398,7 @@ test('what is too much for looks is left to an audit, which is due then', async 
   )
   expect(await brokenAtLook(pool)).toEqual([])
   expect(await auditBooksIfDue(pool)).toBe(true)
-  expect(await brokenAtLook(pool)).toEqual(['key_day_is_sum_of_ledger'])
+  expect(await brokenAtLook(pool)).toEqual(['key_day_is_sum_of_ledger', 'organization_day_is_sum_of_keys'])
 })
 
 test('an audit is made once a night, at 3 o’clock in Moscow', async () => {

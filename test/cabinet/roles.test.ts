@@ -30,6 +30,7 @@ const refusedToAll = [
   'update requests set cost = 0',
   'delete from requests',
   'update key_daily_spend set amount = 0',
+  'update organization_daily_spend set amount = 0',
   'update api_keys set organization_id = gen_random_uuid()',
   "update api_key_credentials set hash = 'x'",
   'delete from api_keys',
@@ -373,6 +374,7 @@ describe('row-level security: the cabinet sees, of', () => {
     'bonuses',
     'api_key_credentials',
     'key_daily_spend',
+    'organization_daily_spend',
     'payments',
     'refunds',
     'payment_checks',
@@ -943,6 +945,7 @@ test('no role can grant a trial without a mailbox, because it would count agains
 async function filledCustomer(): Promise<string> {
   const customer = await createCustomer(database.pool, { balanceNano: 1_000n })
   const { organizationId } = customer
+  await database.pool.query('update organizations set total_budget_nano = 1000 where id = $1', [organizationId])
   await postBatch(database.pool, [entryOf(customer, 7n)])
   const userId = await newUser()
   await database.pool.query(

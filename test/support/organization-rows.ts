@@ -3,6 +3,7 @@ import type { Pool } from 'pg'
 const owned = [
   'api_keys',
   'org_account',
+  'organization_daily_spend',
   'balance_ledger',
   'usage_hourly',
   'usage_by_provider',

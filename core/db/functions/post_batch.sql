@@ -1,4 +1,4 @@
--- Defined by migrations/0067-ledger-lanes.sql; change it by a new migration.
+-- Defined by migrations/0086-organization-budgets.sql; change it by a new migration.
 --
 -- Posts a batch of charges: each request once, at the cost of its highest rank.
 --
@@ -67,5 +67,14 @@ begin
         from (select array_agg(e.key_id) as keys, array_agg(e.day) as days
                 from (select distinct e.key_id, e.day from batch_entries(entries) e) e) b,
              lateral budget_windows(b.keys, b.days) w;
+  end if;
+  if exists (select from organizations o
+              where o.id = any (organizations)
+                and coalesce(o.daily_budget_nano, o.weekly_budget_nano, o.monthly_budget_nano, o.total_budget_nano) is not null) then
+    return query
+      select 'window', w.id, w.day, w.amount, w.version, w.budget
+        from (select array_agg(e.organization_id) as ids, array_agg(e.day) as days
+                from (select distinct e.organization_id, e.day from batch_entries(entries) e) e) b,
+             lateral organization_windows(b.ids, b.days) w;
   end if;
 end $function$;

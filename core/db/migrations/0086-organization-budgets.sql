@@ -43,6 +43,11 @@ create trigger note_organization_day after insert on key_daily_spend
 create trigger note_changed_organization_day after update on key_daily_spend
   referencing old table as old_days new table as new_days for each statement execute function note_organization_day();
 
+create trigger doubt_change after insert or update or delete on organization_daily_spend
+  for each row when (current_setting('model_gateway.booking', true) is distinct from 'on')
+  execute function doubt_row('account', 'organization_id');
+alter table organization_daily_spend enable always trigger doubt_change;
+
 -- A budget that is set while charges are posted must not miss them: it is set before they are posted, or after. The first
 -- one counts what was spent before.
 create function begin_organization_budget() returns trigger
@@ -50,10 +55,12 @@ create function begin_organization_budget() returns trigger
 begin
   perform from org_account a where a.organization_id = new.id for share;
   if coalesce(old.daily_budget_nano, old.weekly_budget_nano, old.monthly_budget_nano, old.total_budget_nano) is null then
+    perform set_config('model_gateway.booking', 'on', true); -- the sums are those of the keys, which are checked
     insert into organization_daily_spend as s (organization_id, day, amount, version)
     select k.organization_id, d.day, sum(d.amount)::bigint, sum(d.version)::bigint
       from api_keys k join key_daily_spend d on d.key_id = k.id where k.organization_id = new.id group by 1, 2
     on conflict (organization_id, day) do update set amount = excluded.amount, version = excluded.version;
+    perform set_config('model_gateway.booking', 'off', true);
   end if;
   return new;
 end $$;

@@ -7,6 +7,7 @@ import type { Notes, Subject, Thing } from './notes.ts'
 import {
   accountChecks,
   chainCheck,
+  organizationDayCheck,
   partitionCheck,
   type RefCheck,
   refChecks,
@@ -41,6 +42,7 @@ export async function findBreaches(client: Queryable, touched: Touched): Promise
     ...(await findInRefs(client, touched)),
     ...(await findInAccounts(client, touched)),
     ...(await findInChain(client, touched)),
+    ...(await findInOrganizationDays(client, touched)),
     ...(await findInPartitions(client, touched)),
   ]
 }
@@ -121,6 +123,20 @@ async function findInChain(client: Queryable, touched: Touched): Promise<Breach[
   const inChain = await find(client, 'ledger_has_no_gap', chainCheck, [JSON.stringify(spans)])
   return [...inChain, ...(await find(client, 'ledger_has_no_gap', runCheck, [JSON.stringify(spans)]))]
 }
+
+/** Of accounts that were posted to, the last days; of suspects, all of them. */
+async function findInOrganizationDays(client: Queryable, touched: Touched): Promise<Breach[]> {
+  const name = 'organization_day_is_sum_of_keys'
+  const suspects = suspectsOf(name, 'account', touched).map((thing) => thing.organization_id)
+  const spanned = touched.notes.spans.map((span) => span.organization_id)
+  const found: Breach[] = []
+  for (const [ids, since] of [[suspects, '-infinity'], [spanned, lastDays()]] as const)
+    if (ids.length > 0) found.push(...(await find(client, name, organizationDayCheck, [[...new Set(ids)], since])))
+  return found
+}
+
+/** Charges of earlier days are rarely posted. */
+const lastDays = () => new Date(Date.now() - 3 * 86_400_000).toISOString().slice(0, 10)
 
 /** Sums of usage that were changed may be those of requests that left Postgres. */
 async function findInPartitions(client: Queryable, touched: Touched): Promise<Breach[]> {

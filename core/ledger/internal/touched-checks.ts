@@ -1,4 +1,5 @@
 import { lastLedgerLine, ledgerLinesIn } from './archived-charges.ts'
+import { hasBudget } from './has-budget.ts'
 import { isIncomplete, isOutOfChain, isUnbalanced, lanesOfAccount } from './lane-checks.ts'
 import type { InvariantName } from './whole-checks.ts'
 
@@ -119,6 +120,20 @@ export const accountChecks = {
       from ${accounts} ${accountOf} ${lastRow} ${lanesOfAccount}
      where case when a.lanes = 1 then a.version <> coalesce(l.seq, 0) else ${isIncomplete} end`,
 } satisfies Partial<Record<InvariantName, string>>
+
+/** Of the days of organizations (`$1`) with a budget, from a day on (`$2`). */
+export const organizationDayCheck = `
+  select jsonb_build_object('organization_id', t.organization_id) as thing, d.day, d.amount, d.of_keys
+    from (select t.organization_id from ${accounts}
+           cross join lateral (select from organizations o where o.id = t.organization_id and ${hasBudget} offset 0) b) t
+   cross join lateral (
+     select day, s.amount, k.amount as of_keys
+       from (select * from organization_daily_spend where organization_id = t.organization_id and day >= $2::date offset 0) s
+       full join (select d.day, sum(d.amount)::bigint as amount, sum(d.version)::bigint as version
+                    from (select id from api_keys where organization_id = t.organization_id offset 0) k
+                   cross join lateral (select * from key_daily_spend where key_id = k.id and day >= $2::date offset 0) d
+                   group by 1) k using (day)
+      where (s.amount, s.version) is distinct from (k.amount, k.version) limit 1) d`
 
 /** Of partitions of these names (`$1`), or with these hours (`$2`). */
 export const partitionCheck = `

@@ -1,4 +1,5 @@
 import { isMiscounted, wholeArchivedSums, wholeLedgerLines } from './archived-charges.ts'
+import { hasBudget } from './has-budget.ts'
 import { keptFrom } from './kept-from.ts'
 import { isOutOfChain, wholeLaneSums, wholePlacesOfHours, wholeRunCheck } from './lane-checks.ts'
 import { recomputedCost } from './recomputed-cost.ts'
@@ -103,6 +104,19 @@ export const wholeChecks = {
                            union all select key_id, day, amount from archived_key_days) e
                     group by 1, 2) l using (key_id, day)
        where coalesce(s.amount, 0) <> coalesce(l.amount, 0)`,
+  },
+
+  // Only of organizations with a budget: the days of others are not added up.
+  organization_day_is_sum_of_keys: {
+    of: account,
+    breaches: `
+      select organization_id, day, s.amount, k.amount as of_keys
+        from (select * from organization_daily_spend) s
+        full join (select k.organization_id, d.day, sum(d.amount) as amount, sum(d.version) as version
+                     from key_daily_spend d join api_keys k on k.id = d.key_id group by 1, 2) k
+          using (organization_id, day)
+        join organizations o on o.id = organization_id and ${hasBudget}
+       where (s.amount, s.version) is distinct from (k.amount::bigint, k.version::bigint)`,
   },
 
   ledger_hour_is_sum_of_ledger: {
