@@ -8,7 +8,10 @@ export const budgetLimit = z.enum([
   'monthly_budget',
   'total_budget',
   'member_budget',
-  'organization_budget',
+  'organization_daily_budget',
+  'organization_weekly_budget',
+  'organization_monthly_budget',
+  'organization_total_budget',
 ])
 
 const ofKey = {
@@ -16,6 +19,13 @@ const ofKey = {
   week: 'weekly_budget',
   month: 'monthly_budget',
   total: 'total_budget',
+} as const
+
+const ofOrganization = {
+  day: 'organization_daily_budget',
+  week: 'organization_weekly_budget',
+  month: 'organization_monthly_budget',
+  total: 'organization_total_budget',
 } as const
 
 /** A budget as the limits of a key name it. Pure. */
@@ -27,5 +37,5 @@ export function scopeOfBudget({
   readonly period: BudgetPeriod
 }): z.input<typeof budgetLimit> {
   if (scope === 'member') return 'member_budget'
-  return scope === 'organization' ? 'organization_budget' : ofKey[period]
+  return (scope === 'organization' ? ofOrganization : ofKey)[period]
 }

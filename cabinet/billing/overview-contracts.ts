@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { Contract } from '../api/contract.ts'
 import { id, time } from '../api/fields.ts'
+import { organizationBudget } from './organization-budget.ts'
 import { rubles } from './rubles.ts'
 
 const day = z.object({ from: time, to: time, requests: z.int(), cost_rub: rubles })
@@ -33,6 +34,9 @@ export const getOverview = {
       keys_near_budget: z
         .array(z.object({ id, name: z.string(), daily_budget_rub: rubles, spent_today_rub: rubles }))
         .meta({ description: 'Of these, the keys with a daily one; for pages of the release before.' }),
+      organization_budgets: z
+        .array(organizationBudget)
+        .meta({ description: 'Budgets of the organization and what is posted, shortest period first.' }),
       has_key: z.boolean(),
       first_request_at: time.nullable().meta({ description: 'null if no request is settled yet.' }),
     }),

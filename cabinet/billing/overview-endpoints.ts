@@ -1,8 +1,10 @@
 import type { Pool } from 'pg'
 import { inReadScope } from '#core/audit/scope'
 import { formatRub } from '#core/ledger/money'
+import { readOrganizationBudgets } from '#core/ledger/organization-budgets'
 import { type Endpoint, endpoint } from '../api/endpoint.ts'
 import { type DaySums, readKeysNearBudget, readOverview } from './internal/overview-rows.ts'
+import { showBudget } from './organization-budget.ts'
 import { getOverview } from './overview-contracts.ts'
 
 const keysMax = 10
@@ -14,6 +16,7 @@ export function overviewEndpoints({ pool }: { readonly pool: Pool }): readonly E
       inReadScope(pool, organizationId, async (client) => {
         const overview = await readOverview(client, organizationId)
         const keys = await readKeysNearBudget(client, organizationId, keysMax)
+        const budgets = await readOrganizationBudgets(client, organizationId)
         const body = {
           time_zone: overview.timeZone,
           today: shownDay(overview.today),
@@ -33,6 +36,7 @@ export function overviewEndpoints({ pool }: { readonly pool: Pool }): readonly E
               daily_budget_rub: formatRub(budget),
               spent_today_rub: formatRub(spent),
             })),
+          organization_budgets: budgets.map(showBudget),
           has_key: overview.hasKey,
           first_request_at: overview.firstRequestAt?.toISOString() ?? null,
         }

@@ -18,6 +18,7 @@ import type { ProgrammedKeys } from '#core/keys/programmed-keys'
 import { readBalance } from '#core/ledger/balance'
 import { readDayEndMs, readSpentToday } from '#core/ledger/key-day'
 import { nanoRub } from '#core/ledger/money'
+import { readOrganizationBudgets } from '#core/ledger/organization-budgets'
 import { requestIdOf } from '#core/ledger/request-id'
 import type { RedisServers } from '#core/redis/redis-connection'
 import type { OrganizationCaller } from '../api/access.ts'
@@ -103,7 +104,9 @@ export function keyReadingEndpoints({ pool, redis }: Pick<KeyDeps, 'pool' | 'red
         const balance = await readBalance(client, organizationId)
         const spent = await readSpentToday(client, organizationId, [keyId])
         const dayEndsAtMs = await readDayEndMs(client, organizationId)
-        return { key, booked: { balance, spentToday: spent.get(keyId) ?? nanoRub(0n), dayEndsAtMs } }
+        const organizationBudgets = await readOrganizationBudgets(client, organizationId)
+        const spentToday = spent.get(keyId) ?? nanoRub(0n)
+        return { key, booked: { balance, spentToday, dayEndsAtMs, organizationBudgets } }
       })
       if (found === undefined) return notFound
       const live = await findLiveUse(redis, found.key)

@@ -9,6 +9,9 @@ import { isWholeHourZone } from './internal/time-zone.ts'
 /** A billion rubles: far beyond any balance, and within the range of the column. */
 const thresholdMax = nanoRub(1_000_000_000_000_000_000n)
 
+/** The largest budget is that of a key. */
+const budget = rublesFrom(nanoRub(1n), nanoRub(999_999_999_999_999_999n)).nullable()
+
 const notOneLine = {
   code: 'not_one_line',
   en: 'Must be plain text on one line.',
@@ -47,6 +50,13 @@ const organization = z.object({
   low_balance_threshold_rub: rubles.nullable().meta({
     description: 'An email is sent once when the balance falls below this amount; null: no email.',
   }),
+  daily_budget_rub: rubles.nullable().meta({
+    description:
+      'The most that all keys may spend per day in the time zone of the organization; null: no limit.',
+  }),
+  weekly_budget_rub: rubles.nullable().meta({ description: 'The most per week from Monday.' }),
+  monthly_budget_rub: rubles.nullable().meta({ description: 'The most per calendar month.' }),
+  total_budget_rub: rubles.nullable().meta({ description: 'The most that the organization may ever spend.' }),
 })
 
 export const getOrganization = {
@@ -60,7 +70,7 @@ export const getOrganization = {
 
 export const updateOrganization = {
   operation: 'updateOrganization',
-  summary: 'Change display name, time zone or low-balance threshold',
+  summary: 'Change display name, time zone, low-balance threshold or budgets',
   method: 'PATCH',
   url: '/api/v1/organization',
   access: { to: 'member', right: 'organization.write' },
@@ -69,6 +79,10 @@ export const updateOrganization = {
     display_name: displayName.nullable().optional(),
     time_zone: timeZone.optional(),
     low_balance_threshold_rub: rublesFrom(nanoRub(0n), thresholdMax).nullable().optional(),
+    daily_budget_rub: budget.optional(),
+    weekly_budget_rub: budget.optional(),
+    monthly_budget_rub: budget.optional(),
+    total_budget_rub: budget.optional(),
   }),
   answers: { 200: organization },
 } as const satisfies Contract

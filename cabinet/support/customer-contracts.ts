@@ -4,6 +4,7 @@ import type { Contract } from '../api/contract.ts'
 import { askedTime, id, pathId, time } from '../api/fields.ts'
 import { cursorOf, newestFirstCursor, pageLimit, pageOf } from '../api/page.ts'
 import { getBalance, listLedger } from '../billing/ledger-contracts.ts'
+import { organizationBudget } from '../billing/organization-budget.ts'
 import { getRequest, listRequests } from '../billing/request-contracts.ts'
 import { rubles } from '../billing/rubles.ts'
 import { listKeys, listRefusals } from '../keys/key-contracts.ts'
@@ -96,7 +97,9 @@ export const readCustomer = {
   url: '/api/v1/admin/organizations/:organization_id',
   access: administrator,
   params: organizationPath,
-  answers: { 200: z.object({ organization, members: z.array(user) }) },
+  answers: {
+    200: z.object({ organization, members: z.array(user), budgets: z.array(organizationBudget) }),
+  },
 } as const satisfies Contract
 
 const timelineEvent = z

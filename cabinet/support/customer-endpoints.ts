@@ -2,6 +2,8 @@ import type { Pool } from 'pg'
 import { readOrganizationSums } from '#core/admission/organization-sums'
 import type { ArchiveStore } from '#core/archive/archive-store'
 import { inReadScope } from '#core/audit/scope'
+import type { Queryable } from '#core/db/pool'
+import { readOrganizationBudgets } from '#core/ledger/organization-budgets'
 import type { RedisServers } from '#core/redis/redis-connection'
 import type { Contract } from '../api/contract.ts'
 import { type Endpoint, endpoint } from '../api/endpoint.ts'
@@ -11,6 +13,7 @@ import { allEntries } from '../billing/all-entries.ts'
 import { allRequests } from '../billing/all-requests.ts'
 import { getBalance, listLedger } from '../billing/ledger-contracts.ts'
 import { ledgerEndpoints } from '../billing/ledger-endpoints.ts'
+import { showBudget } from '../billing/organization-budget.ts'
 import { getRequest, listRequests } from '../billing/request-contracts.ts'
 import { requestEndpoints } from '../billing/request-endpoints.ts'
 import { listKeys, listRefusals } from '../keys/key-contracts.ts'
@@ -66,17 +69,8 @@ export function customerEndpoints({ pool, redis, archive }: CustomerDeps): reado
     endpoint(contracts.readCustomer, async (input) => {
       const { organization_id } = input.params
       if (!(await noteView(pool, input, contracts.readCustomer.operation))) return notFound
-      return inReadScope(pool, null, async (client) => {
-        const [organization] = await readOrganizations(client, { ids: [organization_id], limit: 1 })
-        if (organization === undefined) return notFound
-        const { rows } = await client.query<{ id: string }>(
-          'select user_id as id from memberships where organization_id = $1 limit $2',
-          [organization_id, membersMax],
-        )
-        const members = await readUsers(client, { ids: rows.map(({ id }) => id), limit: membersMax })
-        const body = { organization: organizationOf(organization), members: members.map(userOf) }
-        return { status: 200, body } as const
-      })
+      const body = await inReadScope(pool, null, (client) => readCustomer(client, organization_id))
+      return body === undefined ? notFound : ({ status: 200, body } as const)
     }),
 
     endpoint(contracts.readTimeline, async (input) => {
@@ -104,4 +98,20 @@ export function customerEndpoints({ pool, redis, archive }: CustomerDeps): reado
     asMember(contracts.readCustomerRequest, getRequest),
     asMember(contracts.listCustomerLedger, listLedger),
   ]
+}
+
+async function readCustomer(client: Queryable, organizationId: string) {
+  const [organization] = await readOrganizations(client, { ids: [organizationId], limit: 1 })
+  if (organization === undefined) return undefined
+  const { rows } = await client.query<{ id: string }>(
+    'select user_id as id from memberships where organization_id = $1 limit $2',
+    [organizationId, membersMax],
+  )
+  const members = await readUsers(client, { ids: rows.map(({ id }) => id), limit: membersMax })
+  const budgets = await readOrganizationBudgets(client, organizationId)
+  return {
+    organization: organizationOf(organization),
+    members: members.map(userOf),
+    budgets: budgets.map(showBudget),
+  }
 }

@@ -23,7 +23,7 @@ export const errorRows = {
   balance_reserved: [429, 'rate_limit_error', 'client'],
   /** Requests in progress hold the part of a budget that the request needs. Retry. */
   budget_reserved: [429, 'rate_limit_error', 'client'],
-  /** A weekly, monthly or total budget is spent; `budget` and `period` name it, `resets_at` is when it renews. */
+  /** A budget other than the key's daily one is spent; `budget` and `period` name it, `resets_at` is when it renews. */
   budget_exceeded: [402, 'insufficient_quota', 'client'],
   /** The key's daily budget is spent; `resets_at` is when it renews. */
   daily_budget_exceeded: [429, 'insufficient_quota', 'client'],

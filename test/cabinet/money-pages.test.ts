@@ -941,6 +941,10 @@ describe('the organization', () => {
       time_zone: 'Europe/Moscow',
       kubectl_label_command: `kubectl label namespace <NAMESPACE> modelgateway.dev/organization=${body.name}`,
       low_balance_threshold_rub: null,
+      daily_budget_rub: null,
+      weekly_budget_rub: null,
+      monthly_budget_rub: null,
+      total_budget_rub: null,
     })
     expect(etag).toMatch(/^"[0-9a-f]{16}"$/)
   })
@@ -1001,11 +1005,61 @@ describe('the organization', () => {
     { low_balance_threshold_rub: '1e9' },
     { low_balance_threshold_rub: '1000000000.1' },
     { low_balance_threshold_rub: '0.0000000001' },
+    { daily_budget_rub: '0' },
+    { weekly_budget_rub: '-1' },
+    { monthly_budget_rub: '1000000000000' },
+    { total_budget_rub: 100 },
+    { total_budget_rub: '1000000000' },
   ])('does not become %j', async (body) => {
     const { cookie } = await signedIn(pool)
     const { etag } = await call(cookie, '/organization')
     const refused = await call(cookie, '/organization', { method: 'PATCH', body, ifMatch: etag })
     expect([refused.status, refused.body.errors?.[0].path]).toEqual([422, Object.keys(body)[0]])
+  })
+
+  test('has budgets, one by one, with a record of each change; the overview shows what is spent of them', async () => {
+    const { organizationId, cookie } = await signedIn(pool)
+    let { etag, body } = await call(cookie, '/organization')
+    const patch = async (change: object) => {
+      const answer = await call(cookie, '/organization', { method: 'PATCH', body: change, ifMatch: etag })
+      expect(answer).toMatchObject({ status: 200, body: { ...body, ...change } })
+      ;({ etag, body } = answer)
+    }
+    await patch({ weekly_budget_rub: '0.000000001', total_budget_rub: '999999999.999999999' })
+    await patch({ weekly_budget_rub: '2', daily_budget_rub: '1', monthly_budget_rub: '30' })
+    const shown = async () => (await call(cookie, '/overview')).body.organization_budgets
+    const at = expect.stringMatching(/T21:00:00.000Z$/)
+    expect(await shown()).toEqual([
+      { period: 'day', budget_rub: '1', spent_rub: '0', resets_at: at },
+      { period: 'week', budget_rub: '2', spent_rub: '0', resets_at: at },
+      { period: 'month', budget_rub: '30', spent_rub: '0', resets_at: at },
+      { period: 'total', budget_rub: '999999999.999999999', spent_rub: '0', resets_at: null },
+    ])
+    await patch({
+      daily_budget_rub: null,
+      weekly_budget_rub: null,
+      monthly_budget_rub: null,
+      total_budget_rub: null,
+    })
+    expect(await shown()).toEqual([])
+    const { rows } = await pool.query<Row>(
+      `select before, after from audit_log where organization_id = $1 and action = 'organization.update' order by id limit 2`,
+      [organizationId],
+    )
+    expect(rows).toEqual([
+      {
+        before: { weeklyBudgetNano: null, totalBudgetNano: null },
+        after: { weeklyBudgetNano: '1', totalBudgetNano: '999999999999999999' },
+      },
+      {
+        before: { dailyBudgetNano: null, weeklyBudgetNano: '1', monthlyBudgetNano: null },
+        after: {
+          dailyBudgetNano: '1000000000',
+          weeklyBudgetNano: '2000000000',
+          monthlyBudgetNano: '30000000000',
+        },
+      },
+    ])
   })
 
   test('keeps one of two changes that were made from the same reading', async () => {

@@ -945,7 +945,9 @@ test('no role can grant a trial without a mailbox, because it would count agains
 async function filledCustomer(): Promise<string> {
   const customer = await createCustomer(database.pool, { balanceNano: 1_000n })
   const { organizationId } = customer
-  await database.pool.query('update organizations set total_budget_nano = 1000 where id = $1', [organizationId])
+  await database.pool.query('update organizations set total_budget_nano = 1000 where id = $1', [
+    organizationId,
+  ])
   await postBatch(database.pool, [entryOf(customer, 7n)])
   const userId = await newUser()
   await database.pool.query(

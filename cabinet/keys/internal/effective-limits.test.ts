@@ -26,6 +26,7 @@ const facts: LimitFacts = {
   key: { limits: unlimited, blockedBy: [] },
   live,
   booked: {
+    organizationBudgets: [],
     balance: nanoRub(5_000_000_000n),
     spentToday: nanoRub(0n),
     dayEndsAtMs: Date.parse('2026-11-22T21:00:00Z'),

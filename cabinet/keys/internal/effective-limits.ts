@@ -12,6 +12,7 @@ import { mayUse } from '#core/keys/allowed-models'
 import type { Blocker } from '#core/keys/key'
 import type { KeyState } from '#core/keys/key-state'
 import { formatRub, type NanoRub, nanoRub } from '#core/ledger/money'
+import type { OrganizationBudget } from '#core/ledger/organization-budgets'
 import type { BudgetPeriod } from '#core/ledger/spend-window'
 import { scopeOfBudget } from '../../billing/budget-scope.ts'
 import type { EffectiveLimit } from '../key-contracts.ts'
@@ -29,6 +30,7 @@ export type LimitFacts = {
     readonly balance: NanoRub
     readonly spentToday: NanoRub
     readonly dayEndsAtMs: number
+    readonly organizationBudgets: readonly Pick<OrganizationBudget, 'period' | 'limit'>[]
   }
   /** The requested model; `undefined`: any model that the key may use. */
   readonly model: string | undefined
@@ -122,25 +124,26 @@ function budgetLimit({ key: { limits }, live, booked }: LimitFacts): EffectiveLi
 }
 
 /** Without Redis only the limits are known. */
-function longerBudgets({ key: { limits }, live }: LimitFacts): EffectiveLimit[] {
+function longerBudgets({ key: { limits }, live, booked }: LimitFacts): EffectiveLimit[] {
   if (live !== undefined) return live.budgets.map(liveBudget)
   const own: readonly (readonly [BudgetPeriod, NanoRub | null])[] = [
     ['week', limits.weeklyBudgetNano],
     ['month', limits.monthlyBudgetNano],
     ['total', limits.totalBudgetNano],
   ]
-  return own.flatMap(([period, limit]) =>
-    limit === null
-      ? []
-      : [
-          {
-            scope: scopeOfBudget({ scope: 'key', period }),
-            ...unlimited,
-            limit: rub(limit),
-            ...told(undefined),
-          },
-        ],
+  const ofKey = own.flatMap(([period, limit]) =>
+    limit === null ? [] : [{ scope: 'key' as const, period, limit }],
   )
+  const ofOrganization = booked.organizationBudgets.map((budget) => ({
+    ...budget,
+    scope: 'organization' as const,
+  }))
+  return [...ofKey, ...ofOrganization].map(({ scope, period, limit }) => ({
+    scope: scopeOfBudget({ scope, period }),
+    ...unlimited,
+    limit: rub(limit),
+    ...told(undefined),
+  }))
 }
 
 function liveBudget(budget: LiveUse['budgets'][number]): EffectiveLimit {

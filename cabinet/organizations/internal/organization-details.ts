@@ -10,7 +10,10 @@ export type Settings = {
   readonly timeZone: string
   /** `null`: no low-balance emails. */
   readonly lowBalanceThresholdNano: NanoRub | null
-}
+} & { readonly [Budget in BudgetName]: NanoRub | null }
+
+/** What all keys of the organization may spend in a period; `null`: no limit. */
+type BudgetName = 'dailyBudgetNano' | 'weeklyBudgetNano' | 'monthlyBudgetNano' | 'totalBudgetNano'
 
 export type OrganizationDetails = Settings & {
   readonly id: string
@@ -28,26 +31,39 @@ export async function readDetails(
   organizationId: string,
   { lock = false }: { readonly lock?: boolean } = {},
 ): Promise<OrganizationDetails> {
-  const { rows } = await client.query<{
-    readonly id: string
-    readonly name: string
-    readonly displayName: string | null
-    readonly timeZone: string
-    readonly threshold: bigint | null
-  }>(
-    `select id, name, display_name as "displayName", time_zone as "timeZone", low_balance_threshold_nano as threshold
+  const { rows } = await client.query<
+    Pick<OrganizationDetails, 'id' | 'name' | 'displayName' | 'timeZone'> & {
+      readonly [Amount in AmountName]: bigint | null
+    }
+  >(
+    `select id, name, display_name as "displayName", time_zone as "timeZone",
+            low_balance_threshold_nano as "lowBalanceThresholdNano", daily_budget_nano as "dailyBudgetNano",
+            weekly_budget_nano as "weeklyBudgetNano", monthly_budget_nano as "monthlyBudgetNano",
+            total_budget_nano as "totalBudgetNano"
        from organizations where id = $1 ${lock ? 'for no key update' : ''}`,
     [organizationId],
   )
   const [row] = rows
   if (row === undefined) throw new Error(`Organization ${organizationId} does not exist`)
-  const { threshold, ...rest } = row
-  const details = { ...rest, lowBalanceThresholdNano: threshold === null ? null : nanoRub(threshold) }
+  const amount = (name: AmountName) => {
+    const nano = row[name]
+    return nano === null ? null : nanoRub(nano)
+  }
+  const details = {
+    ...row,
+    lowBalanceThresholdNano: amount('lowBalanceThresholdNano'),
+    dailyBudgetNano: amount('dailyBudgetNano'),
+    weeklyBudgetNano: amount('weeklyBudgetNano'),
+    monthlyBudgetNano: amount('monthlyBudgetNano'),
+    totalBudgetNano: amount('totalBudgetNano'),
+  }
   return { ...details, version: versionOf(details) }
 }
 
-function versionOf({ displayName, timeZone, lowBalanceThresholdNano }: Settings): string {
-  const said = JSON.stringify([displayName, timeZone, lowBalanceThresholdNano?.toString()])
+type AmountName = 'lowBalanceThresholdNano' | BudgetName
+
+function versionOf(settings: Settings): string {
+  const said = JSON.stringify(settingNames.map((name) => settings[name]?.toString()))
   return createHash('sha256').update(said).digest('hex').slice(0, 16)
 }
 
@@ -61,8 +77,9 @@ export async function changeSettings(
   if (changed.length === 0) return
   const only = (of: Settings) => Object.fromEntries(changed.map((name) => [name, of[name]]))
   await client.change(
-    `update organizations set display_name = $2, time_zone = $3, low_balance_threshold_nano = $4 where id = $1`,
-    [before.id, after.displayName, after.timeZone, after.lowBalanceThresholdNano],
+    `update organizations set display_name = $2, time_zone = $3, low_balance_threshold_nano = $4, daily_budget_nano = $5,
+            weekly_budget_nano = $6, monthly_budget_nano = $7, total_budget_nano = $8 where id = $1`,
+    [before.id, ...settingNames.map((name) => after[name])],
     () => ({
       action: 'organization.update',
       subject: { kind: 'Organization', id: before.id },
@@ -73,7 +90,16 @@ export async function changeSettings(
   )
 }
 
-const settingNames = ['displayName', 'timeZone', 'lowBalanceThresholdNano'] as const
+/** In the order of the columns of the update. */
+const settingNames = [
+  'displayName',
+  'timeZone',
+  'lowBalanceThresholdNano',
+  'dailyBudgetNano',
+  'weeklyBudgetNano',
+  'monthlyBudgetNano',
+  'totalBudgetNano',
+] as const
 
 /** Whether Postgres knows this time zone. Its list differs from that of Node. */
 export async function isKnownZone(client: Queryable, timeZone: string): Promise<boolean> {

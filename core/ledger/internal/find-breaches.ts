@@ -130,8 +130,12 @@ async function findInOrganizationDays(client: Queryable, touched: Touched): Prom
   const suspects = suspectsOf(name, 'account', touched).map((thing) => thing.organization_id)
   const spanned = touched.notes.spans.map((span) => span.organization_id)
   const found: Breach[] = []
-  for (const [ids, since] of [[suspects, '-infinity'], [spanned, lastDays()]] as const)
-    if (ids.length > 0) found.push(...(await find(client, name, organizationDayCheck, [[...new Set(ids)], since])))
+  for (const [ids, since] of [
+    [suspects, '-infinity'],
+    [spanned, lastDays()],
+  ] as const)
+    if (ids.length > 0)
+      found.push(...(await find(client, name, organizationDayCheck, [[...new Set(ids)], since])))
   return found
 }
 

@@ -9,7 +9,7 @@ import { Money } from '../../kit/money.tsx'
 import { Figure, PageHead, Section } from '../../kit/section.tsx'
 import { Skeleton } from '../../kit/skeleton.tsx'
 import { Tabs } from '../../kit/tabs.tsx'
-import { useRead } from '../calls.ts'
+import { type Answer, useRead } from '../calls.ts'
 import { PaymentsTable } from '../money/payments-table.tsx'
 import type { PageProps } from '../page-props.ts'
 import { AdjustDialog } from './adjust-dialog.tsx'
@@ -20,6 +20,8 @@ import { LedgerSection, RejectionsSection, RequestsSection } from './lists.tsx'
 import { MembersSection } from './members-section.tsx'
 import { customerWords } from './messages.ts'
 import { TimelineSection } from './timeline-section.tsx'
+
+type Customer = Answer<'GET /admin/organizations/:organization_id'>
 
 /** Everything about one organization, and what an administrator may do to it. */
 export function CustomerPage({ params: { organization_id = '' } }: PageProps) {
@@ -58,6 +60,7 @@ export function CustomerPage({ params: { organization_id = '' } }: PageProps) {
               <Notice tone="danger">{words.organizationBlocked}</Notice>
             )}
             <BalanceFigures organizationId={organization_id} />
+            <BudgetsSection budgets={known.budgets} />
             <MembersSection customer={known} />
             <Lists organizationId={organization_id} />
           </div>
@@ -97,6 +100,26 @@ function BalanceFigures({ organizationId }: { readonly organizationId: string })
         </div>
       )}
     </Loaded>
+  )
+}
+
+/** The organization's own limits, if it has any. */
+function BudgetsSection({ budgets }: { readonly budgets: Customer['budgets'] }) {
+  const words = useWords(customerWords)
+  if (budgets.length === 0) return null
+  return (
+    <Section title={words.budgets}>
+      <dl className="grid gap-3 sm:grid-cols-2 lg:grid-cols-4">
+        {budgets.map(({ period, budget_rub, spent_rub }) => (
+          <div key={period} className="min-w-0">
+            <dt className="text-sm text-muted">{words.budgetPeriods[period]}</dt>
+            <dd>
+              <Money rubles={spent_rub} isSpent /> / <Money rubles={budget_rub} />
+            </dd>
+          </div>
+        ))}
+      </dl>
+    </Section>
   )
 }
 

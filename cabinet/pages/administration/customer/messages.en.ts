@@ -7,6 +7,8 @@ export const en: typeof ru = {
   available: 'Available',
   unknown: 'Not known now',
   posted: 'Charges not in the balance yet',
+  budgets: 'Spending limits: spent / limit',
+  budgetPeriods: { day: 'Today', week: 'This week', month: 'This month', total: 'In total' },
   members: 'Members',
   email: 'Email',
   role: 'Role',

@@ -5,6 +5,8 @@ export const ru = {
   available: 'Доступно',
   unknown: 'Сейчас неизвестно',
   posted: 'Списания ещё не в балансе',
+  budgets: 'Лимиты расходов: потрачено / лимит',
+  budgetPeriods: { day: 'Сегодня', week: 'На этой неделе', month: 'В этом месяце', total: 'За всё время' },
   members: 'Участники',
   email: 'Почта',
   role: 'Роль',

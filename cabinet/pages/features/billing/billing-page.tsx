@@ -13,6 +13,7 @@ import { KubernetesSection } from './kubernetes-section.tsx'
 import { LedgerSection } from './ledger-section.tsx'
 import { billingWords } from './messages.ts'
 import { PaymentsSection } from './payments-section.tsx'
+import { SpendingLimitsSection } from './spending-limits-section.tsx'
 import { ThresholdSection } from './threshold-section.tsx'
 import { TopUpSection } from './top-up-section.tsx'
 
@@ -36,6 +37,7 @@ export function BillingPage() {
             <TopUpSection />
             <ThresholdSection />
           </div>
+          <SpendingLimitsSection />
           <PaymentsSection />
           <div className="grid items-start gap-6 lg:grid-cols-2">
             <BonusesSection />

@@ -103,6 +103,27 @@ export const en: typeof ru = {
   thresholdOff: 'Low balance emails are off',
   thresholdConflict: (sum: string) =>
     `Another user changed the organization’s settings while you were editing. Current threshold: ${sum}. To replace it with yours, save again.`,
+  spendingLimits: 'Spending limits of the organization',
+  spendingLimitsLead:
+    'What all keys of the organization may spend together, in its time zone. When a limit is reached, requests are rejected until the period ends or the limit is raised.',
+  spendingLimit: {
+    daily_budget_rub: 'Daily limit',
+    weekly_budget_rub: 'Weekly limit',
+    monthly_budget_rub: 'Monthly limit',
+    total_budget_rub: 'Total limit',
+  },
+  spendingLimitHints: {
+    daily_budget_rub: 'Leave empty for no limit.',
+    weekly_budget_rub: 'Weeks begin on Monday.',
+    monthly_budget_rub: 'Months begin on the first.',
+    total_budget_rub: 'Never begins again.',
+  },
+  spendingLimitsSaved: 'Spending limits saved. They apply within seconds',
+  spendingLimitsConflict:
+    'Another user changed the organization’s settings while you were editing. To replace the limits with yours, save again.',
+  spendingLimitZero: 'More than zero. To stop all spending, block the keys',
+  spendingLimitLarge: 'At most ₽999,999,999',
+  spendingLimitNone: 'no limit',
   thresholdNone: 'not set',
   thresholdLarge: 'At most ₽1,000,000,000',
   save: 'Save',

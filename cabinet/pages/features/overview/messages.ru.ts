@@ -16,6 +16,13 @@ export const ru = {
   nearTitle: 'Ключи, близкие к бюджету',
   nearLead: 'Израсходовано не меньше 80\u00a0% бюджета на день, неделю, месяц или всё время.',
   allKeys: 'Все ключи',
+  organizationBudgets: 'Лимиты расходов организации',
+  organizationBudgetsLead: 'Сколько потратили все её ключи вместе.',
+  changeLimits: 'Изменить лимиты',
+  limitPeriods: { day: 'Сегодня', week: 'На этой неделе', month: 'В этом месяце', total: 'За всё время' },
+  limitUsed: (period: string, percent: number) => `${period}: израсходовано ${percent}\u00a0% лимита`,
+  limitReached: 'Запросы отклоняются.',
+  limitResets: 'Следующий период начнётся',
   ofBudget: 'из',
   periods: { day: 'на день', week: 'на неделю', month: 'на месяц', total: 'на всё время' },
   used: (name: string, percent: number, period: string) =>

@@ -15,6 +15,7 @@ import { Checklist, useSteps } from './checklist.tsx'
 import { Figures } from './figures.tsx'
 import { KeysNearBudget } from './keys-near-budget.tsx'
 import { overviewWords } from './messages.ts'
+import { OrganizationBudgets } from './organization-budgets.tsx'
 import { SpendingSection } from './spending-section.tsx'
 
 /** Rejections change no data, so there are no hints for them. */
@@ -56,6 +57,7 @@ export function OverviewPage() {
           <ReceivedInvitations />
           <Checklist steps={steps} />
           {!isNew && <Figures />}
+          <OrganizationBudgets />
           {!isNew && <SpendingSection spending={spending} />}
           {maySeeKeys && <KeysNearBudget />}
           {maySeeKeys && <LastRefusals />}
