@@ -197,6 +197,45 @@ test('a threshold is kept, and an empty field removes it', async () => {
   }
 })
 
+test('limits of the organization are set one by one, shown with what is spent, and removed', async () => {
+  const { page } = await openBrowser()
+  await register(page)
+  await page.goto('/app/billing')
+  const month = page.getByLabel('Лимит на месяц')
+  const set = page.getByRole('button', { name: 'Задать лимиты' })
+  for (const [typed, error] of [
+    ['0', 'Больше нуля'],
+    ['-1', 'Укажите сумму цифрами'],
+    ['1000000000', 'Не больше 999'],
+  ] as const) {
+    await month.fill(typed)
+    await set.click()
+    await page.getByText(error).waitFor()
+  }
+  await month.fill('1500,50')
+  await page.getByLabel('Лимит на день').fill('100')
+  await set.click()
+  await page.getByText('Лимиты расходов сохранены').first().waitFor()
+  const kept = async () => JSON.parse((await callFrom(page, 'GET', '/organization')).text)
+  expect(await kept()).toMatchObject({
+    daily_budget_rub: '100',
+    weekly_budget_rub: null,
+    monthly_budget_rub: '1500.5',
+    total_budget_rub: null,
+  })
+
+  await changeOrganization(page, { weekly_budget_rub: '700' })
+  await month.fill('')
+  await set.click()
+  await page.getByText('другой пользователь изменил настройки').waitFor()
+  await set.click()
+  await expect.poll(kept).toMatchObject({ weekly_budget_rub: '700', monthly_budget_rub: null })
+
+  await page.goto('/app')
+  await page.getByText('Лимиты расходов организации').waitFor()
+  await page.getByText('На этой неделе').waitFor()
+})
+
 test('a threshold set by another user in the meantime is shown, and replaced only by a second click', async () => {
   const { page } = await openBrowser()
   await register(page)
@@ -205,7 +244,7 @@ test('a threshold set by another user in the meantime is shown, and replaced onl
   const kept = async () =>
     JSON.parse((await callFrom(page, 'GET', '/organization')).text).low_balance_threshold_rub
   await threshold.fill('100')
-  await setThreshold(page, '250')
+  await changeOrganization(page, { low_balance_threshold_rub: '250' })
   await page.getByRole('button', { name: 'Сохранить' }).click()
   await page.getByText(/Текущий порог: 250,00/).waitFor()
   expect(await threshold.inputValue()).toBe('100')
@@ -216,8 +255,8 @@ test('a threshold set by another user in the meantime is shown, and replaced onl
 })
 
 /** As in another tab. */
-async function setThreshold(page: Page, rubles: string): Promise<void> {
-  const body = JSON.stringify({ low_balance_threshold_rub: rubles })
+async function changeOrganization(page: Page, change: object): Promise<void> {
+  const body = JSON.stringify(change)
   const status = await page.evaluate(`(async () => {
     const headers = { 'content-type': 'application/json', 'idempotency-key': crypto.randomUUID() }
     const etag = (await fetch('/api/v1/organization')).headers.get('etag')

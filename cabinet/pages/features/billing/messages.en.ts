@@ -118,9 +118,10 @@ export const en: typeof ru = {
     monthly_budget_rub: 'Months begin on the first.',
     total_budget_rub: 'Never begins again.',
   },
+  setSpendingLimits: 'Set limits',
   spendingLimitsSaved: 'Spending limits saved. They apply within seconds',
   spendingLimitsConflict:
-    'Another user changed the organization’s settings while you were editing. To replace the limits with yours, save again.',
+    'Another user changed the organization’s settings while you were editing. To replace the limits with yours, set them again.',
   spendingLimitZero: 'More than zero. To stop all spending, block the keys',
   spendingLimitLarge: 'At most ₽999,999,999',
   spendingLimitNone: 'no limit',

@@ -120,7 +120,7 @@ function LimitsForm({ versioned }: { readonly versioned: Versioned<Organization>
           </Notice>
         )}
         <div>
-          <SubmitButton variant="secondary">{words.save}</SubmitButton>
+          <SubmitButton variant="secondary">{words.setSpendingLimits}</SubmitButton>
         </div>
       </Form>
     </div>
