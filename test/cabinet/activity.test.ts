@@ -195,7 +195,7 @@ test('a rejection by a budget names the budget and its period', async () => {
   }
   await reject(customer, atMs + 3)
   const rows = await walk(customer.cookie)
-  const scopes = [null, 'member_budget', 'organization_budget', 'weekly_budget']
+  const scopes = [null, 'member_budget', 'organization_monthly_budget', 'weekly_budget']
   expect(rows.map(({ scope }) => scope)).toEqual(scopes)
   expect(rows.map(({ budget }) => budget)).toEqual([
     null,
