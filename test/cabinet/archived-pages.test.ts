@@ -10,6 +10,7 @@ import { createWebMetrics } from '#cabinet/web/metrics'
 import { archiveJobs, leaveJob } from '#core/archive/archive-job'
 import { openArchive } from '#core/archive/archive-store'
 import { createPool } from '#core/db/pool'
+import { createKey } from '#core/keys/key-store'
 import { lookAtBooks } from '#core/ledger/internal/look-at-books'
 import { postBatch } from '#core/ledger/post-batch'
 import { connectRedis } from '#core/redis/redis-connection'
@@ -19,6 +20,7 @@ import { unthrottled } from '../support/no-throttles.ts'
 import { makeOldPartitions } from '../support/old-partitions.ts'
 import { createDatabase, urlAs } from '../support/postgres.ts'
 import { runJob } from '../support/run-job.ts'
+import { inTestScope } from '../support/scope.ts'
 import { signedIn } from '../support/signed-in.ts'
 import { gateOfThisTest } from '../support/tcp-gate.ts'
 
@@ -37,6 +39,13 @@ describe.each([newEngine, oldServer])('with ClickHouse $form', (clickHouse) => {
     onTestFinished(() => database[Symbol.asyncDispose]())
     const months = await makeOldPartitions(database.pool)
     const customer = await createCustomer(database.pool, { balanceNano: 10n ** 12n })
+    const { keyId } = await inTestScope(database.pool, (client) =>
+      createKey(
+        client,
+        { organizationId: customer.organizationId, name: 'tagged', managedBy: 'cabinet', tags: ['team-a'] },
+        pepper,
+      ),
+    )
     const gate = await gateOfThisTest(clickHouse.port)
     const url = await clickHouse.createDatabase()
     const through = new URL(url)
@@ -80,6 +89,8 @@ describe.each([newEngine, oldServer])('with ClickHouse $form', (clickHouse) => {
     return {
       months,
       customer,
+      /** Its other key, which has a tag. */
+      tagged: { ...customer, keyId },
       gate,
       post: (entries: Parameters<typeof postBatch>[1]) => postBatch(pool, entries),
       letLeave: async () => {
@@ -130,16 +141,17 @@ describe.each([newEngine, oldServer])('with ClickHouse $form', (clickHouse) => {
 
   test('pages, receipts and exports are the same after months left Postgres', async () => {
     const cabinet = await cabinetOfThisTest()
-    const { months, customer, post, letLeave, kept } = cabinet
+    const { months, customer, tagged, post, letLeave, kept } = cabinet
     const times = [months[0].fromMs, months[1].fromMs, Date.now() - 60_000]
     const entries = times.flatMap((fromMs, m) =>
       Array.from({ length: 20 }, (_, n) =>
-        entryOf(customer, BigInt(m * 100 + n), {
+        entryOf(n % 4 === 3 ? tagged : customer, BigInt(m * 100 + n), {
           requestId: uuidV7(fromMs + Math.floor(n / 3)), // some in one millisecond
           record: recordOf({
             modelRan: models[n % 2] ?? null,
             outcome: outcomes[n % 3] ?? 'completed',
             tokens: { input: n },
+            ...(n % 5 === 0 && { attempts: [] }),
           }),
         }),
       ),
@@ -154,14 +166,19 @@ describe.each([newEngine, oldServer])('with ClickHouse $form', (clickHouse) => {
       { outcome: 'hold_expired', from: day(months[0].fromMs + 3), to: day(months[1].fromMs + 3) },
       { from: day(months[1].fromMs + 2) },
       { provider: 'demo', status: '2xx' },
+      { provider: '-' },
+      { status: 'error' },
+      { tag: 'team-a' },
+      { tag: '-', status: 'error', provider: '-' },
       { status: '503', error_code: 'service_unavailable' },
       { model_contains: 'ODD', cost_from: '0.000000005' },
       { id_contains: (entries[4]?.requestId ?? '').slice(24, 36), cost_to: '1' },
       { id_contains: entries[25]?.requestId ?? '' },
     ]
-    const ids = [0, 2, 24, 25, 59].map((n) => entries[n]?.requestId ?? '')
+    const ids = [0, 2, 24, 25, 58].map((n) => entries[n]?.requestId ?? '')
     const before = await everything(cabinet, ids, queries)
     expect(before.lists[0]).toHaveLength(60)
+    expect(before.lists.slice(6, 10).map(({ length }) => length)).toEqual([12, 18, 15, 3])
     expect(before.first).toBe(day(months[0].fromMs))
     await letLeave()
     expect(await kept()).toBe(20)
