@@ -5,13 +5,25 @@ import { usageEndpoints } from '#cabinet/billing/usage-endpoints'
 import { userSessions } from '#cabinet/web/internal/api/caller'
 import { buildApp } from '#cabinet/web/internal/app'
 import { createWebMetrics } from '#cabinet/web/metrics'
+import { migrate } from '#core/db/migrate'
 import { createPool } from '#core/db/pool'
 import { createKey, setTags } from '#core/keys/key-store'
+import { checkInvariants } from '#core/ledger/invariants'
 import { postBatch } from '#core/ledger/post-batch'
 import { connectRedis } from '#core/redis/redis-connection'
 import { refusedName } from '#core/redis/shard'
-import { type Customer, createCustomer, entryOf, pepper, recordOf, uuidV7 } from '../support/customer.ts'
+import {
+  type Customer,
+  createCustomer,
+  createOlderCustomer,
+  entryOf,
+  pepper,
+  recordOf,
+  takenBack,
+  uuidV7,
+} from '../support/customer.ts'
 import { unthrottled } from '../support/no-throttles.ts'
+import { createOlderDatabase, migrationNames } from '../support/older-database.ts'
 import { databaseOfThisFile, urlAs } from '../support/postgres.ts'
 import { redisOfThisFile } from '../support/redis.ts'
 import { redisUrlOf } from '../support/redis-logins.ts'
@@ -208,6 +220,32 @@ test('a key with two tags is in both rows, in the totals once, and each row lead
   }
   const lines = (await text(one.cookie, '/usage.csv', query)).trimEnd().split('\r\n')
   expect(lines.map((line) => line.split(',').at(-1)).toSorted()[0]).toBe("'-") // no formula
+})
+
+test('after the upgrade of a database with requests, requests of later hours are counted, and corrections of earlier ones are not', async () => {
+  await using older = await createOlderDatabase(migrationNames.indexOf('0077-usage-by-provider.sql'))
+  await older.pool.query('select ensure_partitions(3)')
+  const customer = await createOlderCustomer(older.pool, 1_000_000n)
+  const record = recordOf({ outcome: 'swept', usageSource: 'none' }) // has no price
+  const early = entryOf(customer, 5n, { record })
+  await postBatch(older.pool, [early, entryOf(customer, 7n, { record })])
+  await migrate(older.pool)
+  const { rows: begun } = await older.pool.query<{ atMs: number }>(
+    'select (extract(epoch from at) * 1000)::float8 as "atMs" from usage_since',
+  )
+  const atMs = begun[0]?.atMs ?? 0
+  expect(atMs).toBeGreaterThan(Date.now())
+  await postBatch(older.pool, [
+    takenBack(early),
+    entryOf(customer, 9n, { record, requestId: uuidV7(atMs - 1) }),
+    entryOf(customer, 11n, { record, requestId: uuidV7(atMs) }),
+  ])
+  const { rows: counted } = await older.pool.query(
+    'select provider, requests::int, cost::int from usage_by_provider',
+  )
+  expect(counted).toEqual([{ provider: 'demo', requests: 1, cost: 11 }])
+  const broken = (await checkInvariants(older.pool)).filter(({ breachCount }) => breachCount > 0)
+  expect(broken).toEqual([])
 })
 
 test('requests from before these counts began are in every total, without errors or a provider', async () => {
