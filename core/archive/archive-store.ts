@@ -77,8 +77,10 @@ export function openArchive(
       const problem = archiveProblemOf(table, await findTable(read, table.name))
       if (problem !== undefined) throw new ArchiveProblem(problem)
     },
-    create: (table = requestTable) =>
-      orUnavailable(async () => void (await client.command({ query: createTableSql(table) }))),
+    async create(table = requestTable) {
+      const query = createTableSql(table, await readVersion(read))
+      await orUnavailable(() => client.command({ query }))
+    },
     insert: ({ name }, rows, ending) => insertRows(client, name, rows, ending),
     close: () => client.close(),
   }
@@ -122,7 +124,6 @@ const columnSchema = z.object({ name: z.string(), type: z.string() })
 
 async function findTable(read: ArchiveStore['read'], name: string): Promise<FoundTable> {
   const ofTable = `where database = currentDatabase() and`
-  const [server] = await read('select version() as version', z.object({ version: z.string() }))
   const [table] = await read(
     `select engine_full as engine, sorting_key from system.tables ${ofTable} name = '${name}'`,
     tableSchema,
@@ -132,11 +133,16 @@ async function findTable(read: ArchiveStore['read'], name: string): Promise<Foun
     columnSchema,
   )
   return {
-    version: server?.version ?? '',
+    version: await readVersion(read),
     engine: table?.engine ?? null,
     sortingKey: table?.sorting_key ?? '',
     columns: Object.fromEntries(columns.map(({ name, type }) => [name, type])),
   }
+}
+
+async function readVersion(read: ArchiveStore['read']): Promise<string> {
+  const [server] = await read('select version() as version', z.object({ version: z.string() }))
+  return server?.version ?? ''
 }
 
 async function orUnavailable<Answer>(

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { archiveProblemOf, requestTable } from './archive-table.ts'
+import { archiveProblemOf, createTableSql, requestTable } from './archive-table.ts'
 
 const sound = {
   version: '24.8.4.13',
@@ -38,4 +38,11 @@ test.each([
   const problem = archiveProblemOf(requestTable, { ...sound, ...difference })
   expect(problem).toContain(sentence)
   expect(problem).toMatch(/^[A-Z].*\.$/)
+})
+
+test('only servers that have codecs get them, and integers that differ little are stored as differences', () => {
+  const newSql = createTableSql(requestTable, '24.8.4.13')
+  expect(newSql).toContain(' ts Int64 codec(Delta, ZSTD(3)), id UUID codec(ZSTD(3)),')
+  expect(createTableSql(requestTable, '18.16.1')).not.toContain('codec')
+  expect(createTableSql(requestTable, '20.1.2')).not.toContain('codec')
 })
