@@ -1,6 +1,6 @@
 import { isIP } from 'node:net'
-import type { Networks } from '#core/process/networks'
-import { plainAddress } from '#core/process/plain-address'
+import type { Networks } from './networks.ts'
+import { plainAddress } from './plain-address.ts'
 
 /**
  * The caller: the last hop that is not our proxy. Each proxy appends its client to `X-Forwarded-For`. Earlier entries
