@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { networkProblem, networksMax, readNetwork } from './network.ts'
 import {
   allowedModels,
   apiVersion,
@@ -96,6 +97,16 @@ const secret = ruled(
   ],
 )
 
+/** What the API server cannot check: numbers too large, bits after the prefix. */
+function refineNetwork(text: string, context: z.RefinementCtx): void {
+  const read = readNetwork(text)
+  if ('problem' in read && read.problem !== networkProblem) context.addIssue(read.problem)
+  else if ('problem' in read && networkShape.test(text)) context.addIssue(read.problem)
+}
+
+/** Characters of addresses and networks. */
+const networkShape = /^[0-9A-Fa-f:.]{2,45}(\/[0-9]{1,3})?$/
+
 const hourMs = 3_600_000
 const dayMs = 24 * hourMs
 
@@ -152,6 +163,15 @@ const spec = z
     allowedModels: allowedModels.describe(
       'Models that the key may use, each <provider>/<model> or <provider>/*. Unset allows all models.',
     ),
+    allowedIPs: z
+      .array(patterned(64, networkShape, networkProblem).superRefine(refineNetwork))
+      .min(1)
+      .max(networksMax)
+      .meta(setList)
+      .optional()
+      .describe(
+        'Addresses and networks that the key may be used from, IPv4 or IPv6, such as 203.0.113.7 or 10.0.0.0/8. Unset allows all.',
+      ),
     tags: z
       .array(
         patterned(

@@ -7,10 +7,12 @@ import Fastify, {
   type onRequestHookHandler,
 } from 'fastify'
 import type { Admission } from '#core/admission/admission'
-import type { Inspection } from '#core/admission/admission-reply'
+import type { ClientAddress, Inspection } from '#core/admission/admission-reply'
 import type { Refusal } from '#core/errors/refusal'
+import { callerAddress } from '#core/process/caller-address'
 import type { KeyList } from '#core/process/key-list'
 import type { Log } from '#core/process/log'
+import type { Networks } from '#core/process/networks'
 import { chatRoutes } from './chat/routes.ts'
 import type { HttpLimits } from './config.ts'
 import { embeddingRoutes } from './embeddings/routes.ts'
@@ -77,6 +79,8 @@ declare module 'fastify' {
 export type AppDeps = {
   readonly http: HttpLimits
   readonly keyPepper: string
+  /** Proxies whose `X-Forwarded-For` is trusted. */
+  readonly trustedProxies: Networks
   readonly sealingKeys: KeyList<Uint8Array>
   readonly admission: Pick<Admission, 'inspect' | 'count' | 'takeTokenCount' | 'list'>
   readonly share: ConnectionShare
@@ -157,7 +161,7 @@ export function buildApp(deps: AppDeps): FastifyInstance {
     if (refusal !== undefined) return refuse(request, reply, { refusal })
     done()
   })
-  guardRoutes(app, { api_key: createKeyGuard(createFindCaller(deps.keyPepper, revoked), refuse) })
+  guardRoutes(app, { api_key: createKeyGuard(deps, revoked, refuse) })
 
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('application/json', bodies.read)
@@ -209,16 +213,25 @@ function rejectionsOf({ routeOptions, raw, headers }: FastifyRequest): Rejection
 
 /** Lets a request through if its key may be valid, and notes whose it is. */
 function createKeyGuard(
-  findCaller: ReturnType<typeof createFindCaller>,
+  { keyPepper, trustedProxies }: Pick<AppDeps, 'keyPepper' | 'trustedProxies'>,
+  revoked: RevokedKeys,
   refuse: Refuse,
 ): onRequestHookHandler {
+  const findCaller = createFindCaller(keyPepper, revoked)
   return (request, reply, done) => {
     const found = findCaller(request.headers)
     if ('refusal' in found) return refuse(request, reply, found)
-    request.caller = found.caller
+    request.caller = { ...found.caller, address: addressOf(request.raw, trustedProxies) }
     if (isToContinue(request.raw)) request.askForBody = () => reply.raw.writeContinue()
     done()
   }
+}
+
+/** Read now, because a socket that is closed has no address, and decided only if it matters. */
+function addressOf({ socket, headers }: IncomingMessage, trustedProxies: Networks): ClientAddress {
+  const peer = socket.remoteAddress ?? ''
+  const forwardedFor = headers['x-forwarded-for']
+  return () => callerAddress(peer, forwardedFor?.toString(), trustedProxies)
 }
 
 function decorateRequests(app: FastifyInstance): void {

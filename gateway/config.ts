@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { allowedCidrsSetting } from '#core/catalog/address-setting'
 import {
+  cidrListSetting,
   hostSetting,
   httpUrlSetting,
   logLevelSetting,
@@ -26,6 +27,8 @@ export const envSchema = z.object({
   GATEWAY_ADMIN_PORT: portSetting.default(9090),
   /** Address of both ports. Default: every address, including IPv6 if the kernel supports it. */
   GATEWAY_HOST: hostSetting,
+  /** Proxies whose `X-Forwarded-For` is trusted. The right-most address outside these ranges is the client, which keys may be limited to. */
+  TRUSTED_PROXY_CIDRS: cidrListSetting.prefault(''),
   /** Names this replica in `mg:gateways`. Default: a random id. */
   GATEWAY_INSTANCE: z.string().min(1).max(100).optional(),
   /** `redis://` or `rediss://`, as the user `model_gateway_gateway`. Several nodes of one cluster are separated by commas. */
@@ -83,6 +86,8 @@ export type Config = {
   readonly port: number
   readonly adminPort: number
   readonly host: string
+  /** Proxies whose `X-Forwarded-For` is trusted. */
+  readonly trustedProxies: readonly string[]
   readonly instance: string | undefined
   readonly redisUrls: RedisUrls
   readonly redisTimeoutMs: number
@@ -122,6 +127,7 @@ export function readConfig(env: NodeJS.ProcessEnv, warn?: Warn): Config {
     port: settings.GATEWAY_PORT,
     adminPort: settings.GATEWAY_ADMIN_PORT,
     host: settings.GATEWAY_HOST,
+    trustedProxies: settings.TRUSTED_PROXY_CIDRS,
     instance: settings.GATEWAY_INSTANCE,
     redisUrls: settings.REDIS_URL,
     redisTimeoutMs: settings.REDIS_TIMEOUT_MS,

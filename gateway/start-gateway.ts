@@ -1,9 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { createAddressGuard } from '#core/catalog/address-guard'
+import { createCallerPlace } from '#core/keys/caller-place'
 import { requireCopiedPepper } from '#core/keys/pepper-copy'
 import { startAdminServer } from '#core/process/admin-server'
 import { listeningPort } from '#core/process/listening-port'
 import type { Log } from '#core/process/log'
+import { createNetworks } from '#core/process/networks'
 import { createNoteOutage } from '#core/process/outage-note'
 import { openRedis } from '#core/redis/open-redis'
 import { type RedisServers, RedisUnavailable } from '#core/redis/redis-connection'
@@ -105,7 +107,7 @@ export async function startGateway(
   const cabinet = openCabinet(config, noting)
   const app = buildApp({
     http: config.http,
-    keyPepper: config.keyPepper,
+    ...callersOf(config),
     sealingKeys: config.catalogKeys.sealingKeys,
     admission,
     share,
@@ -142,6 +144,11 @@ export async function startGateway(
   }
 }
 
+/** How callers are found: by their keys, and where they are. */
+function callersOf({ keyPepper, trustedProxies }: Config) {
+  return { keyPepper, trustedProxies: createNetworks(trustedProxies) }
+}
+
 /** What the cabinet has for gateways; nothing if there is none. */
 function openCabinet(
   { cabinetUrl, keyPepper, catalogKeys: { sealingKeys } }: Config,
@@ -153,7 +160,7 @@ function openCabinet(
     away: 'failed to store or read a response at the cabinet',
     back: 'stored responses are available again',
   })
-  const receipts = createReceiptSource(cabinetUrl)
+  const receipts = createReceiptSource(cabinetUrl, createCallerPlace(keyPepper))
   const responses = createResponseStore({
     cabinetUrl,
     keyPepper,

@@ -42,7 +42,7 @@ const siblingsOf: Readonly<Record<string, Readonly<Record<string, readonly strin
     organizations: ['db', 'redis', 'audit', 'ledger'],
     catalog: ['process', 'db', 'redis', 'audit', 'ledger'],
     clusters: ['process', 'db', 'redis', 'audit', 'ledger', 'catalog'],
-    admission: ['db', 'redis', 'ledger', 'keys', 'errors'],
+    admission: ['process', 'db', 'redis', 'ledger', 'keys', 'errors'],
     'stored-responses': ['db', 'audit', 'keys'],
   },
   gateway: {

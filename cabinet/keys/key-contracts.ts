@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { keepsResponsesHoursMax, keyTagPattern, keyTagsMax } from '#core/keys/key-state'
 import { nanoRub } from '#core/ledger/money'
+import { networksMax, readNetworks } from '#crds/network'
 import { allowedModel } from '#crds/resource'
 import { areDistinct } from '#crds/rule'
 import { storable } from '#crds/storable'
@@ -26,6 +27,27 @@ const allowedModels = z
   .max(256)
   .refine(areDistinct, { error: 'must not contain the same model twice' })
   .nullable()
+
+/** Duplicates are dropped before they are counted; a list that is too long has this one problem. */
+const allowedIps = z
+  .array(z.string())
+  .min(1)
+  .transform((texts, context): string[] => {
+    const read = readNetworks(texts)
+    if ('networks' in read) return [...read.networks]
+    for (const { at, problem } of read.problems)
+      context.issues.push({
+        code: 'custom',
+        message: problem,
+        input: texts,
+        path: at === undefined ? [] : [at],
+      })
+    return z.NEVER
+  })
+  .nullable()
+  .meta({
+    description: `Addresses and networks that the key may be used from, IPv4 or IPv6, such as 203.0.113.7 or 10.0.0.0/8; at most ${networksMax}. null: all.`,
+  })
 
 const tag = z.string().regex(keyTagPattern)
 const tags = z
@@ -78,6 +100,10 @@ const key = z.object({
   monthly_budget_rub: rubles.nullable().meta({ description: 'The most per calendar month.' }),
   total_budget_rub: rubles.nullable().meta({ description: 'The most that the key may ever spend.' }),
   allowed_models: z.array(z.string()).nullable(),
+  allowed_ips: z
+    .array(z.string())
+    .nullable()
+    .meta({ description: 'Addresses and networks that the key may be used from; null: all.' }),
   expires_at: time.nullable(),
   read_balance: z.boolean(),
   keeps_responses_hours: keepsResponses,
@@ -196,6 +222,7 @@ export const createKey = {
     monthly_budget_rub: longBudget.default(null),
     total_budget_rub: longBudget.default(null),
     allowed_models: allowedModels.default(null),
+    allowed_ips: allowedIps.default(null),
     expires_at: expiresAt.default(null),
     read_balance: z.boolean().default(false),
     keeps_responses_hours: keepsResponses.default(null),
@@ -233,6 +260,7 @@ export const changeKey = {
     monthly_budget_rub: longBudget.optional(),
     total_budget_rub: longBudget.optional(),
     allowed_models: allowedModels.optional(),
+    allowed_ips: allowedIps.optional(),
     expires_at: expiresAt.optional(),
     read_balance: z.boolean().optional(),
     keeps_responses_hours: keepsResponses.optional(),
@@ -290,11 +318,13 @@ export const revokeKey = {
 const amount = z.union([z.number(), z.string()]).nullable()
 
 const effectiveLimit = z.object({
-  scope: z.enum(['expiry', 'block', 'balance', 'models', ...budgetLimit.options, 'rpm', 'tpm']),
+  scope: z.enum(['ips', 'expiry', 'block', 'balance', 'models', ...budgetLimit.options, 'rpm', 'tpm']),
   limit: z
     .union([z.number(), z.string(), z.array(z.string())])
     .nullable()
-    .meta({ description: 'For balance: the balance. For expiry: the time. For models: the list.' }),
+    .meta({
+      description: 'For balance: the balance. For expiry: the time. For models and addresses: the list.',
+    }),
   used: amount,
   held: amount.meta({ description: 'Reserved for requests in progress.' }),
   remaining: amount,
@@ -318,6 +348,10 @@ export const readEffectiveLimits = {
   params,
   query: z.strictObject({
     model: z.string().max(253).optional().meta({ description: 'The model of the request.' }),
+    ip: z
+      .union([z.ipv4(), z.ipv6()])
+      .optional()
+      .meta({ description: 'The address that the request comes from.' }),
   }),
   answers: {
     200: z.object({
@@ -340,6 +374,10 @@ const listedRefusal = z.object({
     .string()
     .nullable()
     .meta({ description: 'The field or header to change, if the error named one.' }),
+  ip: z
+    .string()
+    .nullable()
+    .meta({ description: 'The address of the client, if the key may not be used from there.' }),
   scope: effectiveLimit.shape.scope.nullable().meta({ description: 'The limit; null if there is none.' }),
   limit: amount,
   used: amount,

@@ -98,7 +98,7 @@ export function keyReadingEndpoints({ pool, redis }: Pick<KeyDeps, 'pool' | 'red
       })
       return found === undefined ? notFound : { status: 200 as const, ...found }
     }),
-    endpoint(contracts.readEffectiveLimits, async ({ caller, params, query: { model } }) => {
+    endpoint(contracts.readEffectiveLimits, async ({ caller, params, query: { model, ip } }) => {
       const found = await ofKey(caller, params.key_id, async (client, key) => {
         const { organizationId, keyId } = key
         const balance = await readBalance(client, organizationId)
@@ -110,7 +110,7 @@ export function keyReadingEndpoints({ pool, redis }: Pick<KeyDeps, 'pool' | 'red
       })
       if (found === undefined) return notFound
       const live = await findLiveUse(redis, found.key)
-      const limits = effectiveLimits({ ...found, live, model, nowMs: Date.now() }).map((limit) =>
+      const limits = effectiveLimits({ ...found, live, model, ip, nowMs: Date.now() }).map((limit) =>
         hideBalance(caller, limit),
       )
       const would_refuse = limits.some((limit) => limit.would_refuse)
@@ -383,12 +383,13 @@ type SentLimits = Omit<Input<typeof contracts.changeKey>['body'], 'name' | 'tags
 
 /** Only the limits in the request. */
 function limitsOf(sent: SentLimits): KeyLimits {
-  const { rpm, tpm, allowed_models, expires_at, read_balance, keeps_responses_hours } = sent
+  const { rpm, tpm, allowed_models, allowed_ips, expires_at, read_balance, keeps_responses_hours } = sent
   return {
     ...(rpm === undefined ? {} : { rpm }),
     ...(tpm === undefined ? {} : { tpm }),
     ...budgetsOf(sent),
     ...(allowed_models === undefined ? {} : { allowedModels: allowed_models }),
+    ...(allowed_ips === undefined ? {} : { allowedIps: allowed_ips }),
     ...(expires_at === undefined ? {} : { expiresAt: expires_at }),
     ...(read_balance === undefined ? {} : { readBalance: read_balance }),
     ...(keeps_responses_hours === undefined ? {} : { keepsResponsesHours: keeps_responses_hours }),

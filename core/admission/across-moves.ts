@@ -15,9 +15,9 @@ export function acrossMoves(redis: Pick<RedisServers, 'kind' | 'isMoving'>, admi
   ) => whileMoving(redis, shard, call, hasNotRun)
   return {
     ...admission,
-    inspect: (shard, hash) => again(shard, () => admission.inspect(shard, hash), isUnavailable),
-    count: (shard, hash) => again(shard, () => admission.count(shard, hash), isUnavailable),
-    takeTokenCount: (shard, hash) => again(shard, () => admission.takeTokenCount(shard, hash), isUnavailable),
+    inspect: (...asked) => again(asked[0], () => admission.inspect(...asked), isUnavailable),
+    count: (...asked) => again(asked[0], () => admission.count(...asked), isUnavailable),
+    takeTokenCount: (...asked) => again(asked[0], () => admission.takeTokenCount(...asked), isUnavailable),
     admit: (request) => again(request.shard, () => admission.admit(request), isUnavailable),
     settle: (charge, untilMs) => again(charge.hold.shard, () => admission.settle(charge, untilMs)),
     void: (ended) => again(ended.hold.shard, () => admission.void(ended)),

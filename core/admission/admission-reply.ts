@@ -25,6 +25,8 @@ export type RateLimits = { readonly rpm: LimitState; readonly tpm: LimitState }
 type KeyRefusal =
   | { readonly reason: 'unknown_key' | 'revoked_key' | 'expired_key' | 'insufficient_balance' }
   | { readonly reason: 'blocked_key'; readonly blockedBy: Blocker }
+  /** The client's address is in none of the networks that the key may be used from. */
+  | { readonly reason: 'ip_not_allowed'; readonly ip: string }
 
 type RateUse = {
   readonly limit: number
@@ -136,6 +138,25 @@ export type AdmitAnswer =
   | (Refused<RefusedKey> & AdmitRefusal)
   | typeof withdrawn
 
+/**
+ * The key may be used from some networks only, and this client's address was not compared with them: Redis cannot. Nothing
+ * was read of the request and nothing was counted.
+ */
+export type AddressUnchecked<Key> = {
+  readonly outcome: 'unchecked'
+  readonly key: Key
+  readonly list: IpList
+}
+
+/** The networks of a key, and an id that only this list has. */
+export type IpList = { readonly id: string; readonly networks: readonly string[] }
+
+/** The address of a client, by which keys may be limited; asked only for such keys. */
+export type ClientAddress = () => string
+
+/** Instead of a list that the client's address is in: it is not asked for. */
+export const fromAnywhere = '*'
+
 /** Its client had left before it was sent: Redis has not heard of it. */
 export const withdrawn = { outcome: 'refused', key: null, reason: 'withdrawn' } as const
 
@@ -196,10 +217,14 @@ export type Settled = {
 }
 
 /** The reply of `inspect.lua`, `count.lua` or `token-count.lua`. */
-export function parseInspection(reply: ScriptReply): Inspection {
+export function parseInspection(reply: ScriptReply): Inspection | AddressUnchecked<RefusedKey & KeyAmounts> {
   if (reply.text() === 'refused') {
     const key = parseRefusedKey(reply)
-    const refusal = parseInspectRefusal(reply.text(), reply)
+    const reason = reply.text()
+    const list = key === null ? undefined : findList(reason, reply)
+    if (key !== null && list !== undefined)
+      return { outcome: 'unchecked', key: { ...key, ...parseAmounts(reply) }, list }
+    const refusal = parseInspectRefusal(reason, reply)
     return { outcome: 'refused', key: key === null ? null : { ...key, ...parseAmounts(reply) }, ...refusal }
   }
   return {
@@ -219,9 +244,18 @@ export function parseInspection(reply: ScriptReply): Inspection {
 }
 
 /** The reply of `admit.lua` for this request. */
-export function parseAdmitAnswer(reply: ScriptReply, requestId: string, shard: Shard): AdmitAnswer {
-  if (reply.text() === 'refused')
-    return { outcome: 'refused', key: parseRefusedKey(reply), ...parseAdmitRefusal(reply.text(), reply) }
+export function parseAdmitAnswer(
+  reply: ScriptReply,
+  requestId: string,
+  shard: Shard,
+): AdmitAnswer | AddressUnchecked<RefusedKey> {
+  if (reply.text() === 'refused') {
+    const key = parseRefusedKey(reply)
+    const reason = reply.text()
+    const list = key === null ? undefined : findList(reason, reply)
+    if (key !== null && list !== undefined) return { outcome: 'unchecked', key, list }
+    return { outcome: 'refused', key, ...parseAdmitRefusal(reason, reply) }
+  }
   return {
     outcome: 'admitted',
     hold: {
@@ -241,6 +275,11 @@ export function parseAdmitAnswer(reply: ScriptReply, requestId: string, shard: S
     limits: parseLimits(reply),
     mark: parseMark(reply),
   }
+}
+
+function findList(reason: string, reply: ScriptReply): IpList | undefined {
+  if (reason !== 'address_unchecked') return undefined
+  return { id: reply.text(), networks: reply.text().split(' ') }
 }
 
 function parseAllowed(text: string): AllowedCandidate {

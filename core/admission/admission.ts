@@ -6,18 +6,22 @@ import type { Lane, Script } from '../redis/script-call.ts'
 import { readReply, type ScriptReply } from '../redis/script-reply.ts'
 import { epochName, type Shard, shardOf } from '../redis/shard.ts'
 import {
+  type AddressUnchecked,
   type AdmitAnswer,
+  type ClientAddress,
   type Hold,
   type Inspection,
   parseAdmitAnswer,
   parseInspection,
   parseMark,
   parseSettled,
+  type RefusedKey,
   refusedUnseen,
   type Settled,
   type ShardMark,
   withdrawn,
 } from './admission-reply.ts'
+import { type AddressCheck, createAddressCheck } from './internal/address-check.ts'
 import { gatewayScripts } from './internal/scripts.ts'
 import { type GatewayRefusal, refusalText } from './listed-refusals.ts'
 
@@ -68,16 +72,19 @@ type Renewed = {
  * The gateway's side of Redis. Each call is one script, atomic, in one shard; time is Redis's own. Requests
  * of one key share a call while another one for that key is under way (`call-lanes.ts`).
  *
+ * A key with a list of networks is rejected (`ip_not_allowed`) before anything else of it is checked, unless the address is
+ * in one of them; without an address it is in none.
+ *
  * A rejection is an answer. Every call throws `RedisUnavailable` when Redis does not answer in time or is not
  * connected; then it is unknown whether the script ran, and every one of them may be sent again.
  */
 export type Admission = {
   /** Reads a key without using anything up. `unavailable` is never a 401. */
-  inspect(shard: Shard, secretHash: KeyHash): Promise<Inspection>
+  inspect(shard: Shard, secretHash: KeyHash, address?: ClientAddress): Promise<Inspection>
   /** As `inspect`, and counts one request in RPM, no tokens: one that was read and then rejected. Twice counts twice. */
-  count(shard: Shard, secretHash: KeyHash): Promise<Inspection>
+  count(shard: Shard, secretHash: KeyHash, address?: ClientAddress): Promise<Inspection>
   /** As `inspect`, and takes one count of tokens, of ten times the key's RPM in a minute on all gateways together. */
-  takeTokenCount(shard: Shard, secretHash: KeyHash): Promise<Inspection>
+  takeTokenCount(shard: Shard, secretHash: KeyHash, address?: ClientAddress): Promise<Inspection>
   /**
    * Authenticates, checks state, balance, RPM, TPM and budgets, and places a hold. The hold covers the
    * most expensive candidate that fits, and never exceeds the available balance and budget. All of it or
@@ -91,6 +98,7 @@ export type Admission = {
     readonly requestId: string
     readonly shard: Shard
     readonly secretHash: KeyHash
+    readonly address?: ClientAddress
     readonly candidates: readonly Candidate[]
     readonly record: RequestRecord
     readonly timeoutMs: number
@@ -159,29 +167,30 @@ export function createAdmission(redis: RedisServers, options: AdmissionOptions =
   const offset = () => options.clockOffsetMs?.() ?? 0
   const mayList = options.mayList ?? (() => true)
   const { run, runInLane } = createCalls(redis)
-  async function askOfKey(script: Script, shard: Shard, secretHash: KeyHash): Promise<Inspection> {
-    const runId = redis.connectionOf(shard).runId()
-    if (runId === undefined) return refusedUnseen
-    return await run(script, shard, [offset(), runId, secretHash], parseInspection)
-  }
+  const atAddress = createAddressCheck()
+  const askOfKey = createKeyQuestion(redis, { run, offset, atAddress })
 
   return {
     inspect: (...of) => askOfKey(gatewayScripts.inspect, ...of),
     count: (...of) => askOfKey(gatewayScripts.count, ...of),
     takeTokenCount: (...of) => askOfKey(gatewayScripts.tokenCount, ...of),
-    async admit({ requestId, shard, secretHash, candidates, record, timeoutMs, attempt = 'final', hasLeft }) {
+    async admit(request) {
+      const { requestId, shard, secretHash, address, candidates, record } = request
+      const { timeoutMs, attempt = 'final', hasLeft } = request
       const runId = redis.connectionOf(shard).runId()
       if (runId === undefined) return refusedUnseen
-      const head = [offset(), runId, secretHash, leaseMs, unpostedAgeMsMax]
+      const headFor = (ipsId: string) => [offset(), runId, secretHash, leaseMs, unpostedAgeMsMax, ipsId]
       const listing = mayList(shard) ? attempt : `${attempt} unlisted`
       const args = [requestId, recordText(record), timeoutMs, listing, candidates.length]
       for (const candidate of candidates) args.push(...candidateArguments(candidate))
       try {
-        return await runInLane(
-          { script: gatewayScripts.admit, shard, of: '', head },
-          args,
-          (reply): AdmitAnswer => parseAdmitAnswer(reply, requestId, shard),
-          hasLeft && (() => (hasLeft() ? withdrawn : undefined)),
+        return await atAddress(secretHash, address, (ipsId) =>
+          runInLane(
+            { script: gatewayScripts.admit, shard, of: '', head: headFor(ipsId) },
+            args,
+            (reply): AdmitAnswer | AddressUnchecked<RefusedKey> => parseAdmitAnswer(reply, requestId, shard),
+            hasLeft && (() => (hasLeft() ? withdrawn : undefined)),
+          ),
         )
       } catch (error) {
         // Nothing was held, so there is nothing to give back.
@@ -220,6 +229,29 @@ export function createAdmission(redis: RedisServers, options: AdmissionOptions =
         if (done) return { mark, ended }
       }
     },
+  }
+}
+
+/** Asks one of the scripts about a key. */
+function createKeyQuestion(
+  redis: RedisServers,
+  deps: Pick<ReturnType<typeof createCalls>, 'run'> & {
+    readonly offset: () => number
+    readonly atAddress: AddressCheck
+  },
+) {
+  const { run, offset, atAddress } = deps
+  return async (
+    script: Script,
+    shard: Shard,
+    secretHash: KeyHash,
+    address?: ClientAddress,
+  ): Promise<Inspection> => {
+    const runId = redis.connectionOf(shard).runId()
+    if (runId === undefined) return refusedUnseen
+    return await atAddress(secretHash, address, (ipsId) =>
+      run(script, shard, [offset(), runId, secretHash, ipsId], parseInspection),
+    )
   }
 }
 

@@ -19,6 +19,8 @@ export type ListedRefusal = {
   readonly code: RefusalCode
   /** The field or header to change, if its error named one. */
   readonly param: string | null
+  /** The address of the client, where its key may not be used from there; else `null`. */
+  readonly ip: string | null
   /** The budget that it is about; `null`: about none. */
   readonly budget: { readonly scope: BudgetScope; readonly period: BudgetPeriod } | null
   /** When, Unix milliseconds by Redis's clock. */
@@ -35,7 +37,10 @@ export type ListedRefusal = {
 /** How long an organization's rejections are listed, and how many of them (`refused-list.lua`). */
 export const [listedMs, listedMax] = [7 * 86_400_000, 1_000] as const
 
-export type AdmitReason = Exclude<AdmitRefusal['reason'], 'unknown_key' | 'unavailable' | 'already_ended'>
+export type AdmitReason = Exclude<
+  AdmitRefusal['reason'],
+  'unknown_key' | 'unavailable' | 'already_ended' | 'ip_not_allowed'
+>
 
 /** The unit of a rejection's numbers. */
 const countedBy = {
@@ -110,6 +115,7 @@ const gatewayEntry = z.object({
   model: z.string().nullable().default(null),
   code: z.enum(Object.keys(errorRows) as RefusalCode[]),
   param: z.string().nullable().default(null),
+  ip: z.string().nullable().default(null),
   limit: told,
   used: told,
   held: told,
@@ -119,6 +125,7 @@ const gatewayEntry = z.object({
 /** A rejection that a gateway decided without `admit`, to be listed. */
 export type GatewayRefusal = Pick<ListedRefusal, 'requestId' | 'keyId' | 'model' | 'param'> & {
   readonly code: RefusalCode
+  readonly ip?: string | undefined
   /** How long ago. */
   readonly agoMs: number
 } & Partial<Readonly<Record<'limit' | 'used' | 'held' | 'needed', number | string | undefined>>>
@@ -131,13 +138,14 @@ const listedLengthMax = 64
 
 /** The entry of a rejection in the list, without its time. Pure. */
 export function refusalText(refusal: GatewayRefusal): string {
-  const { requestId, keyId, model, code, param, limit, used, held, needed } = refusal
+  const { requestId, keyId, model, code, param, ip, limit, used, held, needed } = refusal
   return JSON.stringify({
     request: requestId,
     key: keyId,
     code,
     model: shorten(model),
     param: shorten(param),
+    ip,
     limit,
     used,
     held,
@@ -264,6 +272,7 @@ function ofAdmit(entry: z.output<typeof admitEntry>): ListedRefusal {
     reason,
     code: codes[reason],
     param: null,
+    ip: null,
     budget: budgetOf(reason, budget),
     atMs: at,
     limit: toldAs(reason, limit),

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import type { Blocker, KeyHash } from '../keys/key.ts'
 import type { PostedBalance, PostedKeyDay, PostedWindow } from '../ledger/post-batch.ts'
 import { type BudgetPeriod, symbolOf, windowOf } from '../ledger/spend-window.ts'
@@ -32,6 +33,8 @@ export type ProjectedRow =
       readonly budgets: readonly KeyBudget[]
       /** Exact names or `provider/*`; `null`: all. */
       readonly allowedModels: readonly string[] | null
+      /** Addresses and networks that it may be used from; `null`: all. */
+      readonly allowedIps: readonly string[] | null
       readonly readBalance: boolean
       /** `null`: its Responses are not stored. */
       readonly keepsResponsesHours: number | null
@@ -121,6 +124,7 @@ function copiedOf(row: ProjectedRow): [kind: string, id: string, args: readonly 
         daily_budget: row.dailyBudgetNano === null ? '' : String(row.dailyBudgetNano),
         budgets: row.budgets.map((budget) => budgetText(scopeText(budget), budget)).join(','),
         models: modelsText(row.allowedModels),
+        ...ipFields(row.allowedIps),
         read_balance: row.readBalance ? 1 : 0,
         keeps_hours: row.keepsResponsesHours ?? 0,
       }
@@ -146,6 +150,13 @@ function copiedOf(row: ProjectedRow): [kind: string, id: string, args: readonly 
 /** Kind and id of a window's owner, as `copy.lua` takes them. Pure. */
 export function ownerOf({ scope, ownerId }: PostedWindow): readonly [kind: string, id: string] {
   return [scope === 'key' ? 'k' : scope === 'organization' ? 'o' : 'm', ownerId]
+}
+
+/** Gateways name the list by its id, which is as good as the list itself. */
+function ipFields(ips: readonly string[] | null): { readonly ips: string; readonly ips_id: string } {
+  if (ips === null) return { ips: '', ips_id: '' }
+  const text = ips.join(' ')
+  return { ips: text, ips_id: createHash('sha256').update(text).digest('base64url').slice(0, 22) }
 }
 
 function scopeText({ of }: KeyBudget): string {

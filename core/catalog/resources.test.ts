@@ -188,6 +188,7 @@ test("a key's limits are those of the database, rubles as nano-rubles", () => {
       totalBudgetNano: null,
       allowedModels: ['a/*'],
       expiresAt: new Date('2027-06-01T00:00:00Z'),
+      allowedIps: null,
       readBalance: false,
       keepsResponsesHours: null,
     },

@@ -121,6 +121,15 @@ export function rateRefusal({
   )
 }
 
+/** The key's list of networks has none with this address. */
+export function ipNotAllowed(ip: string): Refusal {
+  return refusal(
+    'ip_not_allowed',
+    `This API key may not be used from the address ${ip}. Its owner can allow it in the cabinet.`,
+    { ip },
+  )
+}
+
 /** The key's list of models has neither this model nor its provider. */
 export function modelNotAllowed(model: string): Refusal {
   return refusal('model_not_allowed', `This API key is not allowed to use the model ${quoted(model)}.`, {

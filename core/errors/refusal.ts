@@ -41,6 +41,8 @@ export const errorRows = {
   model_not_found: [404, 'invalid_request_error', 'client'],
   /** The model is not on the key's list. */
   model_not_allowed: [403, 'permission_error', 'client'],
+  /** The key may not be used from the client's address. */
+  ip_not_allowed: [403, 'permission_error', 'client'],
   /** An embedding model was used for chat, or the reverse. */
   wrong_model_type: [400, 'invalid_request_error', 'client'],
   /** The body is not JSON. */
@@ -94,6 +96,8 @@ export type Refusal = {
   readonly message: string
   readonly source: Source
   readonly headers: Readonly<Record<string, string>>
+  /** The client's address, where it is the reason; it is in the message. */
+  readonly ip?: string
   /** Whose budget was hit, and for which period. */
   readonly budget?: BudgetScope
   readonly period?: BudgetPeriod
@@ -114,6 +118,7 @@ type Details = Partial<
   Pick<
     Refusal,
     | 'param'
+    | 'ip'
     | 'source'
     | 'budget'
     | 'period'

@@ -61,6 +61,7 @@ function isSameLimits(one: Required<KeyLimits>, other: KeyLimits): boolean {
     one.expiresAt?.getTime() === other.expiresAt?.getTime() &&
     one.readBalance === (other.readBalance ?? false) &&
     one.keepsResponsesHours === (other.keepsResponsesHours ?? null) &&
-    JSON.stringify(one.allowedModels) === JSON.stringify(other.allowedModels ?? null)
+    JSON.stringify(one.allowedModels) === JSON.stringify(other.allowedModels ?? null) &&
+    JSON.stringify(one.allowedIps) === JSON.stringify(other.allowedIps ?? null)
   )
 }

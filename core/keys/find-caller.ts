@@ -7,13 +7,20 @@ import type { Blocker, KeyHash } from './key.ts'
 export type FoundCaller =
   | { readonly state: 'unknown' | 'revoked' | 'expired' }
   | { readonly state: 'blocked'; readonly blockedBy: Blocker }
-  | { readonly state: 'active'; readonly keyId: string; readonly organizationId: string }
+  | {
+      readonly state: 'active'
+      readonly keyId: string
+      readonly organizationId: string
+      /** Where the key may be used from; `null`: anywhere. */
+      readonly allowedIps: readonly string[] | null
+    }
 
 type Row = {
   readonly keyId: string
   readonly organizationId: string
   readonly state: 'revoked' | 'expired' | 'blocked' | 'active'
   readonly blockedBy: Blocker | null
+  readonly allowedIps: readonly string[] | null
 }
 
 /**
@@ -27,7 +34,7 @@ type Row = {
 export async function findCallerByHash(client: Queryable, hash: KeyHash): Promise<FoundCaller> {
   const { rows } = await orUnavailable(
     client.query<Row>(
-      `select k.id as "keyId", k.organization_id as "organizationId",
+      `select k.id as "keyId", k.organization_id as "organizationId", k.allowed_ips as "allowedIps",
               case when k.revoked_at is not null or c.revoked_at is not null or c.valid_until <= now() then 'revoked'
                    when k.expires_at <= now() then 'expired'
                    when b.by is not null then 'blocked' else 'active' end as state,
@@ -40,8 +47,8 @@ export async function findCallerByHash(client: Queryable, hash: KeyHash): Promis
   )
   const [row] = rows
   if (row === undefined) return { state: 'unknown' }
-  const { state, blockedBy, keyId, organizationId } = row
-  if (state === 'active') return { state, keyId, organizationId }
+  const { state, blockedBy, keyId, organizationId, allowedIps } = row
+  if (state === 'active') return { state, keyId, organizationId, allowedIps }
   if (state === 'blocked') return { state, blockedBy: blockedBy ?? 'owner' }
   return { state }
 }

@@ -29,6 +29,9 @@ const keyState: fc.Arbitrary<KeyState> = fc.record({
     monthlyBudgetNano: budget(1n),
     totalBudgetNano: budget(1n),
     allowedModels: orNull(fc.uniqueArray(fc.constantFrom('a/b', 'a/*', 'openai/gpt-4o'))),
+    allowedIps: orNull(
+      fc.uniqueArray(fc.constantFrom('10.0.0.0/8', '::1', '2001:db8::/32'), { minLength: 1 }),
+    ),
     expiresAt: orNull(
       fc.date({ min: new Date('1970-01-01'), max: new Date('9999-12-31'), noInvalidDate: true }),
     ),
@@ -49,6 +52,14 @@ function resourceOf(keyId: string, spec: ApiKey['spec'] | undefined): unknown {
   // The response of the API server: plain JSON.
   return JSON.parse(JSON.stringify({ apiVersion, kind: 'ApiKey', metadata: { name: keyId }, spec }))
 }
+
+test('an ApiKey’s addresses have their one form in the database, so that another way to write them is no change', () => {
+  const spec = apiKeySchema.shape.spec.parse({
+    organization: 'acme',
+    allowedIPs: ['::FFFF:1.2.3.4', '1.2.3.4/32', '2001:DB8::/32'],
+  })
+  expect(draftKey({ metadata: { name: 'ci' }, spec }).limits.allowedIps).toEqual(['1.2.3.4', '2001:db8::/32'])
+})
 
 test('a mirrored key is an ApiKey that means the same limits for the same organization', () => {
   fc.assert(

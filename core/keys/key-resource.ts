@@ -1,5 +1,6 @@
 import type { ZodSafeParseResult } from 'zod'
 import { type ApiKey, apiKeySchema } from '#crds/api-key'
+import { readNetworks } from '#crds/network'
 import { durationMs } from '#crds/resource'
 import { findRub, formatRub, type NanoRub } from '../ledger/money.ts'
 import type { KeyLimits, KeyState } from './key-state.ts'
@@ -44,6 +45,7 @@ export function draftKey({
       monthlyBudgetNano: nanoOf(limits.monthlyBudgetRub),
       totalBudgetNano: nanoOf(limits.totalBudgetRub),
       allowedModels: spec.allowedModels ?? null,
+      allowedIps: networksOf(spec.allowedIPs),
       expiresAt: spec.expiresAt === undefined ? null : new Date(spec.expiresAt),
       readBalance: spec.readBalance,
       keepsResponsesHours: spec.keepsResponsesHours ?? null,
@@ -56,6 +58,13 @@ export function draftKey({
     adoption: spec.adoption,
     deletionPolicy: spec.deletionPolicy,
   }
+}
+
+function networksOf(texts: readonly string[] | undefined): readonly string[] | null {
+  if (texts === undefined) return null
+  const read = readNetworks(texts)
+  if ('problems' in read) throw new TypeError('the networks of an ApiKey were not checked by its schema')
+  return read.networks
 }
 
 /** An amount of a resource; `null`: not limited. Pure. */
@@ -94,6 +103,7 @@ export function mirrorKey({
     suspend: blockedBy.length > 0,
     expiresAt: limits.expiresAt?.toISOString(),
     allowedModels: limits.allowedModels ?? undefined,
+    allowedIPs: limits.allowedIps ?? undefined,
     tags: tags.length === 0 ? undefined : tags,
     limits: {
       requestsPerMinute: limits.rpm ?? undefined,

@@ -5,8 +5,8 @@ import { blockedByAdminSql } from './blocker-sql.ts'
 import type { Blocker, KeyHash } from './key.ts'
 
 /**
- * The limits of a key. Absent values mean: the platform's default limits, no budget, all models, no end, no
- * balance, no stored responses.
+ * The limits of a key. Absent values mean: the platform's default limits, no budget, all models, all addresses, no end,
+ * no balance, no stored responses.
  */
 export type KeyLimits = {
   readonly rpm?: number | null
@@ -18,6 +18,8 @@ export type KeyLimits = {
   readonly totalBudgetNano?: NanoRub | null
   /** Each as `allowedModel` of `#crds/resource` takes it. */
   readonly allowedModels?: readonly string[] | null
+  /** Where it may be used from, each as `readNetwork` of `#crds/network` writes it, at least one; `null`: anywhere. */
+  readonly allowedIps?: readonly string[] | null
   readonly expiresAt?: Date | null
   readonly readBalance?: boolean
   /** For how long its Responses are stored, 1 to `keepsResponsesHoursMax`; `null`: they are not. */
@@ -266,7 +268,7 @@ async function read(
             k.purpose, k.tags,
             k.rpm, k.tpm, k.daily_budget_nano as "dailyBudgetNano",
             k.weekly_budget_nano as "weeklyBudgetNano", k.monthly_budget_nano as "monthlyBudgetNano",
-            k.total_budget_nano as "totalBudgetNano", k.allowed_models as "allowedModels",
+            k.total_budget_nano as "totalBudgetNano", k.allowed_models as "allowedModels", k.allowed_ips as "allowedIps",
             k.expires_at as "expiresAt", k.read_balance as "readBalance",
             k.keeps_responses_hours as "keepsResponsesHours",
             array_remove(array[case when k.owner_blocked_at is not null then 'owner' end,
@@ -299,6 +301,7 @@ async function read(
       monthlyBudgetNano,
       totalBudgetNano,
       allowedModels,
+      allowedIps,
       expiresAt,
       readBalance,
       keepsResponsesHours,
@@ -313,6 +316,7 @@ async function read(
         monthlyBudgetNano,
         totalBudgetNano,
         allowedModels,
+        allowedIps,
         expiresAt,
         readBalance,
         keepsResponsesHours,

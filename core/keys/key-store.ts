@@ -46,8 +46,8 @@ export async function insertKey(client: ScopedClient, key: NewKey): Promise<stri
   await client.change(
     `insert into api_keys (id, organization_id, name, managed_by, rpm, tpm, daily_budget_nano,
                            weekly_budget_nano, monthly_budget_nano, total_budget_nano, allowed_models,
-                           expires_at, read_balance, keeps_responses_hours, purpose, created_by, tags)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)`,
+                           allowed_ips, expires_at, read_balance, keeps_responses_hours, purpose, created_by, tags)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)`,
     [keyId, organizationId, name, managedBy, ...limitValues(limits), purpose, key.createdBy ?? null, tags],
     () =>
       keyChange('create', { keyId, organizationId }, null, {
@@ -209,12 +209,13 @@ export async function setLimits(client: ScopedClient, keyId: string, limits: Key
   await client.change(
     `update api_keys
         set rpm = $2, tpm = $3, daily_budget_nano = $4, weekly_budget_nano = $5, monthly_budget_nano = $6,
-            total_budget_nano = $7, allowed_models = $8, expires_at = $9, read_balance = $10, keeps_responses_hours = $11
+            total_budget_nano = $7, allowed_models = $8, allowed_ips = $9, expires_at = $10, read_balance = $11,
+            keeps_responses_hours = $12
       where id = $1
         and (rpm, tpm, daily_budget_nano, weekly_budget_nano, monthly_budget_nano, total_budget_nano, allowed_models,
-             expires_at, read_balance, keeps_responses_hours)
+             allowed_ips, expires_at, read_balance, keeps_responses_hours)
         is distinct from ($2::int, $3::int, $4::bigint, $5::bigint, $6::bigint, $7::bigint, $8::text[],
-                          $9::timestamptz, $10::boolean, $11::smallint)`,
+                          $9::text[], $10::timestamptz, $11::boolean, $12::smallint)`,
     [keyId, ...limitValues(after)],
     () => keyChange('set_limits', key, wholeLimits(key), after),
   )
@@ -288,7 +289,7 @@ async function lockExisting(client: ScopedClient, keyId: string) {
 
 function limitValues(limits: Required<KeyLimits>): unknown[] {
   const { rpm, tpm, dailyBudgetNano, weeklyBudgetNano, monthlyBudgetNano, totalBudgetNano } = limits
-  const { allowedModels, expiresAt, readBalance, keepsResponsesHours } = limits
+  const { allowedModels, allowedIps, expiresAt, readBalance, keepsResponsesHours } = limits
   const budgets = [dailyBudgetNano, weeklyBudgetNano, monthlyBudgetNano, totalBudgetNano]
-  return [rpm, tpm, ...budgets, allowedModels, expiresAt, readBalance, keepsResponsesHours]
+  return [rpm, tpm, ...budgets, allowedModels, allowedIps, expiresAt, readBalance, keepsResponsesHours]
 }

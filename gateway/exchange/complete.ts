@@ -236,7 +236,7 @@ async function admitOnce(
         outside: exchange.content.outside,
       }),
       key: answer.key,
-      isListed: answer.reason !== 'unavailable',
+      isListed: answer.reason !== 'unavailable' && answer.reason !== 'ip_not_allowed',
     }
   } catch (error) {
     if (!(error instanceof RedisUnavailable)) throw error

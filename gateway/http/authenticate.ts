@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
-import type { KeyOwner } from '#core/admission/admission-reply'
+import type { ClientAddress, KeyOwner } from '#core/admission/admission-reply'
 import { invalidApiKey, missingApiKey, revokedApiKey } from '#core/errors/key-refusals'
 import type { Refusal } from '#core/errors/refusal'
 import { findBearer, findKey, hashKey, type KeyHash } from '#core/keys/key'
@@ -8,7 +8,13 @@ import type { Shard } from '#core/redis/shard'
 import type { RevokedKeys } from './revoked-keys.ts'
 
 /** The caller according to the key's secret; only Redis can confirm that the key exists. */
-export type Caller = {
+export type Caller = KeyHolder & {
+  /** Where the request comes from. */
+  readonly address: ClientAddress
+}
+
+/** A caller, wherever it is. */
+type KeyHolder = {
   readonly shard: Shard
   readonly secretHash: KeyHash
 }
@@ -22,7 +28,7 @@ export function bearerOf(headers: KeyHeaders): string {
 /** Callers remembered: those of a busy minute; the oldest is dropped first. */
 const rememberedMax = 4096
 
-type Found = { readonly caller: Caller } | { readonly refusal: Refusal; readonly owner?: KeyOwner }
+type Found = { readonly caller: KeyHolder } | { readonly refusal: Refusal; readonly owner?: KeyOwner }
 
 /** The headers that a key may be in: OpenAI's clients send the first, Anthropic's one or both. */
 type KeyHeaders = Pick<IncomingHttpHeaders, 'authorization'> & {
@@ -47,9 +53,9 @@ function keyIn({ authorization, 'x-api-key': apiKey }: KeyHeaders): string | und
  * HMAC 6, and it is as hard to turn back for 208 random bits.
  */
 export function createFindCaller(pepper: string, revoked: Pick<RevokedKeys, 'find'>): FindCaller {
-  const remembered = new Map<string, Caller>()
+  const remembered = new Map<string, KeyHolder>()
 
-  function findByText(text: string): Caller | undefined {
+  function findByText(text: string): KeyHolder | undefined {
     const digest = hash('sha256', text, 'base64url')
     const known = remembered.get(digest)
     if (known !== undefined) return known

@@ -58,9 +58,9 @@ export function createTakeTokenCount(admission: Pick<Admission, 'takeTokenCount'
 }
 
 function unlessAway(ask: Admission['inspect']): (caller: Caller) => Promise<Inspection> {
-  return async ({ shard, secretHash }) => {
+  return async ({ shard, secretHash, address }) => {
     try {
-      return await ask(shard, secretHash)
+      return await ask(shard, secretHash, address)
     } catch (error) {
       if (error instanceof RedisUnavailable) return refusedUnseen
       throw error
@@ -81,7 +81,9 @@ export function keyFirst(inspection: Inspection, fault: Refusal, model?: string)
   return { refusal: isForbidden ? modelNotAllowed(model) : fault, key, modelAsked: model }
 }
 
-/** The key's limits in an error response; nothing if the secret is no longer valid. */
+/** The key's limits in an error response; nothing if the secret is no longer valid or its client may be a stranger. */
 export function limitsShown({ refusal, key }: Refused): Pick<AnswerFacts, 'limits'> {
-  return key == null || refusal.status === 401 ? {} : { limits: key.limits }
+  return key == null || refusal.status === 401 || refusal.code === 'ip_not_allowed'
+    ? {}
+    : { limits: key.limits }
 }

@@ -73,6 +73,6 @@ function refusalOf(
   { keyId, unlisted, modelAsked }: RequestEnd,
 ): Omit<GatewayRefusal, 'agoMs'> | undefined {
   if (keyId === null || unlisted === undefined) return undefined
-  const { code, param, limit, used, held, needed } = unlisted
-  return { requestId, keyId, model: modelAsked, code, param, limit, used, held, needed }
+  const { code, param, ip, limit, used, held, needed } = unlisted
+  return { requestId, keyId, model: modelAsked, code, param, ip, limit, used, held, needed }
 }

@@ -1,4 +1,5 @@
 import { Pool } from 'undici'
+import type { CallerPlace } from '#core/keys/caller-place'
 import { fieldsOf, findJson } from '../wire/json-fields.ts'
 
 /** The response of the cabinet: a receipt, or an error in the gateway's own format. */
@@ -15,6 +16,8 @@ export type ReceiptSource = {
   ask(asked: {
     readonly id: string
     readonly authorization: string
+    /** Of the client. */
+    readonly ip: string
     readonly requestId: string
   }): Promise<ForwardedAnswer>
   close(): Promise<void>
@@ -37,8 +40,8 @@ const connectionsMax = 16
 /** Headers of the cabinet's answer that clients act on. */
 const forwardedHeaders = ['retry-after', 'x-should-retry', 'www-authenticate'] as const
 
-/** Asks the cabinet at `cabinetUrl`. Sends the caller's key and the request id, nothing else; follows no redirect. */
-export function createReceiptSource(cabinetUrl: string): ReceiptSource {
+/** Asks the cabinet at `cabinetUrl`. Sends the caller's key and address and the request id, nothing else; follows no redirect. */
+export function createReceiptSource(cabinetUrl: string, place: CallerPlace): ReceiptSource {
   const { origin, pathname } = new URL(cabinetUrl)
   const prefix = pathname.replace(/\/+$/, '')
   const pool = new Pool(origin, {
@@ -47,12 +50,17 @@ export function createReceiptSource(cabinetUrl: string): ReceiptSource {
     maxResponseSize: answerBytesMax,
   })
   return {
-    async ask({ id, authorization, requestId }) {
+    async ask({ id, authorization, ip, requestId }) {
       try {
         const answer = await pool.request({
           method: 'GET',
           path: `${prefix}/v1/requests/${encodeURIComponent(id)}`,
-          headers: { authorization, 'x-request-id': requestId, accept: 'application/json' },
+          headers: {
+            authorization,
+            ...place.headersOf(authorization, ip),
+            'x-request-id': requestId,
+            accept: 'application/json',
+          },
           signal: AbortSignal.timeout(timeoutMs),
         })
         return readAnswer(answer.statusCode, answer.headers, await answer.body.text())

@@ -51,8 +51,9 @@ async function forward(
   if (id === '') return { refusal: refuseAddress(request.raw) }
   if (receipts === undefined) return { refusal: receiptsNotServed }
   const authorization = bearerOf(request.headers)
+  const ip = request.caller?.address() ?? ''
   try {
-    const answer = await receipts.ask({ id: requestIdOf(id), authorization, requestId: request.id })
+    const answer = await receipts.ask({ id: requestIdOf(id), authorization, ip, requestId: request.id })
     noteCabinet('answers', { requestId: request.id })
     return answer
   } catch (error) {

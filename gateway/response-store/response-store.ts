@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { createCallerPlace } from '#core/keys/caller-place'
 import type { KeyHash } from '#core/keys/key'
 import type { KeyList } from '#core/process/key-list'
 import { sealedBytesAdded } from '#core/process/seal'
@@ -26,6 +27,8 @@ import { createResponseCipher, type ResponseCipher } from './internal/response-c
 /** Whose key asks, as the client sent it and as Redis knows it. */
 export type StoreCaller = {
   readonly authorization: string
+  /** Of the client. */
+  readonly ip: string
   readonly requestId: string
   readonly organizationId: string
   readonly keyId: string
@@ -87,7 +90,11 @@ const waitingBytesMax = 64 * 1024 * 1024
 const keepMsMax = 1_000
 
 export function createResponseStore(options: StoreOptions): ResponseStore {
-  const calls = createCabinetCalls(options.cabinetUrl, referredBytesMax + 1024 * 1024)
+  const calls = createCabinetCalls(
+    options.cabinetUrl,
+    referredBytesMax + 1024 * 1024,
+    createCallerPlace(options.keyPepper),
+  )
   const cipher = createResponseCipher(options.sealingKeys)
   const limits = { bytesMax: waitingBytesMax, atOnceMax: connectionsMax, waitMs: keepMsMax }
   const writes = new BoundedWrites(limits, options.now)
@@ -145,8 +152,8 @@ async function keep(deps: Deps, response: NewResponse, caller: StoreCaller): Pro
   } satisfies StoredHead)
   const body = writeFrame(head, parts)
   const proof = deps.proof.write(response.secretHash, head)
-  const { authorization } = caller
-  const put = { method: 'PUT', path: '', authorization, requestId: id, body, proof } as const
+  const { authorization, ip } = caller
+  const put = { method: 'PUT', path: '', authorization, ip, requestId: id, body, proof } as const
   return deps.writes.write({
     bytes: body.length,
     attempt: async () => attemptOf(await deps.call(put)),
@@ -169,10 +176,10 @@ function itemIdsOf(items: readonly JsonObject[]): readonly string[] {
 async function remove(
   { call }: Pick<Deps, 'call'>,
   id: string,
-  { authorization, requestId }: StoreCaller,
+  { authorization, ip, requestId }: StoreCaller,
 ): Promise<'removed' | 'not_found' | 'unavailable'> {
   const path = `/${encodeURIComponent(id)}`
-  const answer = await call({ method: 'DELETE', path, authorization, requestId })
+  const answer = await call({ method: 'DELETE', path, authorization, ip, requestId })
   if (answer.kind === 'unavailable') return 'unavailable'
   if (answer.status === 200) return 'removed'
   return answer.status === 404 ? 'not_found' : 'unavailable'
@@ -183,8 +190,8 @@ async function readFound(
   asked: Pick<Parameters<CabinetCalls['call']>[0], 'method' | 'path' | 'body'>,
   caller: StoreCaller,
 ): Promise<Found> {
-  const { authorization, requestId } = caller
-  const answer = await call({ ...asked, authorization, requestId })
+  const { authorization, ip, requestId } = caller
+  const answer = await call({ ...asked, authorization, ip, requestId })
   if (answer.kind === 'unavailable') return answer
   if (answer.status === 404) return { kind: 'not_found' }
   if (answer.status === 413) return { kind: 'too_large' }

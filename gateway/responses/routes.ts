@@ -123,7 +123,8 @@ async function resolve(
   if (keepsResponsesHours === 0) return unresolved(body)
   if (store === undefined) return { refusal: responsesNotServed }
   const authorization = bearerOf(sent.headers)
-  const caller = { authorization, requestId: sent.requestId, organizationId, keyId }
+  const ip = sent.caller.address()
+  const caller = { authorization, ip, requestId: sent.requestId, organizationId, keyId }
   const resolved = await resolveReferences(body, store, caller)
   const excess = 'refusal' in resolved ? undefined : sent.hold(resolved.addedBytes, organizationId)
   return excess === undefined ? resolved : { refusal: excess }
@@ -175,6 +176,7 @@ function binding({ request }: ParsedResponses, asked: ResponsesAsked, bound: Bin
       ? undefined
       : {
           authorization: bearerOf(sent.headers),
+          ip: sent.caller.address(),
           secretHash: sent.caller.secretHash,
           input: resolved.ownInput,
           inputBytes: bodyBytes,

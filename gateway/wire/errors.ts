@@ -5,6 +5,7 @@ import {
   budgetDetails,
   budgetRefusal,
   insufficientBalance,
+  ipNotAllowed,
   modelNotAllowed,
   namesOfBudget,
   rateRefusal,
@@ -79,6 +80,8 @@ export function keyRefusal(refused: InspectRefusal): Refusal {
       return blockedApiKey(refused.blockedBy)
     case 'insufficient_balance':
       return insufficientBalance
+    case 'ip_not_allowed':
+      return ipNotAllowed(refused.ip)
     case 'unavailable':
       return serviceUnavailable
   }

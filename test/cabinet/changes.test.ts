@@ -230,6 +230,7 @@ test('the whole state of a shard is its secrets, keys, balances and recent daily
     dailyBudgetNano: null,
     budgets: [],
     allowedModels: null,
+    allowedIps: null,
     readBalance: false,
     keepsResponsesHours: null,
   })

@@ -145,6 +145,7 @@ describe('the state of a key', () => {
       monthlyBudgetNano: null,
       totalBudgetNano: nanoRub(9n),
       allowedModels: ['a/*'],
+      allowedIps: ['10.0.0.0/8'],
       expiresAt: new Date('2027-06-01T00:00:00Z'),
       readBalance: true,
       keepsResponsesHours: 24,

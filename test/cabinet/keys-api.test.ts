@@ -41,6 +41,7 @@ type Body = ShownKey & {
   readonly data: readonly ShownKey[]
   readonly next_cursor: string | null
   readonly limits: readonly EffectiveLimit[]
+  readonly would_refuse: boolean
   readonly code: string
   readonly errors: readonly { readonly path: string }[]
 }
@@ -206,6 +207,10 @@ describe('a new key', () => {
     ['allowed_models.0', { allowed_models: ['gpt-*'] }],
     ['allowed_models', { allowed_models: ['a/b', 'a/b'] }],
     ['allowed_models', { allowed_models: [] }],
+    ['allowed_ips.0', { allowed_ips: ['x'] }],
+    ['allowed_ips.1', { allowed_ips: ['::1', '10.0.0.1/8'] }],
+    ['allowed_ips', { allowed_ips: [] }],
+    ['allowed_ips', { allowed_ips: Array.from({ length: 1_000 }, (_, n) => `10.0.${n >> 8}.${n & 255}`) }],
     ['expires_at', { expires_at: '9999-12-31T23:59:59-12:00' }],
     ['expires_at', { expires_at: 'tomorrow' }],
     ['managed_by', { managed_by: 'kubernetes' }],
@@ -456,6 +461,52 @@ describe('a change', () => {
       Array.from({ length: 11 }, (_, n) => `t${n}`),
     ])
       expect((await make({ tags })).status, String(tags)).toBe(422)
+  })
+
+  test('of addresses is in force at the next request, in their one form, and each rejection has its address', async () => {
+    const { made, call, organizationId } = await caller()
+    const { id, secret } = await made({ allowed_ips: ['::FFFF:127.0.0.1', '127.0.0.1/32', '2001:DB8::/32'] })
+    const read = await call('GET', `/keys/${id}`)
+    expect(read.body.allowed_ips).toEqual(['127.0.0.1', '2001:db8::/32'])
+    expect(await statusAt(secret)).toBe(200)
+    const headers = { 'if-match': read.headers.get('etag') ?? '' }
+    const changed = await call('PATCH', `/keys/${id}`, { body: { allowed_ips: ['203.0.113.0/24'] }, headers })
+    expect(changed).toMatchObject({
+      status: 200,
+      body: { programmed: true, key: { allowed_ips: ['203.0.113.0/24'] } },
+    })
+    const again = await call('PATCH', `/keys/${id}`, { body: { allowed_ips: null }, headers })
+    expect(again.status).toBe(412)
+    expect(await statusAt(secret)).toBe(403)
+    await vi.waitFor(async () =>
+      expect((await call('GET', `/keys/${id}/refusals`)).body.data).toMatchObject([
+        { code: 'ip_not_allowed', status: 403, scope: 'ips', ip: '127.0.0.1' },
+      ]),
+    )
+    const wouldRefuse = async (ip: string) =>
+      (await call('GET', `/keys/${id}/effective-limits?ip=${ip}`)).body.would_refuse
+    expect([await wouldRefuse('203.0.113.9'), await wouldRefuse('::1')]).toEqual([false, true])
+    expect((await call('GET', `/keys/${id}/effective-limits?ip=x`)).status).toBe(422)
+    const { rows } = await pool.query(
+      "select after -> 'allowedIps' as after from audit_log where organization_id = $1 and action = 'key.set_limits'",
+      [organizationId],
+    )
+    expect(rows).toEqual([{ after: ['203.0.113.0/24'] }])
+  })
+
+  test('of addresses also counts for receipts at the cabinet, whatever address a client claims', async () => {
+    const { made } = await caller()
+    const { secret } = await made({ allowed_ips: ['203.0.113.7'] })
+    const url = `${web.baseUrl.replace('/v1', '')}/v1/requests/${randomUUID()}`
+    const ask = async (headers: object = {}) => {
+      const response = await fetch(url, { headers: { authorization: `Bearer ${secret}`, ...headers } })
+      return `${response.status} ${((await response.json()) as { error: { code: string } }).error.code}`
+    }
+    expect(await ask()).toBe('403 ip_not_allowed')
+    const claims = { 'x-gateway-client-ip': '203.0.113.7', 'x-gateway-client-proof': 'x' }
+    expect(await ask(claims)).toBe('403 ip_not_allowed')
+    // Proxies on loopback are trusted.
+    expect(await ask({ 'x-forwarded-for': '203.0.113.7' })).toBe('404 request_not_found')
   })
 
   test('that was posted between reading and changing is none', async () => {

@@ -66,6 +66,7 @@ test.each(cases)(
     expect(others).toEqual([])
     const wait = 'retryAfterMs' in answer ? entry.atMs + answer.retryAfterMs : null
     expect(entry).toEqual({
+      ip: null,
       reason,
       code: told.code,
       requestId,
@@ -187,7 +188,7 @@ test('rejections that a gateway decided are listed with the times, field and num
       agoMs: 0,
     },
   ])
-  const none = { keyId, budget: null, held: null, needed: null, resetsAtMs: null }
+  const none = { keyId, ip: null, budget: null, held: null, needed: null, resetsAtMs: null }
   const cut = 'ж'.repeat(64)
   expect(await readRefusals(cabinet, organizationId)).toEqual([
     {

@@ -162,6 +162,7 @@ test('limits that are what they were make no new version', async () => {
     tpm: 100,
     dailyBudgetNano: nanoRub(7n),
     allowedModels: ['a/*'],
+    allowedIps: ['10.0.0.0/8', '::1'],
     readBalance: true,
     keepsResponsesHours: 720,
   }
@@ -172,6 +173,7 @@ test('limits that are what they were make no new version', async () => {
     tpm: 100,
     daily_budget_nano: 7n,
     allowed_models: ['a/*'],
+    allowed_ips: ['10.0.0.0/8', '::1'],
     read_balance: true,
     keeps_responses_hours: 720,
     version: 2n,

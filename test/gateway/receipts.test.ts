@@ -51,6 +51,24 @@ async function untilThere(id: string, key: string): Promise<Answer> {
 }
 
 describe('a receipt', () => {
+  test('is served by the gateway only at the addresses of its key, whatever address a client claims', async () => {
+    const model = await stack.createModel()
+    const [here, elsewhere] = [
+      await stack.createCustomer({ allowedIps: ['127.0.0.0/8', '::1'] }),
+      await stack.createCustomer({ allowedIps: ['203.0.113.7'] }),
+    ]
+    await untilServed(gateway, here.key, model)
+    const { headers } = await post(gateway, here.key, { model, messages })
+    const id = headers.get('x-gateway-request-id') ?? ''
+    expect((await untilThere(id, here.key)).body).toMatchObject({ id })
+    const claims = { 'x-forwarded-for': '203.0.113.7', 'x-gateway-client-ip': '203.0.113.7' }
+    for (const claimed of [{}, claims]) {
+      const sent = { authorization: `Bearer ${elsewhere.key}`, ...claimed }
+      const answer = await fetch(`${gateway.baseUrl}/requests/${id}`, { headers: sent })
+      expect([answer.status, await answer.json()]).toMatchObject([403, { error: { code: 'ip_not_allowed' } }])
+    }
+  })
+
   test('is available in the official SDK within a second of the answer, and its cost is that of the header', async () => {
     const { key, keyId, model } = await served()
     const client = new OpenAI({ baseURL: gateway.baseUrl, apiKey: key, maxRetries: 0 })
@@ -218,7 +236,7 @@ describe('when the cabinet', () => {
     expect(heard.every((line) => line.startsWith('GET /below/v1/requests/'))).toBe(true)
   })
 
-  test('hears of the caller its key and the request id, and nothing else', async () => {
+  test('hears of the caller its key, its address and the request id, and nothing else', async () => {
     let headers: Readonly<Record<string, unknown>> = {}
     const from = await inFrontOf((request, response) => {
       headers = request.headers
@@ -231,6 +249,8 @@ describe('when the cabinet', () => {
     expect(rest).toEqual({
       authorization: `Bearer ${key}`,
       'x-request-id': answered.get('x-gateway-request-id'),
+      'x-gateway-client-ip': expect.stringMatching(/^(127\.0\.0\.1|::1)$/),
+      'x-gateway-client-proof': expect.stringMatching(/^[\w-]{43}$/),
       accept: 'application/json',
     })
   })

@@ -32,6 +32,7 @@ describe('an ApiKey that is applied', () => {
       displayName: 'CI pipeline',
       limits: { requestsPerMinute: 600, dailyBudgetRub: '250.00', monthlyBudgetRub: '5000' },
       allowedModels: ['openai/gpt-4o-mini', 'anthropic/*'],
+      allowedIPs: ['127.0.0.0/8', '2001:DB8::/32'],
     })
     expect(values).toEqual({ OPENAI_API_KEY: text, OPENAI_BASE_URL: gatewayBaseUrl })
     expect(await gatewayStatus(gateway, text)).toBe(200)
@@ -61,6 +62,7 @@ describe('an ApiKey that is applied', () => {
         monthlyBudgetNano: 5_000_000_000_000n,
         totalBudgetNano: null,
         allowedModels: ['openai/gpt-4o-mini', 'anthropic/*'],
+        allowedIps: ['127.0.0.0/8', '2001:db8::/32'],
       },
     })
     await untilEvent(name, 'KeyMinted')

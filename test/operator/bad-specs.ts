@@ -88,6 +88,14 @@ const badKeys: readonly BadSpec[] = [
   ],
   ...badTimes,
   ...badModels,
+  ...['', 'x', '10.0.0.0/', '10.0.0.0/1234', '1.2.3.4:x', '[::1]', 'fe80::1%eth0', '::1\n'].map(
+    (network): BadSpec => [
+      'ApiKey',
+      { allowedIPs: [network] },
+      'spec.allowedIPs[0]',
+      'must be an IPv4 or IPv6 address, or a network such as 10.0.0.0/8',
+    ],
+  ),
   ...['', 'Team', 'a b', '-a', 'a\u0007', 'метка'].map(
     (tag): BadSpec => [
       'ApiKey',

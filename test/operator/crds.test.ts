@@ -36,6 +36,7 @@ spec:
   suspend: false
   expiresAt: "2027-06-01T00:00:00Z"
   allowedModels: ["openai/gpt-4o-mini", "anthropic/*"]
+  allowedIPs: ["203.0.113.7", "2001:db8::/32"]
   tags: ["team-a", "2026.q4"]
   limits: {requestsPerMinute: 600, tokensPerMinute: 200000, dailyBudgetRub: "250.00"}
   readBalance: false

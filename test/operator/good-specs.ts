@@ -11,6 +11,8 @@ export const goodSpecs: readonly (readonly [Kind, object])[] = [
   ['ApiKey', { expiresAt: '2028-02-29T23:59:59Z' }],
   ['ApiKey', { allowedModels: ['anthropic/*', 'a/b/c:free', 'a/b@1'] }],
   ['ApiKey', { allowedModels: [] }],
+  ['ApiKey', { allowedIPs: ['0.0.0.0/0', '::/0', '2001:DB8::1', '::ffff:1.2.3.4', '10.0.0.0/8'] }],
+  ['ApiKey', { allowedIPs: Array.from({ length: 100 }, (_, n) => `10.0.0.${n}`) }],
   ['ApiKey', { secret: { name: long(253), key: '.npmrc', baseURLKey: '' } }],
   ['ApiKey', { displayName: 'Ж\u{1F600}\t\r\n\u0001\\u0000' }],
   ['ApiKey', { rotation: { trigger: '1', gracePeriod: '0s' } }],

@@ -138,6 +138,7 @@ async function createKey(posting: Posting, changes: KeyChanges = {}) {
     dailyBudgetNano: null,
     budgets: [],
     allowedModels: null,
+    allowedIps: null,
     readBalance: false,
     keepsResponsesHours: null,
   }
@@ -169,7 +170,18 @@ async function createKey(posting: Posting, changes: KeyChanges = {}) {
     null,
   )
   await posting.openEpoch(shard, nonce, 0)
-  return { key, keyId, shard, organizationId }
+  const keyRow = {
+    kind: 'key',
+    keyId,
+    state: 'active',
+    blockedBy: null,
+    expiresAtMs: null,
+    ...limits,
+  } as const
+  /** Changes it, as the projection does after a change in the cabinet. @param version above 1, and above the last one. */
+  const change = (changed: KeyChanges, version: bigint) =>
+    posting.project(shard, [{ ...keyRow, ...policy, ...changed, version }], null)
+  return { key, keyId, shard, organizationId, change }
 }
 
 type Owner = { readonly shard: Parameters<typeof writeKey>[0] }
@@ -197,6 +209,8 @@ type Sending = {
   readonly path?: string
   readonly method?: string
   readonly key?: string
+  /** The client's own address, of 127.0.0.0/8. */
+  readonly from?: string | undefined
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: string | Buffer
   /** Sent in pieces, without a Content-Length. */
@@ -214,6 +228,7 @@ function send(baseUrl: string, options: Sending): Promise<Answer> {
     const request = httpRequest(`${baseUrl}${path}`, {
       method,
       agent: false,
+      localAddress: options.from,
       headers: { 'content-type': 'application/json', ...authorization, ...length, ...headers },
     })
     request.on('response', async (response) => {

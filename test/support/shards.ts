@@ -209,6 +209,7 @@ export function plainKey(keyId: string): KeyRow {
     dailyBudgetNano: null,
     budgets: [],
     allowedModels: null,
+    allowedIps: null,
     readBalance: false,
     keepsResponsesHours: null,
   }

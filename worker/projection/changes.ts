@@ -138,11 +138,12 @@ async function readKeys(
             case when revoked_at is null then blocked_by end as "blockedBy",
             ${milliseconds('expires_at')} as "expiresAtMs", rpm, tpm, daily_budget_nano as "dailyBudgetNano",
             weekly_budget_nano as week, monthly_budget_nano as month, total_budget_nano as total,
-            member_monthly_budget_nano as "memberMonth", created_by as "createdBy", allowed_models as "allowedModels", read_balance as "readBalance",
+            member_monthly_budget_nano as "memberMonth", created_by as "createdBy", allowed_models as "allowedModels",
+            allowed_ips as "allowedIps", read_balance as "readBalance",
             keeps_responses_hours as "keepsResponsesHours"
        from (select o.shard, not (${unnoted('k')}) as "isNoted", k.id, k.version, k.revoked_at, k.expires_at, k.daily_budget_nano,
                     k.weekly_budget_nano, k.monthly_budget_nano, k.total_budget_nano, k.member_monthly_budget_nano,
-                    k.created_by, k.allowed_models,
+                    k.created_by, k.allowed_models, k.allowed_ips,
                     k.read_balance, k.keeps_responses_hours, coalesce(k.rpm, $2) as rpm, coalesce(k.tpm, $3) as tpm,
                     ${blockerSql('k')} as blocked_by
                from api_keys k join organizations o on o.id = k.organization_id where ${condition}) as key`,

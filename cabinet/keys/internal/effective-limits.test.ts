@@ -12,6 +12,7 @@ const unlimited = {
   totalBudgetNano: null,
   allowedModels: null,
   expiresAt: null,
+  allowedIps: null,
   readBalance: false,
   keepsResponsesHours: null,
 }
@@ -32,6 +33,7 @@ const facts: LimitFacts = {
     dayEndsAtMs: Date.parse('2026-11-22T21:00:00Z'),
   },
   model: undefined,
+  ip: undefined,
   nowMs,
 }
 
@@ -71,8 +73,21 @@ test('an end, a block and a model that is not allowed are refused in the gateway
     'block: api_key_blocked',
     'models: model_not_allowed',
   ])
-  expect(effectiveLimits({ ...facts, key })[1]?.message).toContain('an administrator')
+  expect(effectiveLimits({ ...facts, key })[2]?.message).toContain('an administrator')
   expect(refusing({ key: { ...key, blockedBy: [] }, model: 'a/c', nowMs: nowMs - 1 })).toEqual([])
+})
+
+test('an address outside the list is refused before anything else; without an address nothing is', () => {
+  const limits = { ...unlimited, allowedIps: ['203.0.113.0/24', '2001:db8::/32'], expiresAt: new Date(nowMs) }
+  const key = { limits, blockedBy: [] }
+  expect(refusing({ key, ip: '198.51.100.1' })).toEqual(['ips: ip_not_allowed', 'expiry: expired_api_key'])
+  for (const ip of ['203.0.113.7', '::ffff:203.0.113.7', '2001:DB8::1', undefined])
+    expect(refusing({ key, ip })).toEqual(['expiry: expired_api_key'])
+  expect(effectiveLimits({ ...facts, key, ip: '::1' })[0]).toMatchObject({
+    limit: limits.allowedIps,
+    message: expect.stringContaining('::1'),
+  })
+  expect(effectiveLimits(facts)[0]).toMatchObject({ scope: 'ips', limit: null, would_refuse: false })
 })
 
 test('a full minute rejects requests, and has the time at which it is empty', () => {
@@ -123,12 +138,12 @@ test('longer budgets are listed after the day, and what they would reject has th
     resetsAtMs: null,
   } as const
   const limits = effectiveLimits({ ...facts, live: { ...live, budgets: [month, total] } })
-  expect(limits.map(({ scope }) => scope).slice(4, 7)).toEqual([
+  expect(limits.map(({ scope }) => scope).slice(5, 8)).toEqual([
     'daily_budget',
     'monthly_budget',
     'total_budget',
   ])
-  expect(limits.slice(5, 7)).toMatchObject([
+  expect(limits.slice(6, 8)).toMatchObject([
     { limit: '9', used: '9', remaining: '0', resets_at: '2026-11-30T21:00:00.000Z', code: 'budget_exceeded' },
     { held: '8.999999999', remaining: '0', resets_at: null, code: 'budget_reserved' },
   ])

@@ -4,16 +4,19 @@ import {
   balanceReserved,
   budgetRefusal,
   insufficientBalance,
+  ipNotAllowed,
   modelNotAllowed,
   rateRefusal,
 } from '#core/errors/limit-refusals'
 import type { Refusal } from '#core/errors/refusal'
 import { mayUse } from '#core/keys/allowed-models'
+import { createAllowedNetworks } from '#core/keys/allowed-networks'
 import type { Blocker } from '#core/keys/key'
 import type { KeyState } from '#core/keys/key-state'
 import { formatRub, type NanoRub, nanoRub } from '#core/ledger/money'
 import type { OrganizationBudget } from '#core/ledger/organization-budgets'
 import type { BudgetPeriod } from '#core/ledger/spend-window'
+import { plainAddress } from '#core/process/plain-address'
 import { scopeOfBudget } from '../../billing/budget-scope.ts'
 import type { EffectiveLimit } from '../key-contracts.ts'
 import { expiryText } from './shown-key.ts'
@@ -34,12 +37,15 @@ export type LimitFacts = {
   }
   /** The requested model; `undefined`: any model that the key may use. */
   readonly model: string | undefined
+  /** Where the request comes from; `undefined`: an address that the key may be used from. */
+  readonly ip: string | undefined
   readonly nowMs: number
 }
 
 /** All limits of a key, in the order in which the gateway checks them, and the gateway's response now. Pure. */
 export function effectiveLimits(facts: LimitFacts): EffectiveLimit[] {
   return [
+    ipLimit(facts),
     expiryLimit(facts),
     blockLimit(facts),
     balanceLimit(facts),
@@ -58,6 +64,19 @@ function told(refusal: Refusal | undefined): Pick<EffectiveLimit, 'would_refuse'
     would_refuse: refusal !== undefined,
     code: refusal?.code ?? null,
     message: refusal?.message ?? null,
+  }
+}
+
+function ipLimit({ key: { limits }, ip }: LimitFacts): EffectiveLimit {
+  const { allowedIps } = limits
+  const plain = ip === undefined ? undefined : plainAddress(ip)
+  const isRefused =
+    allowedIps !== null && plain !== undefined && !createAllowedNetworks(allowedIps).has(plain)
+  return {
+    scope: 'ips',
+    ...unlimited,
+    limit: allowedIps === null ? null : [...allowedIps],
+    ...told(isRefused ? ipNotAllowed(plain) : undefined),
   }
 }
 

@@ -106,6 +106,7 @@ function showKey(key: KeyState, { balance, spentToday, lastUsedHour, kubernetes 
     monthly_budget_rub: rubOf(limits.monthlyBudgetNano),
     total_budget_rub: rubOf(limits.totalBudgetNano),
     allowed_models: limits.allowedModels === null ? null : [...limits.allowedModels],
+    allowed_ips: limits.allowedIps === null ? null : [...limits.allowedIps],
     expires_at: limits.expiresAt === null ? null : expiryText(limits.expiresAt),
     read_balance: limits.readBalance,
     keeps_responses_hours: limits.keepsResponsesHours,

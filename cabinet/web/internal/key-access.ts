@@ -8,10 +8,14 @@ import {
   missingApiKey,
   revokedApiKey,
 } from '#core/errors/key-refusals'
+import { ipNotAllowed } from '#core/errors/limit-refusals'
 import { type Refusal, refusal, retrySecondsOf } from '#core/errors/refusal'
+import { createAllowedNetworks } from '#core/keys/allowed-networks'
+import { createCallerPlace } from '#core/keys/caller-place'
 import { type FoundCaller, findCallerByHash } from '#core/keys/find-caller'
 import { findBearer, findKey, hashKey } from '#core/keys/key'
 import type { RouteLimit } from '#core/process/http-route'
+import { plainAddress } from '#core/process/plain-address'
 import { createRateWindow } from './rate-window.ts'
 
 export type KeyAccessDeps = {
@@ -34,6 +38,7 @@ declare module 'fastify' {
 
 /** The access rule `api_key`: finds the caller of a key, and limits each key's calls per minute on a route. */
 export function createKeyAccess({ pool, keyPepper, now }: KeyAccessDeps) {
+  const place = createCallerPlace(keyPepper)
   return function limitedTo(limit: RouteLimit) {
     const ofKey = createRateWindow(limit.perMinute, minuteMs, now)
 
@@ -50,7 +55,11 @@ export function createKeyAccess({ pool, keyPepper, now }: KeyAccessDeps) {
       const waitMs = ofKey.count(hash) // before querying Postgres
       if (waitMs > 0) return { refusal: tooManyCalls(limit, waitMs) }
       const caller = await inReadScope(pool, null, (client) => findCallerByHash(client, hash))
-      return caller.state === 'active' ? caller : { refusal: refusalOf(caller) }
+      if (caller.state !== 'active') return { refusal: refusalOf(caller) }
+      const { allowedIps } = caller
+      if (allowedIps === null) return caller
+      const ip = place.read(request.headers) ?? plainAddress(request.ip)
+      return createAllowedNetworks(allowedIps).has(ip) ? caller : { refusal: ipNotAllowed(ip) }
     }
   }
 }

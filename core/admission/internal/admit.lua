@@ -1,8 +1,8 @@
 --[[ Authenticates a key and holds what requests may cost, or rejects them, one after the other: all of it or nothing.
 
   ARGV[2] run id as read on this connection   ARGV[3] hash of the key   ARGV[4] lease, ms
-  ARGV[5] oldest unposted charge allowed, ms
-  ARGV[6…] for each request, in order: request id, record that a sweep would book, longest that it may run, ms,
+  ARGV[5] oldest unposted charge allowed, ms   ARGV[6] list of addresses passed (key.lua)
+  ARGV[7…] for each request, in order: request id, record that a sweep would book, longest that it may run, ms,
     'bound' (if it is too large it is measured and asked for again; then its refusal is listed: 'final'), followed by
       ' unlisted' where Redis has no memory for lists,
     how many candidates, and for each: model, tokens for TPM, cost of the prompt, cost of an output token in every choice,
@@ -23,11 +23,11 @@
   Idempotent: the same request id answers the same hold; one that has ended gets none.
   Without allow-oom: a full Redis refuses before anything is written. ]]
 
-local admit_argv = { clock_offset_ms = 1, run_id = 2, secret_hash = 3, lease_ms = 4, unposted_age_ms_max = 5 }
+local admit_argv = { clock_offset_ms = 1, run_id = 2, secret_hash = 3, lease_ms = 4, unposted_age_ms_max = 5, ips_id = 6 }
 -- Of each request, from its `at` on; then its candidates, each from its `at` on.
 local asked_argv = { request_id = 0, record = 1, timeout_ms = 2, attempt = 3, candidate_count = 4 }
 local candidate_argv = { model = 0, tokens = 1, prompt = 2, output_token = 3, limit = 4, usual = 5, longest = 6 }
-local first_asked, asked_size, candidate_size = 6, 5, 7
+local first_asked, asked_size, candidate_size = 7, 5, 7
 -- An answer shorter than this is worth nothing; a request that names no limit and cannot have it is rejected.
 local output_tokens_min = 16
 
@@ -229,6 +229,7 @@ local function admit_one(call, at, text)
   if ending then return refusal_of_nobody('already_ended') end
   if held then return admitted(call, held) end
 
+  if call.refusal and call.refusal[1] == 'address_unchecked' then return refusal_of(who, use, unpack(call.refusal)) end
   if call.refusal then return refuse(call, at, {}, unpack(call.refusal)) end
   local asked = candidate_at(at + asked_size)
   if not may_use(who.models, asked.model) then return refuse(call, at, {}, 'model_not_allowed') end
@@ -301,7 +302,7 @@ end
 local function admit()
   read_clock()
   local starts, answers = all_asked(), {}
-  local refusal, who = authenticate(ARGV[admit_argv.secret_hash], ARGV[admit_argv.run_id])
+  local refusal, who = authenticate(ARGV[admit_argv.secret_hash], ARGV[admit_argv.run_id], ARGV[admit_argv.ips_id])
   if not who then
     for index = 1, #starts do answers[index] = refusal_of_nobody(refusal[1]) end
     return reply_of(answers)

@@ -1,6 +1,6 @@
 --[[ Returns what a key may do and has used. Writes nothing and uses nothing up.
 
-  ARGV[2] run id as read on this connection   ARGV[3] hash of the key
+  ARGV[2] run id as read on this connection   ARGV[3] hash of the key   ARGV[4] list of addresses passed (key.lua)
   Returns { 'refused', '', reason } of a key that is not known
     or { 'refused', organization, key, rpm, used, reset, tpm, used, reset, reason, blocked by?, amounts }
     or { 'usable', organization, key, models, expires_at, read_balance, keeps_hours, rpm, used, reset, tpm, used, reset, amounts,

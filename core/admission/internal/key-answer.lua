@@ -1,6 +1,6 @@
 --[[ What is answered of a key, after key.lua. ]]
 
-local key_argv = { clock_offset_ms = 1, run_id = 2, secret_hash = 3 }
+local key_argv = { clock_offset_ms = 1, run_id = 2, secret_hash = 3, ips_id = 4 }
 
 local function append_to(list, ...)
   for i = 1, select('#', ...) do list[#list + 1] = (select(i, ...)) end
@@ -39,7 +39,7 @@ local function refused(who, use, ...) return append_amounts(refusal_of(who, use,
 -- The reply `answer` for the key in ARGV[3], with its window moved to now, or the problem with the key.
 local function of_key(answer)
   read_clock()
-  local refusal, who = authenticate(ARGV[key_argv.secret_hash], ARGV[key_argv.run_id])
+  local refusal, who = authenticate(ARGV[key_argv.secret_hash], ARGV[key_argv.run_id], ARGV[key_argv.ips_id])
   if not who then return refusal_of_nobody(refusal[1]) end
   local use = use_of(who)
   slide(use)

@@ -11,16 +11,18 @@ local function joined(of_key, of_organization)
   return of_key == '' and of_organization or of_key .. ',' .. of_organization
 end
 
--- Reads epoch, secret, key and balance. Answers a rejection ({ reason, blocked by? }) or nil, and the caller, where
--- the key is known, rejected or not.
-local function authenticate(hash, run_id)
+-- Reads epoch, secret, key and balance. Answers a rejection ({ reason, … }) or nil, and the caller, where the key is
+-- known, rejected or not. `ips_id`: the list of addresses that the caller's is in, '*': it need be in none. Redis cannot find
+-- out whether an address is in a network: of a key with another list the answer is { 'address_unchecked', id, list }, and the
+-- gateway asks again, or rejects. It comes before anything that a stranger with the key could learn.
+local function authenticate(hash, run_id, ips_id)
   local epoch = redis.call('HMGET', epoch_name, 'nonce', 'run_id', 'opens_at', 'posted_through')
   if not epoch[1] or epoch[2] ~= run_id or tonumber(epoch[3]) > now_ms then return { 'unavailable' } end
 
   local cred = redis.call('HMGET', cred_name(hash), 'key', 'organization', 'valid_until', 'state')
   if not cred[1] then return { 'unknown_key' } end
   local key = redis.call('HMGET', key_name(cred[1]), 'state', 'blocked_by', 'expires_at', 'rpm', 'tpm', 'daily_budget',
-    'models', 'keeps_hours', 'budgets')
+    'models', 'keeps_hours', 'budgets', 'ips_id')
   local org = redis.call('HMGET', org_name(cred[2]), 'posted', 'pending', 'held', 'zone', 'budgets')
   -- A secret whose key or organization has not arrived yet is a delay of this system, never the caller's
   -- error.
@@ -38,6 +40,10 @@ local function authenticate(hash, run_id)
   who.unspent = math.min(tonumber(who.posted), 4e15) - tonumber(who.pending)
 
   if key[1] == 'revoked' or cred[4] == 'revoked' or is_over(cred[3]) then return { 'revoked_key' }, who end
+  local listed_id = key[10] or '' -- an older worker does not write it
+  if ips_id ~= '*' and listed_id ~= '' and listed_id ~= ips_id then
+    return { 'address_unchecked', listed_id, redis.call('HGET', key_name(cred[1]), 'ips') or '' }, who
+  end
   if is_over(who.expires_at) then return { 'expired_key' }, who end
   if key[1] == 'blocked' then return { 'blocked_key', key[2] }, who end
   if who.unspent <= 0 then return { 'insufficient_balance' }, who end

@@ -4,8 +4,8 @@
  * repeated after those of `admit`, `settle` and `renew`.
  */
 export const argumentNames = {
-  key: ['clock_offset_ms', 'run_id', 'secret_hash'],
-  admit: ['clock_offset_ms', 'run_id', 'secret_hash', 'lease_ms', 'unposted_age_ms_max'],
+  key: ['clock_offset_ms', 'run_id', 'secret_hash', 'ips_id'],
+  admit: ['clock_offset_ms', 'run_id', 'secret_hash', 'lease_ms', 'unposted_age_ms_max', 'ips_id'],
   asked: ['request_id', 'record', 'timeout_ms', 'attempt', 'candidate_count'],
   candidate: ['model', 'tokens', 'prompt', 'output_token', 'limit', 'usual', 'longest'],
   list: ['clock_offset_ms', 'organization'],

@@ -21,7 +21,7 @@ local server_ms, now_ms, today -- once read_clock was called; `today` is Moscow'
 
 local function cred_name(hash) return prefix .. 'cred:' .. hash end -- version key organization valid_until state
 local function key_name(id) return prefix .. 'key:' .. id end       -- version state blocked_by expires_at rpm tpm
-                                                                    -- daily_budget budgets models read_balance keeps_hours
+                                                                    -- daily_budget budgets models ips ips_id read_balance keeps_hours
 local function use_name(id) return prefix .. 'use:' .. id end       -- day <day>:posted :version :pending :held, <window>:… (window.lua)
                                                                     -- counts (minute.lua)
 local function org_name(id) return prefix .. 'org:' .. id end       -- posted version pending held zone budgets zone_version

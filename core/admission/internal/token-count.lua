@@ -1,6 +1,6 @@
 --[[ Takes one count of tokens, which is free and has its own limit. Returns the problem if its key has one.
 
-  ARGV[2] run id as read on this connection   ARGV[3] hash of the key
+  ARGV[2] run id as read on this connection   ARGV[3] hash of the key   ARGV[4] list of addresses passed (key.lua)
   Returns what `inspect` does
     or { 'refused', organization, key, rpm, used, reset, tpm, used, reset, 'token_counts', limit, used, wait ms, amounts }.
   Writes use:<key>, only the field `counts`: when its minute began, ms, and the counts since. Twice takes twice. ]]

@@ -15,7 +15,8 @@ export async function lockKey(client: ScopedClient, keyId: string): Promise<Lock
   const { rows } = await client.query<LockedKey>(
     `select id as "keyId", organization_id as "organizationId", name, tags, rpm, tpm,
             daily_budget_nano as "dailyBudgetNano", weekly_budget_nano as "weeklyBudgetNano",
-            monthly_budget_nano as "monthlyBudgetNano", total_budget_nano as "totalBudgetNano", allowed_models as "allowedModels", expires_at as "expiresAt",
+            monthly_budget_nano as "monthlyBudgetNano", total_budget_nano as "totalBudgetNano", allowed_models as "allowedModels",
+            allowed_ips as "allowedIps", expires_at as "expiresAt",
             read_balance as "readBalance", keeps_responses_hours as "keepsResponsesHours"
        from api_keys where id = $1 for update`,
     [keyId],
@@ -43,6 +44,7 @@ export function wholeLimits(limits: KeyLimits): Required<KeyLimits> {
     monthlyBudgetNano: limits.monthlyBudgetNano ?? null,
     totalBudgetNano: limits.totalBudgetNano ?? null,
     allowedModels: limits.allowedModels ?? null,
+    allowedIps: limits.allowedIps ?? null,
     expiresAt: limits.expiresAt ?? null,
     readBalance: limits.readBalance ?? false,
     keepsResponsesHours: limits.keepsResponsesHours ?? null,

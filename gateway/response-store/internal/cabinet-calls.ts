@@ -1,4 +1,5 @@
 import { type Dispatcher, Pool } from 'undici'
+import type { CallerPlace } from '#core/keys/caller-place'
 import { proofHeader } from '#core/stored-responses/response-frame'
 
 /** One call about stored responses, for the caller whose key it carries. */
@@ -7,6 +8,8 @@ type CabinetCall = {
   /** Below `/v1/responses`. */
   readonly path: string
   readonly authorization: string
+  /** Of the client. */
+  readonly ip: string
   readonly requestId: string
   readonly body?: Buffer
   /** That a gateway writes. */
@@ -29,7 +32,11 @@ const timeoutMs = 5_000
 export const connectionsMax = 16
 
 /** Calls of the cabinet at `cabinetUrl`, over its own connections. */
-export function createCabinetCalls(cabinetUrl: string, answerBytesMax: number): CabinetCalls {
+export function createCabinetCalls(
+  cabinetUrl: string,
+  answerBytesMax: number,
+  place: CallerPlace,
+): CabinetCalls {
   const { origin, pathname } = new URL(cabinetUrl)
   const prefix = `${pathname.replace(/\/+$/, '')}/v1/responses`
   const pool = new Pool(origin, {
@@ -39,8 +46,9 @@ export function createCabinetCalls(cabinetUrl: string, answerBytesMax: number): 
     headersTimeout: timeoutMs,
   })
   return {
-    async call({ method, path, authorization, requestId, body, proof }) {
+    async call({ method, path, authorization, ip, requestId, body, proof }) {
       const headers = ['authorization', authorization, 'x-request-id', requestId]
+      headers.push(...Object.entries(place.headersOf(authorization, ip)).flat())
       if (body !== undefined) headers.push('content-type', 'application/octet-stream')
       if (proof !== undefined) headers.push(proofHeader, proof)
       const request = { method, path: prefix + path, headers, ...(body === undefined ? {} : { body }) }

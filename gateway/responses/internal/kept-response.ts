@@ -7,6 +7,8 @@ import { type JsonBytes, writeJson } from '../../wire/json-writer.ts'
 /** A request whose response may be stored. */
 export type Keepable = {
   readonly authorization: string
+  /** Of the client. */
+  readonly ip: string
   readonly secretHash: KeyHash
   /** Its own input, as items. */
   readonly input: readonly unknown[]
@@ -17,13 +19,13 @@ export type Keepable = {
 /** Stores responses to a request, for as long as its key keeps them. */
 export function keeperOf(
   store: ResponseStore,
-  { authorization, secretHash, input, inputBytes, previousId }: Keepable,
+  { authorization, ip, secretHash, input, inputBytes, previousId }: Keepable,
   { keepsResponsesHours: hours, organizationId, keyId }: KeyOwner,
 ): KeepResponse {
   return async (response, requestId) => {
     const written = writeJson({ items: input }, inputBytes)
     const items = partsOf(written instanceof Promise ? await written : written)
-    const caller = { authorization, requestId, organizationId, keyId }
+    const caller = { authorization, ip, requestId, organizationId, keyId }
     const end = await store.keep({ hours, secretHash, previousId, input: items, ...response }, caller)
     return end === 'stored'
   }

@@ -63,7 +63,7 @@ async function answer(
 }
 
 async function answerOf(
-  { id: requestId, headers }: FastifyRequest,
+  { id: requestId, headers, caller }: FastifyRequest,
   { organizationId, keyId }: InspectedKey,
   store: ResponseStore | undefined,
   asked: string,
@@ -71,7 +71,8 @@ async function answerOf(
 ): Promise<Answer> {
   if (store === undefined) return { refusal: responsesNotServed }
   const authorization = bearerOf(headers)
-  return answering(requestIdOf(asked), store, { authorization, requestId, organizationId, keyId })
+  const ip = caller?.address() ?? ''
+  return answering(requestIdOf(asked), store, { authorization, ip, requestId, organizationId, keyId })
 }
 
 const show: Answering = async (id, store, caller) => {

@@ -457,7 +457,13 @@ function lostKeyId(world: World, object: ModelObject): string | undefined {
 function stateOf(world: World, keyId: string): KeyState | undefined {
   const key = world.keys.get(keyId)
   if (key === undefined) return undefined
-  const { rpm = null, tpm = null, dailyBudgetNano = null, allowedModels = null } = key.limits
+  const {
+    rpm = null,
+    tpm = null,
+    dailyBudgetNano = null,
+    allowedModels = null,
+    allowedIps = null,
+  } = key.limits
   const { weeklyBudgetNano = null, monthlyBudgetNano = null, totalBudgetNano = null } = key.limits
   const { expiresAt = null, readBalance = false, keepsResponsesHours = null } = key.limits
   return {
@@ -476,6 +482,7 @@ function stateOf(world: World, keyId: string): KeyState | undefined {
       monthlyBudgetNano,
       totalBudgetNano,
       allowedModels,
+      allowedIps,
       expiresAt,
       readBalance,
       keepsResponsesHours,

@@ -23,6 +23,7 @@ function key(limits: Partial<KeyState['limits']>): KeyState {
       monthlyBudgetNano: null,
       totalBudgetNano: null,
       allowedModels: null,
+      allowedIps: null,
       expiresAt: null,
       readBalance: false,
       keepsResponsesHours: null,

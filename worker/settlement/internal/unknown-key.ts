@@ -41,6 +41,7 @@ function tombstoneOf(keyId: string): ProjectedRow {
     dailyBudgetNano: null,
     budgets: [],
     allowedModels: null,
+    allowedIps: null,
     readBalance: false,
     keepsResponsesHours: null,
   }
