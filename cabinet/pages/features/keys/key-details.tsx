@@ -49,6 +49,11 @@ export function KeyDetails({ shown, hasForm }: { readonly shown: Key; readonly h
             <Detail name={words.models}>
               <AllowedModels shown={shown} />
             </Detail>
+            {shown.allowed_ips !== null && (
+              <Detail name={words.allowedIps}>
+                <span className="wrap-anywhere">{shown.allowed_ips.join(', ')}</span>
+              </Detail>
+            )}
             <Detail name={words.keepsHours}>{shown.keeps_responses_hours ?? words.notKept}</Detail>
           </>
         )}

@@ -1,6 +1,6 @@
 import { serverNowMs } from '../../api/server-clock.ts'
 import { useWords } from '../../i18n/language.ts'
-import { AmountField, TextField } from '../../kit/fields.tsx'
+import { AmountField, TextArea, TextField } from '../../kit/fields.tsx'
 import { budgetNames, type KeyValues } from './key-values.ts'
 import { keyWords } from './messages.ts'
 import { ModelsField } from './models-field.tsx'
@@ -67,7 +67,24 @@ export function KeyFields({ values }: { readonly values: KeyValues }) {
           defaultValue={values.keeps_responses_hours}
         />
       </div>
+      <IpsField values={values} />
       <ModelsField chosen={values.allowed_models} />
     </>
+  )
+}
+
+function IpsField({ values }: { readonly values: KeyValues }) {
+  const words = useWords(keyWords)
+  return (
+    <TextArea
+      name="allowed_ips"
+      label={words.allowedIps}
+      hint={words.allowedIpsHint}
+      rows={3}
+      defaultValue={values.allowed_ips}
+      autoComplete="off"
+      autoCapitalize="none"
+      spellCheck={false}
+    />
   )
 }

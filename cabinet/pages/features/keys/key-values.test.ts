@@ -1,5 +1,13 @@
 import { expect, test } from 'vitest'
-import { bodyOf, changesOf, checkValues, findTypedCount, mergeValues, noValues } from './key-values.ts'
+import {
+  bodyOf,
+  changesOf,
+  checkValues,
+  findTypedCount,
+  keyErrorsOf,
+  mergeValues,
+  noValues,
+} from './key-values.ts'
 import { keyWords } from './messages.ts'
 
 const nowMs = Date.parse('2026-11-22T22:00:00Z') // the 23rd in Moscow
@@ -31,6 +39,13 @@ test('each field that the server would reject has its error', () => {
   for (const tags of ['Web', '-a', 'x'.repeat(33), 'a\u0007', '1 2 3 4 5 6 7 8 9 10 11'])
     expect(checked({ tags }), tags).toEqual(['tags'])
   expect(bodyOf({ ...noValues, tags: ' web,a web' }).tags).toEqual(['a', 'web'])
+  expect(checked({ allowed_ips: '203.0.113.7\n10.0.0.0/8, 2001:DB8::/32;::ffff:1.2.3.4' })).toEqual([])
+  expect(checked({ allowed_ips: Array(101).fill('::1').join('\n') })).toEqual([])
+  const many = Array.from({ length: 101 }, (_, n) => `10.0.0.${n}`).join('\n')
+  for (const allowed_ips of ['x', '10.0.0.0/', '1.2.3.4/1234', 'fe80::1%eth0', many])
+    expect(checked({ allowed_ips }), allowed_ips).toEqual(['allowed_ips'])
+  expect(bodyOf({ ...noValues, allowed_ips: '::1\n\n 1.2.3.4' }).allowed_ips).toEqual(['::1', '1.2.3.4'])
+  expect(bodyOf(noValues).allowed_ips).toBeNull()
   expect(checked({ rpm: '0', tpm: 'x' })).toEqual(['rpm', 'tpm'])
   expect(checked({ allowed_models: [] })).toEqual(['allowed_models'])
   for (const keeps_responses_hours of ['0', '721', '1.5'])
@@ -47,6 +62,18 @@ test('a budget whose point may separate thousands is rejected, and a stored one 
     })
   const fine = { ...noValues, name: 'a', daily_budget_rub: '0.005' }
   expect(checkValues({ ...fine, name: 'b' }, keyWords.en, nowMs, fine)).toEqual({})
+})
+
+test('what only the server finds wrong in a list of addresses is named by its place, in the language of the page', () => {
+  const errors = [
+    { path: 'allowed_ips.1', code: 'custom', message: 'must be 10.0.0.0/8, or 10.0.0.1 for one address' },
+    { path: 'allowed_ips.3', code: 'custom', message: 'x' },
+    { path: 'name', code: 'custom', message: 'y' },
+  ]
+  const found = keyErrorsOf({ errors }, keyWords.ru)
+  expect(found.allowed_ips).toMatch(/^Записи с ошибкой: 2, 4\./)
+  expect(found.name).toBe('y')
+  expect(keyErrorsOf({ errors: [] }, keyWords.ru)).toEqual({})
 })
 
 test('the last day of a key ends at midnight in Moscow', () => {

@@ -1,3 +1,4 @@
+import type { ApiProblem } from '../../api/problem.ts'
 import type { FieldErrors } from '../../kit/form.tsx'
 import { budgetProblem } from '../../money/budget.ts'
 import { findTypedRubles, typedRubles } from '../../money/rubles.ts'
@@ -21,6 +22,8 @@ export type KeyValues = {
   readonly tpm: string
   /** `null`: all. */
   readonly allowed_models: readonly string[] | null
+  /** One a line; empty: from anywhere. */
+  readonly allowed_ips: string
   /** The last day, in Moscow; empty: no expiry. */
   readonly expires_at: string
   /** Empty: nothing is stored. */
@@ -37,6 +40,7 @@ export const noValues: KeyValues = {
   rpm: '',
   tpm: '',
   allowed_models: null,
+  allowed_ips: '',
   expires_at: '',
   keeps_responses_hours: '',
 }
@@ -60,6 +64,11 @@ const nameLengthMax = 253
 const countMax = 2_147_483_647
 const modelsMax = 256
 const tagsMax = 10
+const ipsMax = 100
+/** What an address or a network may consist of. */
+const ipShape = /^[0-9a-f:.]+(?:\/\d{1,3})?$/i
+/** Wrong entries named at once. */
+const namedMax = 5
 /** A tag. */
 export const tagShape = /^[a-z0-9][a-z0-9._-]{0,31}$/
 /** 30 days. */
@@ -74,6 +83,7 @@ export function valuesOf(key: Key, language: Language): KeyValues {
     rpm: key.rpm === null ? '' : String(key.rpm),
     tpm: key.tpm === null ? '' : String(key.tpm),
     allowed_models: key.allowed_models,
+    allowed_ips: key.allowed_ips?.join('\n') ?? '',
     expires_at: key.expires_at === null ? '' : moscowDay(Date.parse(key.expires_at) - 1),
     keeps_responses_hours: key.keeps_responses_hours === null ? '' : String(key.keeps_responses_hours),
   }
@@ -89,6 +99,7 @@ export function typedValues(form: FormData): KeyValues {
     rpm: text('rpm').trim(),
     tpm: text('tpm').trim(),
     allowed_models: form.get('models') === 'chosen' ? form.getAll('allowed_models').map(String) : null,
+    allowed_ips: text('allowed_ips').trim(),
     expires_at: text('expires_at'),
     keeps_responses_hours: text('keeps_responses_hours').trim(),
   }
@@ -115,6 +126,7 @@ export function checkValues(
     rpm: countError(values.rpm, words),
     tpm: countError(values.tpm, words),
     allowed_models: modelsError(values.allowed_models, words),
+    allowed_ips: ipsError(typedIps(values.allowed_ips), words),
     expires_at: isSameEnd ? undefined : expiryError(values.expires_at, words, nowMs),
     keeps_responses_hours: hoursError(values.keeps_responses_hours, words),
   })
@@ -129,6 +141,7 @@ export function bodyOf(values: KeyValues) {
     rpm: findTypedCount(values.rpm) ?? null,
     tpm: findTypedCount(values.tpm) ?? null,
     allowed_models: values.allowed_models === null ? null : [...values.allowed_models],
+    allowed_ips: values.allowed_ips === '' ? null : [...typedIps(values.allowed_ips)],
     expires_at: endOfMoscowDay(values.expires_at) ?? null,
     keeps_responses_hours: findTypedCount(values.keeps_responses_hours) ?? null,
   }
@@ -175,6 +188,42 @@ function typedTags(text: string): readonly string[] {
 function tagsError(tags: readonly string[], words: Words): string | undefined {
   if (tags.length > tagsMax) return words.tagsMany
   return tags.every((tag) => tagShape.test(tag)) ? undefined : words.tagsWrong
+}
+
+/** As they are sent: the server drops duplicates and knows what a network is. */
+function typedIps(text: string): readonly string[] {
+  return text.split(/[\s,;]+/u).filter((ip) => ip !== '')
+}
+
+function ipsError(ips: readonly string[], words: Words): string | undefined {
+  if (new Set(ips).size > ipsMax) return words.ipsMany
+  return wrongIps(
+    ips.flatMap((ip, at) => (ipShape.test(ip) ? [] : [at])),
+    words,
+  )
+}
+
+/** Each wrong entry by its place, the first few of them. */
+function wrongIps(places: readonly number[], words: Words): string | undefined {
+  if (places.length === 0) return undefined
+  return words.ipsWrong(
+    places
+      .slice(0, namedMax)
+      .map((at) => at + 1)
+      .join(', '),
+  )
+}
+
+/** Errors of a key's fields that only the server finds. Pure. */
+export function keyErrorsOf({ errors }: Pick<ApiProblem, 'errors'>, words: Words): FieldErrors {
+  const places = errors.flatMap(({ path }) => {
+    const [, at] = /^allowed_ips\.(\d+)$/.exec(path) ?? []
+    return at === undefined ? [] : [Number(at)]
+  })
+  return onlyWrong({
+    ...Object.fromEntries(errors.map(({ path, message }) => [path, message])),
+    ...(places.length > 0 && { allowed_ips: wrongIps(places, words) }),
+  })
 }
 
 function budgetError(budget: Budget, typed: string, words: Words): string | undefined {

@@ -18,6 +18,7 @@ import {
   changesOf,
   checkValues,
   type KeyValues,
+  keyErrorsOf,
   mergeValues,
   typedValues,
   valuesOf,
@@ -107,6 +108,7 @@ export function LimitsSection({ versioned }: { readonly versioned: Versioned<Key
         <Form
           check={(form) => checkValues(typedValues(form), words, serverNowMs(), origin)}
           send={save}
+          errorsOf={(problem) => keyErrorsOf(problem, words)}
           onDone={(saved, sent) => void show(saved, sent)}
         >
           <div ref={fields} className="grid gap-5">
@@ -138,6 +140,7 @@ function Conflict({ newest, onDiscard }: { readonly newest: Key; readonly onDisc
     [words.rpm, values.rpm],
     [words.tpm, values.tpm],
     [words.whichModels, values.allowed_models?.join(', ') ?? words.anyModel],
+    [words.allowedIps, values.allowed_ips.split('\n').join(', ')],
     [words.expiresOn, values.expires_at],
     [words.keepsHours, values.keeps_responses_hours],
   ] as const

@@ -81,6 +81,13 @@ export const en: typeof ru = {
   countWrong: 'Enter a whole number from 1 to 2,147,483,647',
   modelsMissing: 'Choose at least one model',
   modelsMany: 'At most 256 entries: select a whole provider instead',
+  allowedIps: 'Allowed addresses',
+  allowedIpsHint:
+    'IPv4 or IPv6, one a line, such as 203.0.113.7 or 10.0.0.0/8, at most 100. Requests from elsewhere are rejected. Leave empty to allow all.',
+  ipsMany: 'At most 100 addresses and networks',
+  ipsWrong: (places) =>
+    `Wrong entries: ${places}. Each is an address, or a network such as 10.0.0.0/8, with zeros after the prefix`,
+  ipsCount: (count) => plural('en', count, { one: 'address or network', other: 'addresses and networks' }),
   keepsHours: 'Store responses, hours',
   keepsHoursHint: 'From 1 to 720. For clients that refer to earlier responses. Leave empty to store nothing.',
   keepsHoursWrong: 'Enter a whole number from 1 to 720',

@@ -6,7 +6,7 @@ import { useWords } from '../../i18n/language.ts'
 import { Dialog } from '../../kit/dialog.tsx'
 import { Form, FormEnd } from '../../kit/form.tsx'
 import { KeyFields } from './key-fields.tsx'
-import { bodyOf, checkValues, noValues, typedValues } from './key-values.ts'
+import { bodyOf, checkValues, keyErrorsOf, noValues, typedValues } from './key-values.ts'
 import { keyWords } from './messages.ts'
 
 export type MadeKey = Answer<'POST /keys'>
@@ -26,6 +26,7 @@ export function NewKeyDialog({
         send={(form, idempotencyKey) =>
           call('POST /keys', { body: bodyOf(typedValues(form)), idempotencyKey })
         }
+        errorsOf={(problem) => keyErrorsOf(problem, words)}
         onDone={(made) => {
           void readAgain('/keys', '/overview')
           onMade(made)

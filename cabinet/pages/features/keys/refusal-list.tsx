@@ -27,7 +27,7 @@ export function RefusalList({ refusals }: { readonly refusals: readonly OfKey[] 
 function RefusalItem({ refusal }: { readonly refusal: OfKey }) {
   const words = useWords(refusalWords)
   const language = useLanguage()
-  const { status, code, param, used, held, needed, limit, resets_at, model, request_id, at } = refusal
+  const { status, code, param, ip, used, held, needed, limit, resets_at, model, request_id, at } = refusal
   return (
     <div className="grid min-w-0 flex-1 gap-1">
       <div className="flex flex-wrap items-baseline justify-between gap-x-4">
@@ -45,6 +45,11 @@ function RefusalItem({ refusal }: { readonly refusal: OfKey }) {
         {param !== null && (
           <Fact name={words.param}>
             <code className="font-mono">{param}</code>
+          </Fact>
+        )}
+        {ip !== null && (
+          <Fact name={words.ip}>
+            <code className="font-mono break-all">{ip}</code>
           </Fact>
         )}
         {needed !== null && <Fact name={words.needed}>{formatAmount(needed, language)}</Fact>}

@@ -2,6 +2,7 @@ import type { ru } from './refusal-messages.ru.ts'
 
 export const en: typeof ru = {
   scopes: {
+    ips: 'Allowed addresses',
     expiry: 'Expiry',
     block: 'Block',
     balance: "The organization's balance",
@@ -32,6 +33,7 @@ export const en: typeof ru = {
     rate_limit_exceeded: 'Too many requests or tokens in a minute',
     request_too_large_for_tpm: 'The request exceeds the limit of tokens per minute',
     model_not_allowed: 'The key is not allowed to use this model',
+    ip_not_allowed: 'The key is not allowed from this address',
     missing_api_key: 'The request had no key',
     response_not_found: 'There is no such stored response',
     request_not_found: 'There is no such request',
@@ -77,6 +79,7 @@ export const en: typeof ru = {
   tooManyRequests: 'Too many requests in a minute',
   tooManyTokens: 'Too many tokens in a minute',
   other: (code) => `The request was rejected: ${code}`,
+  ip: 'Address',
   param: 'Field or header',
   noModel: 'no model named',
   limit: 'Limit',

@@ -1,6 +1,7 @@
 /** Why the gateway rejected a request, by error code; limits by scope. */
 export const ru = {
   scopes: {
+    ips: 'Разрешённые адреса',
     expiry: 'Срок действия',
     block: 'Блокировка',
     balance: 'Баланс организации',
@@ -31,6 +32,7 @@ export const ru = {
     rate_limit_exceeded: 'Слишком много запросов или токенов за минуту',
     request_too_large_for_tpm: 'Запрос превышает лимит токенов в минуту',
     model_not_allowed: 'Ключу не разрешена эта модель',
+    ip_not_allowed: 'Ключ не разрешён с этого адреса',
     missing_api_key: 'Запрос пришёл без ключа',
     response_not_found: 'Такого сохранённого ответа нет',
     request_not_found: 'Такого запроса нет',
@@ -76,6 +78,7 @@ export const ru = {
   tooManyRequests: 'Слишком много запросов за минуту',
   tooManyTokens: 'Слишком много токенов за минуту',
   other: (code: string) => `Запрос отклонён: ${code}`,
+  ip: 'Адрес',
   param: 'Поле или заголовок',
   noModel: 'модель не указана',
   limit: 'Лимит',

@@ -117,7 +117,13 @@ function LimitValue({ limit: { scope, limit } }: { readonly limit: Limit }) {
     return <span className="text-muted">{scope === 'models' ? words.allModels : words.unlimited}</span>
   if (typeof limit === 'object')
     return (
-      <span title={limit.join('\n')}>{limit.length === 1 ? limit[0] : words.modelsCount(limit.length)}</span>
+      <span title={limit.join('\n')}>
+        {limit.length === 1
+          ? limit[0]
+          : scope === 'ips'
+            ? words.ipsCount(limit.length)
+            : words.modelsCount(limit.length)}
+      </span>
     )
   if (scope === 'expiry') return <DateTime at={String(limit)} />
   return <Amount amount={limit} />

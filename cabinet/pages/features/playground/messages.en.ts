@@ -45,6 +45,10 @@ const failures: Readonly<Record<string, (failure: Failure) => readonly [string, 
   expired_api_key: () => ['The playground key has expired', 'Ask again: a new key will be created.'],
   invalid_api_key: () => ['The playground key is not valid', 'Ask again: a new key will be created.'],
   model_not_found: () => ['This model is no longer available', 'Choose another one.'],
+  ip_not_allowed: () => [
+    'The key is not allowed from this address',
+    'Its list of addresses can be changed on the page of the key.',
+  ],
   model_not_allowed: () => ['This model is not allowed', 'Choose another one.'],
   context_length_exceeded: () => [
     'The conversation is too long',
