@@ -75,6 +75,8 @@ export async function changeSettings(
 ): Promise<void> {
   const changed = settingNames.filter((name) => before[name] !== after[name])
   if (changed.length === 0) return
+  // A first budget counts every day of every key.
+  await client.query(`set local statement_timeout = '60s'`)
   const only = (of: Settings) => Object.fromEntries(changed.map((name) => [name, of[name]]))
   await client.change(
     `update organizations set display_name = $2, time_zone = $3, low_balance_threshold_nano = $4, daily_budget_nano = $5,

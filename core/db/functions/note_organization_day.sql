@@ -15,9 +15,10 @@ begin
     on conflict (organization_id, day) do update set amount = s.amount + excluded.amount, version = s.version + excluded.version;
   else
     insert into organization_daily_spend as s (organization_id, day, amount, version)
-    select k.organization_id, n.day, sum(n.amount - b.amount)::bigint, sum(n.version - b.version)::bigint
-      from new_days n join old_days b on b.key_id = n.key_id and b.day = n.day
-           join api_keys k on k.id = n.key_id join organizations o on o.id = k.organization_id
+    select k.organization_id, c.day, sum(c.amount)::bigint, sum(c.version)::bigint
+      from (select key_id, day, amount, version from new_days
+            union all select key_id, day, -amount, -version from old_days) c
+           join api_keys k on k.id = c.key_id join organizations o on o.id = k.organization_id
      where coalesce(o.daily_budget_nano, o.weekly_budget_nano, o.monthly_budget_nano, o.total_budget_nano) is not null
      group by 1, 2 order by 1, 2
     on conflict (organization_id, day) do update set amount = s.amount + excluded.amount, version = s.version + excluded.version;

@@ -29,9 +29,10 @@ begin
     on conflict (organization_id, day) do update set amount = s.amount + excluded.amount, version = s.version + excluded.version;
   else
     insert into organization_daily_spend as s (organization_id, day, amount, version)
-    select k.organization_id, n.day, sum(n.amount - b.amount)::bigint, sum(n.version - b.version)::bigint
-      from new_days n join old_days b on b.key_id = n.key_id and b.day = n.day
-           join api_keys k on k.id = n.key_id join organizations o on o.id = k.organization_id
+    select k.organization_id, c.day, sum(c.amount)::bigint, sum(c.version)::bigint
+      from (select key_id, day, amount, version from new_days
+            union all select key_id, day, -amount, -version from old_days) c
+           join api_keys k on k.id = c.key_id join organizations o on o.id = k.organization_id
      where coalesce(o.daily_budget_nano, o.weekly_budget_nano, o.monthly_budget_nano, o.total_budget_nano) is not null
      group by 1, 2 order by 1, 2
     on conflict (organization_id, day) do update set amount = s.amount + excluded.amount, version = s.version + excluded.version;
@@ -76,6 +77,37 @@ create trigger stamp_changed_budgets before update on organizations for each row
   execute function stamp_zone();
 create trigger hint_budgets after update of daily_budget_nano, weekly_budget_nano, monthly_budget_nano, total_budget_nano
   on organizations for each statement execute function hint_change('keys');
+
+-- After a restore, changed organizations are read once, not at every run.
+create or replace function restamp_changes(rows_max integer)
+returns bigint language plpgsql security definer set search_path to 'public', 'pg_temp' as $$
+declare
+  future constant xid8 := pg_snapshot_xmax(pg_current_snapshot());
+  restamped bigint;
+begin
+  with due_key as (
+    select id from api_keys where changed_xid >= future limit rows_max for no key update skip locked
+  ), due_credential as (
+    select id from api_key_credentials where changed_xid >= future limit rows_max for no key update skip locked
+  ), due_account as (
+    select organization_id as id from org_account where credited_xid >= future limit rows_max
+       for no key update skip locked
+  ), due_organization as (
+    select id from organizations where zone_xid >= future limit rows_max for no key update skip locked
+  ), key as (
+    update api_keys k set changed_xid = pg_current_xact_id() from due_key d where k.id = d.id returning 1
+  ), credential as (
+    update api_key_credentials c set changed_xid = pg_current_xact_id() from due_credential d where c.id = d.id returning 1
+  ), account as (
+    update org_account a set credited_xid = pg_current_xact_id() from due_account d where a.organization_id = d.id
+    returning 1
+  ), organization as (
+    update organizations o set zone_xid = pg_current_xact_id() from due_organization d where o.id = d.id returning 1
+  )
+  select (select count(*) from key) + (select count(*) from credential) + (select count(*) from account)
+         + (select count(*) from organization) into restamped;
+  return restamped;
+end $$;
 
 -- The windows of organizations' budgets that days are in, each once: what was spent of each, and its version, which grows
 -- with every charge. Columns as in budget_windows.
