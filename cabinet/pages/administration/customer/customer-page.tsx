@@ -60,7 +60,7 @@ export function CustomerPage({ params: { organization_id = '' } }: PageProps) {
               <Notice tone="danger">{words.organizationBlocked}</Notice>
             )}
             <BalanceFigures organizationId={organization_id} />
-            <BudgetsSection budgets={known.budgets} />
+            <BudgetsSection budgets={known.budgets ?? []} />
             <MembersSection customer={known} />
             <Lists organizationId={organization_id} />
           </div>

@@ -54,7 +54,7 @@ function PresentLimits({ organization }: { readonly organization: Organization }
   return (
     <dl className="grid gap-3 sm:grid-cols-2 lg:grid-cols-4">
       {names.map((name) => {
-        const limit = organization[name]
+        const limit = organization[name] ?? null // absent: a server of the release before
         return (
           <div key={name} className="min-w-0">
             <dt className="text-sm text-muted">{words.spendingLimit[name]}</dt>
@@ -90,10 +90,11 @@ function LimitsForm({ versioned }: { readonly versioned: Versioned<Organization>
     }
   }
 
-  function show(saved: Basis): void {
+  async function show(saved: Basis): Promise<void> {
     setBasis(saved)
-    void readAgain('/organization', '/overview')
     if (!saved.isConflict) announce(words.spendingLimitsSaved)
+    await readAgain('/organization', '/overview')
+    if (!saved.isConflict) setBasis(undefined) // another form of this page may change the next version
   }
 
   return (
@@ -101,7 +102,7 @@ function LimitsForm({ versioned }: { readonly versioned: Versioned<Organization>
       <Form
         check={(values) => limitsOf((name) => errorOf(typedIn(values, name), first[name]))}
         send={save}
-        onDone={show}
+        onDone={(saved) => void show(saved)}
       >
         <div className="grid items-start gap-5 sm:grid-cols-2">
           {names.map((name) => (

@@ -85,12 +85,12 @@ function ThresholdForm({ versioned }: { readonly versioned: Versioned<Organizati
     }
   }
 
-  function show(saved: Saved): void {
+  async function show(saved: Saved): Promise<void> {
     setBasis({ ...saved, first })
-    void readAgain('/organization', '/balance')
-    if (saved.isConflict) return
     const isOff = saved.versioned.body.low_balance_threshold_rub === null
-    announce(isOff ? words.thresholdOff : words.thresholdSaved)
+    if (!saved.isConflict) announce(isOff ? words.thresholdOff : words.thresholdSaved)
+    await readAgain('/organization', '/balance')
+    if (!saved.isConflict) setBasis(undefined) // another form of this page may change the next version
   }
 
   return (
@@ -98,7 +98,7 @@ function ThresholdForm({ versioned }: { readonly versioned: Versioned<Organizati
       <Form
         check={(values) => ({ low_balance_threshold_rub: errorOf(typedIn(values)) })}
         send={save}
-        onDone={show}
+        onDone={(saved) => void show(saved)}
       >
         <AmountField
           key={first}
