@@ -15,9 +15,10 @@ const delivery = z.object({
 })
 
 const notifications = z.object({
-  budgets: z
-    .boolean()
-    .meta({ description: 'Whether to alert when a key has spent 50, 80 or 100 % of one of its budgets.' }),
+  budgets: z.boolean().meta({
+    description:
+      'Whether to alert when a key or the organization has spent 50, 80 or 100 % of one of its budgets.',
+  }),
   spend_spike: z.boolean().meta({
     description:
       'Whether to alert, once a day, when more than three times the median of the seven days before and at least 100 ₽ were spent.',

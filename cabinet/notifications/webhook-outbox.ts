@@ -22,8 +22,9 @@ export type WebhookEvent =
   | {
       readonly type: 'budget.reached'
       readonly data: OfOrganization & {
-        readonly key_id: string
-        readonly key_name: string
+        /** null: the budget of the organization. */
+        readonly key_id: string | null
+        readonly key_name: string | null
         readonly budget: 'daily' | 'weekly' | 'monthly' | 'total'
         /** The first day of the window; null: the budget has no windows. */
         readonly window_start: string | null

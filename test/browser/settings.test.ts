@@ -198,7 +198,7 @@ test('settings show the accepted documents, and follow the language at once', as
 test('owners choose alerts, set a webhook whose secret is shown once, and send a test', async () => {
   const { page, email, complaints } = await openSettings()
   const dialog = page.getByRole('dialog')
-  await page.getByLabel('Бюджеты ключей').check()
+  await page.getByLabel('Бюджеты').check()
   await page.getByRole('button', { name: 'Применить' }).click()
   await page.getByText('Уведомления изменены').waitFor()
 
@@ -218,7 +218,7 @@ test('owners choose alerts, set a webhook whose secret is shown once, and send a
   await expectNoViolations(page)
   await page.reload()
   await page.getByText('https://hooks.example.com/alerts').waitFor()
-  expect(await page.getByLabel('Бюджеты ключей').isChecked()).toBe(true)
+  expect(await page.getByLabel('Бюджеты').isChecked()).toBe(true)
   expect(await page.content()).not.toContain('whsec_')
   await page.getByRole('button', { name: 'Убрать адрес' }).click()
   await page.getByText('Вебхуки больше не отправляются').waitFor()

@@ -140,6 +140,49 @@ const addWaiting = ({ organizationId }: Owner, count: number) =>
     [organizationId, count],
   )
 
+test("each level of an organization's budgets is alerted of once, in its windows, and again after the budget was raised", async () => {
+  const owner = await newOwner()
+  await setWebhook(owner)
+  await turnOn(owner, { budgets: true })
+  const setBudgets = (week: bigint, month: bigint | null) =>
+    pool.query('update organizations set weekly_budget_nano = $2, monthly_budget_nano = $3 where id = $1', [
+      owner.organizationId,
+      week,
+      month,
+    ])
+  await setBudgets(10n * rub, 1_000n * rub)
+  const [one, other] = [await newKey(owner), await newKey(owner)]
+  await spend(one, 4n * rub)
+  await work()
+  expect(eventsOf(owner)).toEqual([])
+  await spend(other, 1n * rub)
+  await Promise.all([run('alerts'), run('alerts')])
+  await work()
+  const data = {
+    key_id: null,
+    key_name: null,
+    budget: 'weekly',
+    percent: 50,
+    spent_rub: '5',
+    budget_rub: '10',
+  }
+  expect(eventsOf(owner)).toMatchObject([
+    { type: 'budget.reached', data: { organization_id: owner.organizationId, ...data } },
+  ])
+  expect(await alertsTo(owner, 'budget_reached')).toMatchObject([
+    { vars: { more: 0, budgets: [{ key: null, budget: 'weekly', percent: 50 }] } },
+  ])
+  await setBudgets(20n * rub, null)
+  await work()
+  await letNext(owner)
+  await setBudgets(6n * rub, null)
+  await work()
+  expect(eventsOf(owner)).toMatchObject([
+    { data },
+    { data: { percent: 80, spent_rub: '5', budget_rub: '6' } },
+  ])
+})
+
 describe('budgets of keys', () => {
   test('each level is alerted of once, by webhook at once and by email collected over half an hour', async () => {
     const owner = await newOwner()

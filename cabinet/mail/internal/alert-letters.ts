@@ -33,14 +33,14 @@ export function draftAlertInRussian(content: Content): Draft {
       return {
         subject:
           budgets.length + more === 1 && first !== undefined
-            ? `Ключ ${first.key}: потрачено ${first.percent} % бюджета`
-            : `Бюджеты ключей организации ${organization}`,
+            ? `${first.key === null ? `Организация ${organization}` : `Ключ ${first.key}`}: потрачено ${first.percent} % бюджета`
+            : `Бюджеты организации ${organization}`,
         paragraphs: [
-          `Ключи организации ${organization} потратили заметную часть своих бюджетов:`,
+          `Потрачена заметная часть бюджетов организации ${organization}:`,
           ...budgets.map(budgetInRussian),
           ...(more > 0 ? [`Ещё бюджетов: ${more}.`] : []),
-          'Когда бюджет исчерпан, запросы с этим ключом отклоняются, пока не начнётся следующий период или бюджет не увеличат.',
-          ...linked('Ключи и их бюджеты:', link),
+          'Когда бюджет исчерпан, запросы, которые в нём считаются, отклоняются, пока не начнётся следующий период или бюджет не увеличат.',
+          ...linked('Посмотреть бюджеты:', link),
           stopInRussian,
         ],
       }
@@ -87,14 +87,14 @@ export function draftAlertInEnglish(content: Content): Draft {
       return {
         subject:
           budgets.length + more === 1 && first !== undefined
-            ? `Key ${first.key}: ${first.percent}% of the budget spent`
-            : `Budgets of the keys of ${organization}`,
+            ? `${first.key === null ? `Organization ${organization}` : `Key ${first.key}`}: ${first.percent}% of the budget spent`
+            : `Budgets of ${organization}`,
         paragraphs: [
-          `Keys of the organization ${organization} have spent a large part of their budgets:`,
+          `A large part of these budgets of the organization ${organization} is spent:`,
           ...budgets.map(budgetInEnglish),
           ...(more > 0 ? [`More budgets: ${more}.`] : []),
-          'Once a budget is spent, requests with the key are rejected until the next period begins or the budget is raised.',
-          ...linked('Keys and their budgets:', link),
+          'Once a budget is spent, requests that count in it are rejected until the next period begins or the budget is raised.',
+          ...linked('See the budgets:', link),
           stopInEnglish,
         ],
       }
@@ -128,11 +128,11 @@ const namesInRussian = { daily: 'на день', weekly: 'на неделю', mo
 const namesInEnglish = { daily: 'daily', weekly: 'weekly', monthly: 'monthly', total: 'total' }
 
 function budgetInRussian({ key, budget, percent, spent, limit }: Budget): string {
-  return `${key}: ${percent} % бюджета ${namesInRussian[budget]}, ${rublesInRussian(spent)} из ${rublesInRussian(limit)}`
+  return `${key ?? 'Вся организация'}: ${percent} % бюджета ${namesInRussian[budget]}, ${rublesInRussian(spent)} из ${rublesInRussian(limit)}`
 }
 
 function budgetInEnglish({ key, budget, percent, spent, limit }: Budget): string {
-  return `${key}: ${percent}% of the ${namesInEnglish[budget]} budget, ${rublesInEnglish(spent)} of ${rublesInEnglish(limit)}`
+  return `${key ?? 'The whole organization'}: ${percent}% of the ${namesInEnglish[budget]} budget, ${rublesInEnglish(spent)} of ${rublesInEnglish(limit)}`
 }
 
 function linked(text: string, link: string | undefined): readonly (string | { readonly link: string })[] {

@@ -29,13 +29,13 @@ export const letterContentSchema = z.discriminatedUnion('kind', [
   }),
   z.object({
     kind: z.literal('budget_reached'),
-    /** Budgets of keys, the highest share first, and how many more there are. */
+    /** Budgets of the organization (`key` is null) and its keys, the highest share first, and how many more there are. */
     vars: z.object({
       organization: z.string(),
       budgets: z
         .array(
           z.object({
-            key: z.string(),
+            key: z.string().nullable(),
             budget: z.enum(['daily', 'weekly', 'monthly', 'total']),
             percent: z.int(),
             spent: rub,

@@ -16,6 +16,7 @@ const letters: readonly LetterContent[] = [
       organization: 'a&b',
       budgets: [
         { key: '<k&1>', budget: 'daily', percent: 100, spent: '10', limit: '10' },
+        { key: null, budget: 'monthly', percent: 80, spent: '80', limit: '100' },
         { key: 'k2', budget: 'total', percent: 50, spent: '5000.5', limit: '10000' },
       ],
       more: 3,
@@ -102,9 +103,12 @@ test('an alert about one budget names it in its subject, and several are listed'
   if (budgets === undefined || first === undefined) throw new Error('there is no such email')
   const one = { ...budgets, vars: { ...budgets.vars, budgets: [first], more: 0 } }
   expect(writeLetter(one, 'en').subject).toBe('Key <k&1>: 100% of the budget spent')
+  const ofAll = { ...one, vars: { ...one.vars, organization: 'acme', budgets: [{ ...first, key: null }] } }
+  expect(writeLetter(ofAll, 'en').subject).toBe('Organization acme: 100% of the budget spent')
   expect(writeLetter(one, 'ru').subject).toBe('Ключ <k&1>: потрачено 100 % бюджета')
   const { subject, text } = writeLetter(budgets, 'en')
-  expect(subject).toBe('Budgets of the keys of a&b')
+  expect(subject).toBe('Budgets of a&b')
+  expect(text).toContain('The whole organization: 80% of the monthly budget, ₽80.00 of ₽100.00')
   expect(text).toContain('k2: 50% of the total budget, ₽5,000.50 of ₽10,000.00')
   expect(text).toContain('More budgets: 3.')
 })

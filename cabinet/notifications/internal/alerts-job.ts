@@ -180,7 +180,7 @@ async function emailBudgets(client: ScopedClient, due: Due): Promise<void> {
       limit: formatRub(nanoRub(limitNano)),
     })),
     more: count - uses.length,
-    ...(await linkTo(client, '/app/keys')),
+    ...(await linkTo(client, uses.every(({ keyName }) => keyName === null) ? '/app/billing' : '/app/keys')),
   }
   for (const recipient of recipients)
     await enqueueLetter(client, { kind: 'budget_reached', vars, ...recipient })

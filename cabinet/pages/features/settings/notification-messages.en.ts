@@ -3,9 +3,9 @@ import type { ru } from './notification-messages.ru.ts'
 export const en: typeof ru = {
   notifications: 'Notifications',
   lead: 'All owners of the organization get the emails. The page "Billing" has the one about a low balance.',
-  budgets: 'Budgets of keys',
+  budgets: 'Budgets',
   budgetsHint:
-    'When a key has spent 50, 80 and 100% of a budget. There is at most one email in half an hour.',
+    'When a key or the organization has spent 50, 80 and 100% of a budget. There is at most one email in half an hour.',
   spike: 'Unusual spending',
   spikeHint: 'Once a day, if at least ₽100 and more than three times as much as usual in a week was spent.',
   apply: 'Apply',
@@ -27,7 +27,7 @@ export const en: typeof ru = {
   none: 'none yet',
   statuses: { waiting: 'waiting', delivered: 'delivered', failed: 'failed' },
   events: {
-    'budget.reached': 'budget of a key',
+    'budget.reached': 'budget',
     'spend.spike': 'unusual spending',
     'balance.low': 'low balance',
     test: 'test',
