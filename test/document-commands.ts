@@ -89,6 +89,7 @@ export const notRun: Readonly<Record<string, string>> = {
   'node test/bench/top-ups.ts --tries 100 --together 1': long,
   'node test/bench/webhook.ts': long,
   'node test/bench/cluster.ts': long,
+  'node test/bench/archive.ts --rows 600000': long,
   'node test/bench/books.ts --rows 1000000 --postgres system --statistics none': long,
   'DATABASE_URL=… npm run migrate':
     'the database is a placeholder; test/cabinet/migrate.test.ts runs the program',
