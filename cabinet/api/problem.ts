@@ -343,6 +343,17 @@ export const problems = {
       'У организации уже максимальное число ключей. Отзовите один из них и повторите.',
     ],
   },
+  key_name_taken: {
+    status: 409,
+    en: [
+      'Another key has this name',
+      'Another key of the organization has this name. `suggestion` in the response is a free one.',
+    ],
+    ru: [
+      'Ключ с таким названием уже есть',
+      'Другой ключ организации уже называется так. Свободное название — в поле `suggestion` ответа.',
+    ],
+  },
   too_many_own_keys: {
     status: 409,
     en: [

@@ -17,6 +17,10 @@ const countMax = 2_147_483_647
 const budgetMax = nanoRub(999_999_999_999_999_999n)
 
 const name = storable(z.string().trim().min(1).max(253))
+const uniqueName = z.boolean().default(false).meta({
+  description:
+    'Whether to reject a name that another key of the organization has (case-insensitive). The cabinet always asks for it.',
+})
 const perMinute = z.int().min(1).max(countMax).nullable()
 const dailyBudget = rublesFrom(nanoRub(0n), budgetMax).nullable()
 /** Of a longer period. A key that may spend nothing is blocked instead. */
@@ -214,6 +218,7 @@ export const createKey = {
   throttle: secretThrottle,
   body: z.strictObject({
     name,
+    unique_name: uniqueName,
     tags: tags.default([]),
     rpm: perMinute.default(null),
     tpm: perMinute.default(null),
@@ -228,7 +233,7 @@ export const createKey = {
     keeps_responses_hours: keepsResponses.default(null),
   }),
   answers: { 201: withSecret, 202: withSecret },
-  problems: ['too_many_keys', 'too_many_own_keys'],
+  problems: ['too_many_keys', 'too_many_own_keys', 'key_name_taken'],
 } as const satisfies Contract
 
 export const createPlaygroundKey = {
@@ -252,6 +257,7 @@ export const changeKey = {
   params,
   body: z.strictObject({
     name: name.optional(),
+    unique_name: uniqueName,
     tags: tags.optional(),
     rpm: perMinute.optional(),
     tpm: perMinute.optional(),
@@ -266,7 +272,7 @@ export const changeKey = {
     keeps_responses_hours: keepsResponses.optional(),
   }),
   answers: changed,
-  problems: ['managed_by_kubernetes'],
+  problems: ['managed_by_kubernetes', 'key_name_taken'],
 } as const satisfies Contract
 
 export const blockKey = {

@@ -11,6 +11,7 @@ import {
   listKeysOf,
   readKeyNames,
   readKeyOf,
+  readNamesOf,
   readRevokedKeyOf,
 } from '#core/keys/key-state'
 import * as store from '#core/keys/key-store'
@@ -28,6 +29,7 @@ import { toPage } from '../api/page.ts'
 import { notFound, type Problem } from '../api/problem.ts'
 import { readKeyLimit } from '../team/key-limit.ts'
 import { effectiveLimits } from './internal/effective-limits.ts'
+import { suggestName } from './internal/free-name.ts'
 import { hideBalance } from './internal/hidden-balance.ts'
 import { change, inCallerScope, requireOwn, statusOfChange } from './internal/key-change.ts'
 import { findLiveUse, findOneRefusal, findRefusals } from './internal/live-use.ts'
@@ -216,6 +218,8 @@ function makingEndpoints({ pool, keyPepper, programmed }: KeyDeps): readonly End
           if ((await countKeysOf(client, organizationId)) >= keysMax)
             return { problem: { code: 'too_many_keys' } }
           if (!(await mayCreateAnother(client, caller))) return { problem: { code: 'too_many_own_keys' } }
+          const problem = await findNameProblem(client, { ...body, organizationId })
+          if (problem !== undefined) return { problem }
           const creator = 'userId' in caller ? { createdBy: caller.userId } : {}
           const origin = { managedBy: 'cabinet', ...creator } as const
           const draft = { organizationId, name: body.name, tags: body.tags, ...origin, ...limitsOf(body) }
@@ -260,6 +264,23 @@ function makingEndpoints({ pool, keyPepper, programmed }: KeyDeps): readonly End
   ]
 }
 
+/** Another key has the name, if that matters to the caller. Two renames at the same moment may both succeed. */
+async function findNameProblem(
+  client: Queryable,
+  asked: {
+    readonly name: string | undefined
+    readonly unique_name: boolean
+    readonly organizationId: string
+    /** The key that is renamed. */
+    readonly keyId?: string
+  },
+) {
+  if (asked.name === undefined || !asked.unique_name) return undefined
+  const suggestion = suggestName(asked.name, await readNamesOf(client, asked.organizationId, asked.keyId))
+  if (suggestion === undefined) return undefined
+  return { code: 'key_name_taken', facts: { suggestion } } as const
+}
+
 /** Whether a member's limit allows another key; tokens have none. The caller holds the organization's keys. */
 async function mayCreateAnother(client: Queryable, caller: OrganizationCaller): Promise<boolean> {
   if (!('userId' in caller)) return true
@@ -283,9 +304,12 @@ async function withProgrammed(
 function changingEndpoints(deps: KeyDeps): readonly Endpoint[] {
   return [
     endpoint(contracts.changeKey, (input) => {
-      const { name, tags, ...limits } = input.body
+      const { name, tags, unique_name, ...limits } = input.body
       return change(deps, input, 'own', async (client, key) => {
         if (!isVersion(input.ifMatch, key)) return { code: 'precondition_failed' }
+        const { organizationId, keyId } = key
+        const problem = await findNameProblem(client, { name, unique_name, organizationId, keyId })
+        if (problem !== undefined) return problem
         if (name !== undefined) await store.renameKey(client, key.keyId, name)
         if (tags !== undefined) await store.setTags(client, key.keyId, tags)
         await store.setLimits(client, key.keyId, { ...key.limits, ...limitsOf(limits) })
@@ -379,7 +403,7 @@ async function showExisting(
   return showOneKey(client, key)
 }
 
-type SentLimits = Omit<Input<typeof contracts.changeKey>['body'], 'name' | 'tags'>
+type SentLimits = Omit<Input<typeof contracts.changeKey>['body'], 'name' | 'unique_name' | 'tags'>
 
 /** Only the limits in the request. */
 function limitsOf(sent: SentLimits): KeyLimits {

@@ -192,6 +192,20 @@ export async function readKeysTagged(
   return new Set(rows.map(({ id }) => id))
 }
 
+/** Names of an organization's keys but for one, without revoked ones and those of the playground: at most 10,000. */
+export async function readNamesOf(
+  client: Queryable,
+  organizationId: string,
+  exceptKeyId?: string,
+): Promise<readonly string[]> {
+  const { rows } = await client.query<{ name: string }>(
+    `select name from api_keys
+      where organization_id = $1 and revoked_at is null and purpose = 'general' and id is distinct from $2::uuid`,
+    [organizationId, exceptKeyId ?? null],
+  )
+  return rows.map(({ name }) => name)
+}
+
 /** How many keys of an organization are not revoked, without those of the playground. */
 export async function countKeysOf(client: Queryable, organizationId: string): Promise<number> {
   const { rows } = await client.query<{ count: number }>(

@@ -559,3 +559,14 @@ test('allowed addresses are set with a key, wrong ones are named by their place,
   expect((await ask(secret)).status).toBe(200)
   expect(complaints).toEqual([])
 })
+
+test('a name that another key has is rejected next to its field, with a free one', async () => {
+  const { page, complaints } = await openCustomer()
+  const name = newName()
+  await makeKey(page, { name })
+  await fillNewKey(page, { name })
+  await page.getByRole('dialog').getByRole('button', { name: 'Создать ключ' }).click()
+  await page.getByText(`Ключ с таким названием уже есть. Свободно «${name} 2»`).waitFor()
+  await makeKey(page, { name: `${name} 2` })
+  expect(complaints).toEqual([])
+})

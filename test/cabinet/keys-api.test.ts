@@ -494,6 +494,31 @@ describe('a change', () => {
     expect(rows).toEqual([{ after: ['203.0.113.0/24'] }])
   })
 
+  test('to a name that another key has is rejected with a free one, where the caller asks for it', async () => {
+    const { make, made, call, once } = await caller()
+    const name = 'Бот'
+    const { id } = await made({ name, unique_name: true })
+    const again = await make({ name: 'БОТ', unique_name: true })
+    expect(again).toMatchObject({ status: 409, body: { code: 'key_name_taken', suggestion: 'БОТ 2' } })
+    const key = once()
+    const [first, repeated] = [
+      await make({ name: 'other', unique_name: true }, key),
+      await make({ name: 'other', unique_name: true }, key),
+    ]
+    expect([first.status, repeated.status]).toEqual([201, 201])
+    const rename = async (from: string, body: object) => {
+      const etag = (await call('GET', `/keys/${from}`)).headers.get('etag') ?? ''
+      return (await call('PATCH', `/keys/${from}`, { body, headers: { 'if-match': etag } })).status
+    }
+    const other = first.body.key.id
+    expect(await rename(other, { name, unique_name: true, rpm: 7 })).toBe(409)
+    expect((await call('GET', `/keys/${other}`)).body).toMatchObject({ name: 'other', rpm: null })
+    expect(await rename(id, { name, unique_name: true })).toBe(200)
+    expect(await rename(other, { name })).toBe(200)
+    expect(await rename(other, { rpm: 7, unique_name: true })).toBe(200)
+    expect((await make({ name })).status).toBe(201)
+  })
+
   test('of addresses also counts for receipts at the cabinet, whatever address a client claims', async () => {
     const { made } = await caller()
     const { secret } = await made({ allowed_ips: ['203.0.113.7'] })

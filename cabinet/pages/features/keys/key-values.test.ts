@@ -70,10 +70,12 @@ test('what only the server finds wrong in a list of addresses is named by its pl
     { path: 'allowed_ips.3', code: 'custom', message: 'x' },
     { path: 'name', code: 'custom', message: 'y' },
   ]
-  const found = keyErrorsOf({ errors }, keyWords.ru)
+  const found = keyErrorsOf({ code: 'validation_failed', errors, facts: {} }, keyWords.ru)
   expect(found.allowed_ips).toMatch(/^Записи с ошибкой: 2, 4\./)
   expect(found.name).toBe('y')
-  expect(keyErrorsOf({ errors: [] }, keyWords.ru)).toEqual({})
+  expect(keyErrorsOf({ code: 'internal', errors: [], facts: {} }, keyWords.ru)).toEqual({})
+  const taken = { code: 'key_name_taken', errors: [], facts: { suggestion: 'ci 2' } } as const
+  expect(keyErrorsOf(taken, keyWords.en).name).toContain('“ci 2”')
 })
 
 test('the last day of a key ends at midnight in Moscow', () => {

@@ -215,7 +215,11 @@ function wrongIps(places: readonly number[], words: Words): string | undefined {
 }
 
 /** Errors of a key's fields that only the server finds. Pure. */
-export function keyErrorsOf({ errors }: Pick<ApiProblem, 'errors'>, words: Words): FieldErrors {
+export function keyErrorsOf(
+  { code, errors, facts }: Pick<ApiProblem, 'code' | 'errors' | 'facts'>,
+  words: Words,
+): FieldErrors {
+  if (code === 'key_name_taken') return { name: words.nameTaken(String(facts.suggestion)) }
   const places = errors.flatMap(({ path }) => {
     const [, at] = /^allowed_ips\.(\d+)$/.exec(path) ?? []
     return at === undefined ? [] : [Number(at)]

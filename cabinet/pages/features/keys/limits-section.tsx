@@ -58,7 +58,7 @@ export function LimitsSection({ versioned }: { readonly versioned: Versioned<Key
     const changes = changesOf(origin, typed)
     if (Object.keys(changes).length === 0) return 'unchanged'
     try {
-      const change = { params, body: changes, ifMatch: etag }
+      const change = { params, body: { ...changes, unique_name: true }, ifMatch: etag }
       const saved = await callVersioned('PATCH /keys/:key_id', change)
       return { body: saved.body.key, etag: saved.etag }
     } catch (error) {

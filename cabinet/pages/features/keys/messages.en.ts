@@ -72,6 +72,7 @@ export const en: typeof ru = {
   tagsWrong:
     'A tag has up to 32 characters: a–z, 0–9, dots, hyphens and underscores; it begins with a letter or digit',
   nameMissing: 'Give the key a name',
+  nameTaken: (free) => `Another key has this name. “${free}” is free`,
   nameLong: 'At most 253 characters',
   budgetWrong: 'Enter a sum of rubles, such as 500 or 99.50',
   budgetDecimals:

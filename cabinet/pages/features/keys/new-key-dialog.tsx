@@ -24,7 +24,7 @@ export function NewKeyDialog({
       <Form
         check={(form) => checkValues(typedValues(form), words, serverNowMs())}
         send={(form, idempotencyKey) =>
-          call('POST /keys', { body: bodyOf(typedValues(form)), idempotencyKey })
+          call('POST /keys', { body: { ...bodyOf(typedValues(form)), unique_name: true }, idempotencyKey })
         }
         errorsOf={(problem) => keyErrorsOf(problem, words)}
         onDone={(made) => {
