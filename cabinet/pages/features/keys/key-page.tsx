@@ -15,6 +15,7 @@ import { pageRoutes } from '../../page-routes.ts'
 import type { Key } from './key.ts'
 import { KeyActions } from './key-actions.tsx'
 import { KeyDetails } from './key-details.tsx'
+import { KeyHistory, useKeyHistory } from './key-history.tsx'
 import { StandingBadge } from './key-signs.tsx'
 import { LimitsSection } from './limits-section.tsx'
 import { keyWords } from './messages.ts'
@@ -29,6 +30,7 @@ export function KeyPage({ params }: PageProps) {
   const title = pageRoutes['/app/keys/:key_id'].title[useLanguage()]
   const keyId = params.key_id ?? ''
   const query = useReadVersioned('/keys/:key_id', { params: { key_id: keyId } })
+  const history = useKeyHistory(keyId)
   useTitle(query.data?.body.name)
   return (
     <>
@@ -36,17 +38,23 @@ export function KeyPage({ params }: PageProps) {
         <TextLink href="/app/keys">{words.allKeys}</TextLink>
       </p>
       {query.error !== null && asProblem(query.error).status === 404 ? (
-        <RevokedKeyPage keyId={keyId} heading={title} />
+        <RevokedKeyPage keyId={keyId} heading={title} history={history} />
       ) : (
         <Loaded query={query} heading={title} skeleton={<Skeleton heightRem={48} />}>
-          {(versioned) => <ShownKey versioned={versioned} />}
+          {(versioned) => <ShownKey versioned={versioned} history={history} />}
         </Loaded>
       )}
     </>
   )
 }
 
-function ShownKey({ versioned }: { readonly versioned: Versioned<Key> }) {
+function ShownKey({
+  versioned,
+  history,
+}: {
+  readonly versioned: Versioned<Key>
+  readonly history: ReturnType<typeof useKeyHistory>
+}) {
   const words = useWords(keyWords)
   const shown = versioned.body
   const [rotated, setRotated] = useState<MadeKey>()
@@ -60,13 +68,19 @@ function ShownKey({ versioned }: { readonly versioned: Versioned<Key> }) {
         lead={<StandingBadge shown={shown} />}
         actions={mayChange && <KeyActions shown={shown} onRotated={setRotated} />}
       />
-      <div className="grid gap-6">
-        {!isOurs && <Notice>{words.kubernetesNote}</Notice>}
-        <KeyDetails shown={shown} hasForm={hasForm} />
-        <WhyRefused keyId={shown.id} />
-        {hasForm && <LimitsSection versioned={versioned} />}
-        {hasForm && <RevokeSection shown={shown} />}
-      </div>
+      {/* All at once: a history that came later would push the rest down. */}
+      {history.isAwaited ? (
+        <Skeleton heightRem={48} />
+      ) : (
+        <div className="grid gap-6">
+          {!isOurs && <Notice>{words.kubernetesNote}</Notice>}
+          <KeyDetails shown={shown} hasForm={hasForm} />
+          <KeyHistory history={history} />
+          <WhyRefused keyId={shown.id} />
+          {hasForm && <LimitsSection versioned={versioned} />}
+          {hasForm && <RevokeSection shown={shown} />}
+        </div>
+      )}
       {rotated && <SecretDialog made={rotated} isRotated onClose={() => setRotated(undefined)} />}
     </>
   )

@@ -183,6 +183,10 @@ export const en: typeof ru = {
   wouldPass: 'Accepts',
   wouldRefuse: 'Rejects',
   unlimited: 'not set',
+  requestsOf30Days: 'Show these requests',
+  latest: 'Latest requests and rejections',
+  allActivity: 'All requests and rejections',
+  allRefusals: 'All rejections of the key',
   lastRefusals: 'Recent rejections',
   noRefusals: 'No requests were rejected.',
 }

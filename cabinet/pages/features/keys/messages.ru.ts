@@ -190,6 +190,10 @@ export const ru = {
   wouldPass: 'Пропустит',
   wouldRefuse: 'Откажет',
   unlimited: 'не задан',
+  requestsOf30Days: 'Показать эти запросы',
+  latest: 'Последние запросы и отказы',
+  allActivity: 'Все запросы и отказы',
+  allRefusals: 'Все отказы ключа',
   lastRefusals: 'Последние отказы',
   noRefusals: 'Отказов не было.',
 }

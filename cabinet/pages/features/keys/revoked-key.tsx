@@ -11,12 +11,21 @@ import { type Column, Table } from '../../kit/table.tsx'
 import { TextLink } from '../../kit/text-link.tsx'
 import type { RevokedKey } from './key.ts'
 import { Detail, LongerBudgets, Origin } from './key-details.tsx'
+import { KeyHistory, type useKeyHistory } from './key-history.tsx'
 import { AllowedModels, LastUsed, NameCell, Rates } from './key-signs.tsx'
 import { keyWords } from './messages.ts'
 import { RefusalList } from './refusal-list.tsx'
 
 /** What a key was allowed, and the way to its requests. Nothing of it can be changed. */
-export function RevokedKeyPage({ keyId, heading }: { readonly keyId: string; readonly heading: string }) {
+export function RevokedKeyPage({
+  keyId,
+  heading,
+  history,
+}: {
+  readonly keyId: string
+  readonly heading: string
+  readonly history: ReturnType<typeof useKeyHistory>
+}) {
   const words = useWords(keyWords)
   const query = useRead('/revoked-keys/:key_id', { params: { key_id: keyId } })
   useTitle(query.data?.name)
@@ -31,6 +40,7 @@ export function RevokedKeyPage({ keyId, heading }: { readonly keyId: string; rea
               <TextLink href={`/app/requests?key_id=${shown.id}`}>{words.itsRequests}</TextLink>
             </Notice>
             <RevokedDetails shown={shown} />
+            {!history.isAwaited && <KeyHistory history={history} />}
             <LastRefusals keyId={shown.id} />
           </div>
         </>

@@ -7,6 +7,7 @@ import { Loaded } from '../../kit/loaded.tsx'
 import { Section } from '../../kit/section.tsx'
 import { Skeleton, SkeletonRows } from '../../kit/skeleton.tsx'
 import { type Column, Table } from '../../kit/table.tsx'
+import { TextLink } from '../../kit/text-link.tsx'
 import { keyWords } from './messages.ts'
 import { formatAmount, reasonOf } from './refusal-facts.ts'
 import { RefusalList } from './refusal-list.tsx'
@@ -16,6 +17,7 @@ type Limit = Answer<'GET /keys/:key_id/effective-limits'>['limits'][number]
 
 /** Rejections change no data, so there are no hints for them. */
 const refetchInterval = 3_000
+const refusalsShown = 10
 
 /** The present state of each limit of a key, and the last requests that a limit rejected. */
 export function WhyRefused({ keyId }: { readonly keyId: string }) {
@@ -23,7 +25,11 @@ export function WhyRefused({ keyId }: { readonly keyId: string }) {
   const { notLive } = useWords(refusalWords)
   const input = { params: { key_id: keyId } }
   const limits = useRead('/keys/:key_id/effective-limits', input, { refetchInterval })
-  const refusals = useRead('/keys/:key_id/refusals', input, { refetchInterval })
+  const refusals = useRead(
+    '/keys/:key_id/refusals',
+    { ...input, query: { limit: refusalsShown } },
+    { refetchInterval },
+  )
   return (
     <Section title={words.whyTitle} lead={words.whyLead} isFlush>
       <Loaded query={limits} skeleton={<SkeletonRows count={9} />}>
@@ -37,7 +43,12 @@ export function WhyRefused({ keyId }: { readonly keyId: string }) {
           </>
         )}
       </Loaded>
-      <h3 className="border-t border-line px-5 pt-4 pb-1 text-base">{words.lastRefusals}</h3>
+      <div className="flex flex-wrap items-baseline justify-between gap-x-4 border-t border-line px-5 pt-4 pb-1">
+        <h3 className="text-base">{words.lastRefusals}</h3>
+        {(refusals.data?.data.length ?? 0) > 0 && (
+          <TextLink href={`/app/requests?key_id=${keyId}&type=rejection`}>{words.allRefusals}</TextLink>
+        )}
+      </div>
       <Loaded query={refusals} skeleton={<Skeleton heightRem={4} />}>
         {({ live, data }) =>
           data.length > 0 ? (

@@ -11,6 +11,7 @@ import { Section } from '../../kit/section.tsx'
 import { LinkedText } from '../../kit/text-link.tsx'
 import { announce } from '../../kit/toasts.tsx'
 import { FirstRequestCode } from '../keys/first-request-code.tsx'
+import { isAwaited } from '../spending/spending.ts'
 import { overviewWords } from './messages.ts'
 
 export type Step = {
@@ -77,7 +78,7 @@ export function useSteps(): readonly Step[] | undefined {
   const mayPay = useMay('billing.write')
   const topUps = useRead('/ledger', { query: { kind: 'top_up', limit: 1 } }, { enabled: mayPay })
   const needed = mayPay ? [me, overview, topUps] : [me, overview]
-  if (needed.some((query) => query.isPending && query.failureReason === null)) return undefined
+  if (needed.some(isAwaited)) return undefined
   if (me.data === undefined || overview.data === undefined) return []
   if (mayPay && topUps.data === undefined) return []
   const { has_key, first_request_at } = overview.data

@@ -9,7 +9,7 @@ import { TextLink } from '../../kit/text-link.tsx'
 import { pageRoutes } from '../../page-routes.ts'
 import { RefusalList } from '../keys/refusal-list.tsx'
 import { refusalWords } from '../keys/refusal-messages.ts'
-import { useSpending } from '../spending/spending.ts'
+import { isAwaited, useSpending } from '../spending/spending.ts'
 import { ReceivedInvitations } from '../team/received-invitations.tsx'
 import { Checklist, useSteps } from './checklist.tsx'
 import { Figures } from './figures.tsx'
@@ -65,11 +65,6 @@ export function OverviewPage() {
       )}
     </>
   )
-}
-
-/** Whether a query has neither data nor a problem yet. */
-function isAwaited({ isPending, failureReason }: ReturnType<typeof useSpending>): boolean {
-  return isPending && failureReason === null
 }
 
 /** Last on the page, so that its arrival moves nothing; nothing without rejections, unless they cannot be read. */

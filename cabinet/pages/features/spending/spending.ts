@@ -9,13 +9,30 @@ const pollMs = 30_000
 /** Until the first request, which must be seen soon. */
 const emptyPollMs = 5_000
 
-/** The spending of the last 30 days, of one key if named. */
-export function useSpending(keyId?: string) {
+/** The spending of the last 30 days, of one key if named. Nothing is read while `isEnabled` is false. */
+export function useSpending({
+  keyId,
+  isEnabled = true,
+}: {
+  readonly keyId?: string
+  readonly isEnabled?: boolean
+} = {}) {
   const [everyMs, setEveryMs] = useState(emptyPollMs)
   const query = keyId === undefined ? {} : { key_id: keyId }
-  const spending = useRead('/spending', { query }, { refetchInterval: everyMs })
+  const spending = useRead('/spending', { query }, { refetchInterval: everyMs, enabled: isEnabled })
   if (everyMs !== pollMs && (spending.data?.requests ?? 0) > 0) setEveryMs(pollMs)
   return spending
+}
+
+/** Whether a query has neither data nor a problem yet. Pure. */
+export function isAwaited({
+  isPending,
+  failureReason,
+}: {
+  readonly isPending: boolean
+  readonly failureReason: unknown
+}): boolean {
+  return isPending && failureReason === null
 }
 
 type Filter = { readonly [Name in 'key_id' | 'model']?: string }

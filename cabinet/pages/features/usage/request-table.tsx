@@ -31,7 +31,14 @@ export function OutcomeBadge({ outcome }: { readonly outcome: NonNullable<Activi
 }
 
 /** One row per request, under the heading of its day; its time links to the receipt or the rejection. */
-export function RequestTable({ rows }: { readonly rows: readonly ActivityRow[] }) {
+export function RequestTable({
+  rows,
+  isOfOneKey = false,
+}: {
+  readonly rows: readonly ActivityRow[]
+  /** Where the page names the key. */
+  readonly isOfOneKey?: boolean
+}) {
   const words = useWords(usageWords)
   const language = useLanguage()
   const digits = digitsOf(rows.map(({ cost_rub }) => cost_rub ?? '0'))
@@ -53,7 +60,7 @@ export function RequestTable({ rows }: { readonly rows: readonly ActivityRow[] }
   return (
     <Table
       caption={pageRoutes['/app/requests'].title[language]}
-      columns={columns}
+      columns={isOfOneKey ? columns.filter(({ id }) => id !== 'key') : columns}
       rows={rows}
       keyOf={({ id }) => id}
       groupOf={useDayGroup()}
