@@ -1,5 +1,7 @@
-import type { ReactNode } from 'react'
+import { type ReactNode, useState } from 'react'
 import { classNames } from './class-names.ts'
+import { inOrder, type Order } from './row-order.ts'
+import { HeadCell, OrderField } from './table-order.tsx'
 
 export type Column<Row> = {
   /** Stable, for React. */
@@ -9,6 +11,8 @@ export type Column<Row> = {
   readonly cell: (row: Row) => ReactNode
   /** Numbers and sums: right-aligned with tabular digits, so that decimal points align. */
   readonly isNumber?: boolean
+  /** The ascending order of its values: users may sort by it. */
+  readonly compare?: (one: Row, other: Row) => number
   /** The line of the row on narrow screens, where each row has two; `null`: omitted there. If no column names one, rows become cards. */
   readonly line?: 1 | 2 | null
 }
@@ -26,6 +30,8 @@ export function Table<Row>({
   rows,
   keyOf,
   groupOf,
+  isSortable = false,
+  rowsMax,
 }: {
   /** What the table shows, for screen readers. */
   readonly caption: string
@@ -34,29 +40,33 @@ export function Table<Row>({
   readonly keyOf: (row: Row) => string
   /** Rows of one group follow each other. */
   readonly groupOf?: (row: Row) => RowGroup
+  /** Whether users may sort by columns that compare: only where `rows` are all there are. */
+  readonly isSortable?: boolean
+  /** Only the first ones are shown, in the order that the user chose. */
+  readonly rowsMax?: number
 }) {
+  const [order, setOrder] = useState<Order>()
   const isBrief = columns.some(({ line }) => line !== undefined)
+  const sorted = isSortable ? inOrder(rows, columns, order) : rows
+  const shown = sorted.slice(0, rowsMax)
   return (
     <div className="@container overflow-x-auto">
+      {isSortable && rows.length > 1 && <OrderField columns={columns} order={order} onChange={setOrder} />}
       <table className="w-full border-collapse text-sm @max-3xl:block">
         <caption className="sr-only">{caption}</caption>
         <thead className="@max-3xl:sr-only">
           <tr className="border-b border-line text-muted">
-            {columns.map(({ id, head, isNumber }) => (
-              <th
-                key={id}
-                scope="col"
-                className={classNames(
-                  'px-3 py-2 font-medium first:ps-5 last:pe-5',
-                  isNumber ? 'text-end' : 'text-start',
-                )}
-              >
-                {head}
-              </th>
+            {columns.map((column) => (
+              <HeadCell
+                key={column.id}
+                column={column}
+                order={order}
+                {...(isSortable && { onOrder: setOrder })}
+              />
             ))}
           </tr>
         </thead>
-        {groupsOf(rows, groupOf).map(({ group, rows: own }) => (
+        {groupsOf(shown, order === undefined ? groupOf : undefined).map(({ group, rows: own }) => (
           <tbody key={group?.id ?? ''} className="@max-3xl:block">
             {group !== undefined && <GroupHeading heading={group.heading} columnCount={columns.length} />}
             {own.map((row) => (

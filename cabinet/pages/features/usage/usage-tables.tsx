@@ -26,6 +26,7 @@ type Group = {
 /** Each model or key with its usage, the most expensive first. */
 export function GroupTable({ usage, filters }: { readonly usage: Usage; readonly filters: UsageFilters }) {
   const words = useWords(usageWords)
+  const language = useLanguage()
   const nameOf = useSeriesName()
   const requestsOf = useRequestsOf(usage)
   const groups = groupsOf(usage, nameOf)
@@ -35,6 +36,7 @@ export function GroupTable({ usage, filters }: { readonly usage: Usage; readonly
     {
       id: 'name',
       head: words.heads[filters.group],
+      compare: (one, other) => one.name.localeCompare(other.name, language),
       cell: ({ id, name }) => (
         <TextLink href={requestsOf({ id })}>
           <span className="break-all">{name}</span>
@@ -52,12 +54,19 @@ export function GroupTable({ usage, filters }: { readonly usage: Usage; readonly
       id: 'cost',
       head: words.cost,
       isNumber: true,
+      compare: (one, other) => compareRubles(one.rubles, other.rubles),
       cell: ({ rubles }) => <Money rubles={rubles} digits={digits} />,
     },
   ]
   return (
     <Section title={words.summary[filters.group]} isFlush>
-      <Table caption={words.summary[filters.group]} columns={columns} rows={groups} keyOf={({ id }) => id} />
+      <Table
+        caption={words.summary[filters.group]}
+        columns={columns}
+        rows={groups}
+        keyOf={({ id }) => id}
+        isSortable
+      />
     </Section>
   )
 }
@@ -114,6 +123,7 @@ const rowsAtOnce = 20
 /** The rows of the file, the newest first: the values of the bars as numbers. */
 export function RowTable({ usage, metric }: { readonly usage: Usage; readonly metric: Metric }) {
   const words = useWords(usageWords)
+  const language = useLanguage()
   const nameOf = useSeriesName()
   const requestsOf = useRequestsOf(usage)
   const detail = useDetailColumn(usage, metric)
@@ -123,6 +133,7 @@ export function RowTable({ usage, metric }: { readonly usage: Usage; readonly me
     {
       id: 'start',
       head: words.time,
+      compare: (one, other) => Date.parse(one.start) - Date.parse(other.start),
       cell: ({ start }) => (
         <DateTime at={start} timeZone={usage.time_zone} parts={usage.bucket === 'hour' ? 'both' : 'date'} />
       ),
@@ -130,6 +141,7 @@ export function RowTable({ usage, metric }: { readonly usage: Usage; readonly me
     {
       id: 'name',
       head: words.heads[usage.group_by === 'model_and_key' ? 'model' : usage.group_by],
+      compare: (one, other) => nameOf(one).localeCompare(nameOf(other), language),
       cell: (row) => (
         <TextLink href={requestsOf({ start: barOf(row, usage), id: seriesIdOf(row) })}>
           <span className="break-all">{nameOf(row)}</span>
@@ -142,6 +154,7 @@ export function RowTable({ usage, metric }: { readonly usage: Usage; readonly me
       id: 'cost',
       head: words.cost,
       isNumber: true,
+      compare: (one, other) => compareRubles(one.cost_rub, other.cost_rub),
       cell: ({ cost_rub }) => <Money rubles={cost_rub} digits={digits} />,
     },
   ]
@@ -152,8 +165,10 @@ export function RowTable({ usage, metric }: { readonly usage: Usage; readonly me
       <Table
         caption={words.table}
         columns={columns}
-        rows={newestFirst.slice(0, shown)}
+        rows={newestFirst}
+        rowsMax={shown}
         keyOf={(row) => `${row.start} ${seriesIdOf(row)}`}
+        isSortable
       />
       {rest > 0 && (
         <div className="flex justify-center border-t border-line p-4">
@@ -190,18 +205,22 @@ function useCountColumns<Row extends Pick<UsageRow, 'requests' | 'tokens'>>(): r
   const words = useWords(usageWords)
   const { format } = new Intl.NumberFormat(useLanguage())
   return [
-    { id: 'requests', head: words.requestCount, isNumber: true, cell: ({ requests }) => format(requests) },
-    {
-      id: 'input',
-      head: words.inputTokens,
-      isNumber: true,
-      cell: ({ tokens }) => format(tokens.input + tokens.cached_input + tokens.cache_write),
-    },
-    {
-      id: 'output',
-      head: words.outputTokens,
-      isNumber: true,
-      cell: ({ tokens }) => format(tokens.output + tokens.reasoning),
-    },
+    counted('requests', words.requestCount, ({ requests }) => requests),
+    counted(
+      'input',
+      words.inputTokens,
+      ({ tokens }) => tokens.input + tokens.cached_input + tokens.cache_write,
+    ),
+    counted('output', words.outputTokens, ({ tokens }) => tokens.output + tokens.reasoning),
   ]
+
+  function counted(id: string, head: string, countOf: (row: Row) => number): Column<Row> {
+    return {
+      id,
+      head,
+      isNumber: true,
+      compare: (one, other) => countOf(one) - countOf(other),
+      cell: (row) => format(countOf(row)),
+    }
+  }
 }
