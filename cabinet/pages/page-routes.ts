@@ -30,6 +30,8 @@ export const pageRoutes = {
   '/app/requests': page('app', 'Запросы', 'Requests'),
   '/app/requests/:request_id': page('app', 'Запрос', 'Request'),
   '/app/billing': page('app', 'Баланс', 'Billing'),
+  '/app/billing/payments': page('app', 'Платежи и документы', 'Payments and documents'),
+  '/app/billing/history': page('app', 'История', 'History'),
   '/app/billing/return': page('app', 'Платёж', 'Payment'),
   '/app/playground': page('app', 'Песочница', 'Playground'),
   '/app/team': page('app', 'Команда', 'Team'),

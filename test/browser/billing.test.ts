@@ -52,7 +52,7 @@ test('1000 ₽ and their bonus are credited once within 10 s despite a lost noti
   await page.goto(returned)
   await page.getByRole('heading', { name: 'Платёж возвращён' }).waitFor()
   await page.getByText('отменён бонус за пополнение').waitFor()
-  await page.goto('/app/billing')
+  await page.goto('/app/billing/history')
   const ledger = page.getByRole('region', { name: 'История баланса' })
   await ledger.getByRole('rowheader', { name: 'Возврат платежа' }).waitFor()
   await ledger.getByRole('rowheader', { name: 'Отмена бонуса' }).waitFor()
@@ -265,3 +265,69 @@ async function changeOrganization(page: Page, change: object): Promise<void> {
   })()`)
   expect(status).toBe(200)
 }
+
+test('the balance has three pages: top up, payments and documents, and the history, which the old address with its filters opens', async () => {
+  const { page, complaints } = await openBrowser()
+  await register(page)
+  await page.goto('/app/billing')
+  await beginPayment(page)
+  await page.getByRole('button', { name: 'Оплатить', exact: true }).click()
+  await page.getByRole('heading', { name: 'Баланс пополнен' }).waitFor()
+  await page.goto('/app/billing?kind=trial')
+  await page.waitForURL('**/app/billing/history?kind=trial')
+  const table = page.getByRole('table', { name: 'История баланса' })
+  await table.getByRole('rowheader', { name: 'Пробный бонус' }).waitFor()
+  expect(await table.getByRole('rowheader').count()).toBe(1)
+  await page.getByLabel('Вид операции').selectOption('')
+  const amounts = () =>
+    table.locator('td:nth-child(4) data').evaluateAll((all) => all.map((each) => each.getAttribute('value')))
+  await expect.poll(amounts).toEqual(['150', '1000', '30'])
+  const byAmount = table.getByRole('columnheader', { name: 'Сумма' })
+  for (const [order, sums] of [
+    ['descending', ['1000', '150', '30']],
+    ['ascending', ['30', '150', '1000']],
+    ['none', ['150', '1000', '30']],
+  ] as const) {
+    await byAmount.getByRole('button').click()
+    expect([await byAmount.getAttribute('aria-sort'), await amounts()]).toEqual([order, sums])
+  }
+  await expectNoViolations(page)
+
+  const places = page.getByRole('main').getByRole('navigation', { name: 'Баланс' })
+  await places.getByRole('link', { name: 'Платежи и документы' }).click()
+  await page.getByRole('table', { name: 'Платежи' }).getByText('Зачислен').waitFor()
+  await page.getByRole('table', { name: 'Бонусы' }).waitFor()
+  expect(await places.locator('[aria-current=page]').allTextContents()).toEqual(['Платежи и документы'])
+  const address = await page
+    .getByRole('link', { name: /^Операции \(CSV\)/ })
+    .first()
+    .getAttribute('href')
+  const { text } = await callFrom(page, 'GET', (address ?? '').replace('/api/v1', ''))
+  const [head = '', ...rows] = text.trimEnd().split('\r\n')
+  const place = head.split(',').indexOf('amount_rub')
+  expect(rows.map((row) => row.split(',')[place])).toEqual(['150', '1000', '30'])
+  await expectNoViolations(page)
+  expect(complaints).toEqual([])
+}, 90_000)
+
+test('on a phone each change of the balance has two lines, and a field sorts them', async () => {
+  const { page } = await openBrowser({ width: 320 })
+  await register(page)
+  await page.goto('/app/billing')
+  await beginPayment(page)
+  await page.getByRole('button', { name: 'Оплатить', exact: true }).click()
+  await page.getByRole('heading', { name: 'Баланс пополнен' }).waitFor()
+  await page.goto('/app/billing/history')
+  const rows = page.getByRole('table', { name: 'История баланса' }).locator('tbody tr')
+  await expect.poll(() => rows.count()).toBe(3)
+  const heights = await rows.evaluateAll((all) => all.map((row) => row.getBoundingClientRect().height))
+  expect(Math.max(...heights)).toBeLessThan(72)
+  await page.getByLabel('Сортировка').selectOption('Сумма: по убыванию')
+  expect(await rows.first().locator('th').textContent()).toContain('Пополнение')
+  expect(await page.evaluate<number>('document.documentElement.scrollWidth')).toBe(320)
+  await expectNoViolations(page)
+  await page.goto('/app/billing/payments')
+  await page.getByRole('table', { name: 'Платежи' }).getByText('Зачислен').waitFor()
+  expect(await page.evaluate<number>('document.documentElement.scrollWidth')).toBe(320)
+  await expectNoViolations(page)
+}, 90_000)

@@ -112,6 +112,26 @@ test('a new customer’s overview shows only what helps to start; afterwards 30 
   await spending.getByRole('link', { name: 'По дням и подробнее' }).click()
   await page.getByText('Совпадает с историей баланса').waitFor()
   expect(await page.getByRole('main').locator('p data').first().getAttribute('value')).toBe('3.15')
+
+  await page.goto('/app/keys')
+  await page.getByRole('link', { name: 'nearly done' }).click()
+  const latest = page.getByRole('region', { name: 'Последние запросы и отказы' })
+  await latest.getByRole('table').waitFor()
+  const costs = await latest
+    .locator('td data')
+    .evaluateAll((all) => all.map((each) => each.getAttribute('value')))
+  expect(costs).toEqual(['1.2', '0.25', '100'])
+  expect(await spending.locator('dd data').first().getAttribute('value')).toBe('1.45')
+  for (const link of ['Показать эти запросы', 'demo/echo', '2']) {
+    await spending.getByRole('link', { name: link, exact: true }).click()
+    await page.getByText(/^Рассчитано: 2\s.+1,45/).waitFor()
+    expect(await page.getByRole('table').locator('tbody tr:has(td)').count()).toBe(2)
+    await page.goBack()
+    await latest.getByRole('table').waitFor()
+  }
+  await latest.getByRole('link', { name: 'Все запросы и отказы' }).click()
+  await page.waitForURL(/\/app\/requests\?key_id=[0-9a-f-]{36}$/)
+  await expect.poll(() => page.getByRole('table').locator('tbody tr:has(td)').count()).toBe(3)
 })
 
 test('the usage page names the zone of its days and hours', async () => {
@@ -129,7 +149,7 @@ test('in a column of sums the points align, with tabular digits', async () => {
   await book(['1111.1', '0.000000001', '88.25', '7'], Date.now())
   for (const [address, name, column] of [
     ['/app/requests', 'Запросы', 'Стоимость'],
-    ['/app/billing', 'История баланса', 'Сумма'],
+    ['/app/billing/history', 'История баланса', 'Сумма'],
   ] as const) {
     await page.goto(address)
     const table = page.getByRole('table', { name })
@@ -145,7 +165,9 @@ test('in a column of sums the points align, with tabular digits', async () => {
 /** The position in pixels of each decimal point of a column, and the kind of digits. */
 function pointsIn(table: Locator, column: string) {
   return table.evaluate((drawn, head) => {
-    const index = [...drawn.querySelectorAll('thead th')].findIndex((cell) => cell.textContent === head)
+    const index = [...drawn.querySelectorAll('thead th')].findIndex(
+      (cell) => (cell.querySelector('button') ?? cell).textContent === head,
+    )
     return [...drawn.querySelectorAll('tbody tr')].flatMap((row) => {
       const sum = row.children[index]?.querySelector('data')
       const text = sum?.firstChild
@@ -164,7 +186,7 @@ test('on paper a page has its content, dark on white, within the sheet, without 
   await book(['1.25'], Date.now())
   await page.emulateMedia({ media: 'print', colorScheme: 'dark' })
   await page.setViewportSize({ width: 1_047, height: 718 }) // A4, landscape, without its margins of 10 mm, at 96 dpi
-  for (const path of ['/app/usage', '/app/billing', '/app/requests']) {
+  for (const path of ['/app/usage', '/app/billing/history', '/app/requests']) {
     await page.goto(path)
     const main = page.getByRole('main')
     await main.getByRole('table').first().waitFor()

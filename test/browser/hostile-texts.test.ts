@@ -58,7 +58,7 @@ test('a tag in the name of an organization, model, browser, token or cluster res
   await showsAsText(page, `/app/requests/${entry.requestId}`, evil('key'), evil('ran'))
   await showsAsText(page, '/app/usage', evil('ran'))
   await showsAsText(page, '/app/usage?group=key', evil('key'))
-  await showsAsText(page, '/app/billing', evil('ran'))
+  await showsAsText(page, '/app/billing/history', evil('ran'))
   await showsAsText(page, '/app/settings', 'Firefox')
   expect(await page.getByTitle(`Firefox/1 ${evil('agent')}`).count()).toBe(1)
   await showsAsText(page, '/app/team', evil('token'))

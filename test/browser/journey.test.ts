@@ -69,6 +69,7 @@ for (const { name, language, hand, width } of ways)
       await readFile(page)
     }
     await hand.press(page.getByRole('banner').locator('a[href="/app/billing"]'))
+    await hand.press(page.getByRole('main').locator('a[href="/app/billing/history"]'))
     await readFile(page)
     expect(traces.secrets()).toEqual([secret])
     expect(await traces.placesOf(secret)).toEqual([])
@@ -152,6 +153,7 @@ async function payAndRefund(page: Page, language: Language, hand: Hand): Promise
   await refundAt(till, page)
   await page.getByRole('heading', { name: words.refunded }).waitFor()
   await hand.press(page.getByRole('main').locator('a[href="/app/billing"]').first())
+  await hand.press(page.getByRole('main').locator('a[href="/app/billing/history"]'))
   await page.getByRole('rowheader', { name: words.refund }).waitFor()
   const answer = await page.request.get('/api/v1/ledger?limit=50')
   const { data } = (await answer.json()) as { data: readonly Readonly<Record<string, string>>[] }

@@ -66,7 +66,7 @@ for (const [how, state] of [
     const name = `elsewhere ${randomUUID()}`
     await post(page, '/keys', { name })
     await page.getByRole('link', { name }).waitFor({ timeout: polledMs })
-    await visit(page, '/app/billing')
+    await visit(page, '/app/billing/payments')
     await post(page, '/payments', { amount_rub: '321' })
     await page
       .getByRole('table', { name: 'Платежи' })

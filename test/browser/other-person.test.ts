@@ -94,6 +94,7 @@ test('invalid filters in an address break no page', async () => {
     '/app/requests?key_id=%00&outcome=%00&from=2026-13-45',
     '/models?kind=nothing&context=-1',
     '/app/billing?kind=nothing&from=tomorrow',
+    '/app/billing/history?kind=nothing&from=tomorrow',
   ]) {
     await visit(page, address)
     expect(await page.getByRole('alert').count(), address).toBe(0)

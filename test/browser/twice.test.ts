@@ -169,6 +169,8 @@ for (const [direction, ms] of [
       '/app/usage',
       '/app/requests',
       '/app/billing',
+      '/app/billing/payments',
+      '/app/billing/history',
       '/app/settings',
     ]) {
       await visit(page, address)

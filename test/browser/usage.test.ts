@@ -170,7 +170,7 @@ test('where errors were not counted yet, the page shows that there are no data, 
 test('the running balance ends at the balance in the header', async () => {
   const { page } = await openBrowser()
   await customerWithRequests(page)
-  await page.goto('/app/billing')
+  await page.goto('/app/billing/history')
   const first = page.getByRole('region', { name: 'История баланса' }).getByRole('row').nth(1)
   const ends = await first.locator('data').last().getAttribute('value')
   expect(ends).toBe(await page.getByRole('banner').locator('data').getAttribute('value'))
@@ -418,7 +418,7 @@ test('a period that ends before it begins shows an error at its filter: no list,
   const { page } = await openBrowser()
   await signInOwner(page)
   for (const address of [
-    '/app/billing?from=2026-11-20&to=2026-11-10',
+    '/app/billing/history?from=2026-11-20&to=2026-11-10',
     '/app/requests?from=2026-11-20&to=2026-11-10',
     '/app/requests?from=2026-11-23T00:00:00Z&to=2026-11-22T00:00:00Z',
     '/app/requests?from=2026-11-23&to=2026-11-22T00:00:00Z',

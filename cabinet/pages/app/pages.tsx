@@ -41,6 +41,8 @@ const groupOf: Readonly<Record<PagePath, Group>> = {
   '/app/requests': 'usage',
   '/app/requests/:request_id': 'usage',
   '/app/billing': 'billing',
+  '/app/billing/payments': 'billing',
+  '/app/billing/history': 'billing',
   '/app/billing/return': 'billing',
   '/app/playground': 'playground',
   '/app/team': 'team',

@@ -1,53 +1,48 @@
+import { useEffect } from 'react'
+import { navigate, useSearch } from 'wouter/use-browser-location'
 import type { Answer } from '../../api/calls.ts'
-import { asProblem } from '../../api/problem.ts'
 import { useRead } from '../../api/queries.ts'
-import { useLanguage, useWords } from '../../i18n/language.ts'
+import { useWords } from '../../i18n/language.ts'
 import { ExpandableMoney } from '../../kit/expandable-money.tsx'
-import { ErrorState, Loaded } from '../../kit/loaded.tsx'
-import { Figure, PageHead } from '../../kit/section.tsx'
+import { Loaded } from '../../kit/loaded.tsx'
+import { Figure } from '../../kit/section.tsx'
 import { Skeleton } from '../../kit/skeleton.tsx'
 import { compareRubles } from '../../money/rubles.ts'
-import { pageRoutes } from '../../page-routes.ts'
-import { BonusesSection } from './bonuses-section.tsx'
+import { BillingFrame } from './billing-frame.tsx'
 import { KubernetesSection } from './kubernetes-section.tsx'
-import { LedgerSection } from './ledger-section.tsx'
+import { filterNames } from './ledger-section.tsx'
 import { billingWords } from './messages.ts'
-import { PaymentsSection } from './payments-section.tsx'
 import { SpendingLimitsSection } from './spending-limits-section.tsx'
 import { ThresholdSection } from './threshold-section.tsx'
 import { TopUpSection } from './top-up-section.tsx'
 
-/** The balance, ways to top it up, and its history. */
+/** The balance, and ways to top it up. */
 export function BillingPage() {
-  const words = useWords(billingWords)
-  const language = useLanguage()
   const balance = useRead('/balance')
-  const isForbidden = balance.data === undefined && asProblem(balance.error).code === 'forbidden'
+  useOldAddress()
   return (
-    <>
-      <PageHead title={pageRoutes['/app/billing'].title[language]} lead={words.lead} />
-      {isForbidden ? (
-        <ErrorState problem={balance.error} onRetry={balance.refetch} />
-      ) : (
-        <div className="grid gap-6">
-          <Loaded query={balance} skeleton={<Skeleton heightRem={9} />}>
-            {(known) => <Figures {...known} />}
-          </Loaded>
-          <div className="grid items-start gap-6 lg:grid-cols-[3fr_2fr]">
-            <TopUpSection />
-            <ThresholdSection />
-          </div>
-          <SpendingLimitsSection />
-          <PaymentsSection />
-          <div className="grid items-start gap-6 lg:grid-cols-2">
-            <BonusesSection />
-            <KubernetesSection />
-          </div>
-          <LedgerSection />
-        </div>
-      )}
-    </>
+    <BillingFrame path="/app/billing">
+      <Loaded query={balance} skeleton={<Skeleton heightRem={9} />}>
+        {(known) => <Figures {...known} />}
+      </Loaded>
+      <div className="grid items-start gap-6 lg:grid-cols-[3fr_2fr]">
+        <TopUpSection />
+        <ThresholdSection />
+      </div>
+      <SpendingLimitsSection />
+      <KubernetesSection />
+    </BillingFrame>
   )
+}
+
+/** The history was on this page, with its filters in the address. */
+function useOldAddress(): void {
+  const search = useSearch()
+  useEffect(() => {
+    const given = new URLSearchParams(search)
+    if (filterNames.some((name) => given.has(name)))
+      navigate(`/app/billing/history?${given}`, { replace: true })
+  }, [search])
 }
 
 function Figures({ balance_rub, pending_rub, held_rub, available_rub }: Answer<'GET /balance'>) {

@@ -24,7 +24,7 @@ export function BonusesSection() {
           data.length === 0 ? (
             <EmptyState
               text={words.noBonuses}
-              action={<TextLink href="#top-up">{words.topUpNow}</TextLink>}
+              action={<TextLink href="/app/billing">{words.topUpNow}</TextLink>}
             />
           ) : (
             <BonusRows bonuses={data} />

@@ -22,7 +22,8 @@ import { billingWords } from './messages.ts'
 
 type Row = Answer<'GET /ledger'>['data'][number]
 
-const filterNames = ['kind', 'from', 'to'] as const
+/** The filters of its address. */
+export const filterNames = ['kind', 'from', 'to'] as const
 const pageSize = 25
 
 /** Every ledger entry with the balance after it, filtered by the address. */
@@ -68,6 +69,7 @@ export function LedgerSection() {
             {() => (
               <LedgerRows
                 rows={rowsOf(list)}
+                isWhole={!list.hasNextPage}
                 empty={
                   isFiltered ? (
                     <EmptyState
@@ -77,7 +79,7 @@ export function LedgerSection() {
                   ) : (
                     <EmptyState
                       text={words.noRows}
-                      action={<TextLink href="#top-up">{words.topUpNow}</TextLink>}
+                      action={<TextLink href="/app/billing">{words.topUpNow}</TextLink>}
                     />
                   )
                 }
@@ -116,36 +118,59 @@ function KindFilter({
   )
 }
 
-function LedgerRows({ rows, empty }: { readonly rows: readonly Row[]; readonly empty: React.ReactNode }) {
+function LedgerRows({
+  rows,
+  isWhole,
+  empty,
+}: {
+  readonly rows: readonly Row[]
+  /** Only then an order of all of them can be shown. */
+  readonly isWhole: boolean
+  readonly empty: React.ReactNode
+}) {
   const words = useWords(billingWords)
   const timeZone = useTimeZone()
   if (rows.length === 0) return empty
   const digits = digitsOf(rows.map(({ amount_rub }) => amount_rub))
   const columns: readonly Column<Row>[] = [
-    { id: 'operation', head: words.operation, cell: (row) => <Operation {...row} /> },
+    { id: 'operation', head: words.operation, line: 1, cell: (row) => <Operation {...row} /> },
     {
       id: 'date',
       head: words.date,
+      line: 2,
+      compare: (one, other) => Number(one.seq) - Number(other.seq),
       cell: ({ created_at }) => <DateTime at={created_at} timeZone={timeZone} />,
     },
+    { id: 'about', head: words.about, line: 2, cell: (row) => <About {...row} /> },
     {
       id: 'amount',
       head: words.amount,
       isNumber: true,
+      line: 1,
+      compare: (one, other) => compareRubles(one.amount_rub, other.amount_rub),
       cell: ({ amount_rub }) => <Movement rubles={amount_rub} digits={digits} />,
     },
     {
       id: 'after',
       head: words.after,
       isNumber: true,
+      line: 2,
       cell: ({ balance_after_rub }) => <Money rubles={balance_after_rub} />,
     },
   ]
-  return <Table caption={words.ledger} columns={columns} rows={rows} keyOf={({ seq }) => seq} />
+  return (
+    <Table
+      caption={words.ledger}
+      columns={columns}
+      rows={rows}
+      keyOf={({ seq }) => seq}
+      isSortable={isWhole}
+    />
+  )
 }
 
 /** The kind of entry, with a link to its request or payment. */
-function Operation({ kind, ref_id, model, api_key_name }: Row) {
+function Operation({ kind, ref_id }: Row) {
   const words = useWords(billingWords)
   const href = {
     charge: `/app/requests/${ref_id}`,
@@ -153,13 +178,13 @@ function Operation({ kind, ref_id, model, api_key_name }: Row) {
     top_up: paymentAt(ref_id),
   }
   const name = words.kinds[kind]
+  return kind in href ? <TextLink href={href[kind as keyof typeof href]}>{name}</TextLink> : name
+}
+
+/** The model and the key of a charge; empty for other entries. */
+function About({ model, api_key_name }: Row) {
   const about = [model, api_key_name].filter((part) => part !== null).join(' · ')
-  return (
-    <span className="grid gap-0.5">
-      {kind in href ? <TextLink href={href[kind as keyof typeof href]}>{name}</TextLink> : name}
-      {about !== '' && <span className="font-normal break-all text-muted">{about}</span>}
-    </span>
-  )
+  return about === '' ? '' : <bdi className="break-all text-muted">{about}</bdi>
 }
 
 const paymentAt = (id: string) => `/app/billing/return?payment=${id}`

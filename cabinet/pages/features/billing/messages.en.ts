@@ -1,7 +1,17 @@
 import type { ru } from './messages.ru.ts'
 
 export const en: typeof ru = {
-  lead: 'One balance for the whole organization. Requests are charged to it; top-ups and bonuses add to it.',
+  leads: {
+    '/app/billing':
+      'One balance for the whole organization. Requests are charged to it; top-ups and bonuses are added to it.',
+    '/app/billing/payments': 'Top-ups, bonuses, files for bookkeeping and the agreed documents.',
+    '/app/billing/history': 'Every change of the balance, and what it is for.',
+  },
+  places: {
+    '/app/billing': 'Top up',
+    '/app/billing/payments': 'Payments and documents',
+    '/app/billing/history': 'History',
+  },
   balance: 'Balance',
   unbooked: 'Finished requests not charged yet:',
   held: 'On hold',
@@ -57,6 +67,13 @@ export const en: typeof ru = {
   },
   openPayment: 'Payment details',
 
+  documents: 'Documents',
+  documentsLead:
+    'All changes of the balance and all usage of a calendar month. The receipt of a payment arrives by email.',
+  legalTexts: 'Offer and other documents',
+  ledgerOf: 'Balance changes (CSV)',
+  usageOf: 'Usage (CSV)',
+
   bonuses: 'Bonuses',
   bonusesLead: 'Bonuses are added to the balance and spent like other money.',
   noBonuses: 'No bonuses yet.',
@@ -68,6 +85,7 @@ export const en: typeof ru = {
 
   ledger: 'Balance history',
   ledgerLead: 'Every change to the balance, newest first.',
+  about: 'Model and key',
   operation: 'Entry',
   after: 'Balance after',
   kind: 'Kind',

@@ -21,24 +21,36 @@ export function PaymentsSection() {
   return (
     <Section title={words.payments} isFlush>
       <Loaded query={list} skeleton={<SkeletonRows count={3} />}>
-        {() => <PaymentRows payments={rowsOf(list)} />}
+        {() => <PaymentRows payments={rowsOf(list)} isWhole={!list.hasNextPage} />}
       </Loaded>
       <LoadMore list={list} />
     </Section>
   )
 }
 
-function PaymentRows({ payments }: { readonly payments: readonly Payment[] }) {
+function PaymentRows({
+  payments,
+  isWhole,
+}: {
+  readonly payments: readonly Payment[]
+  /** Only then an order of all of them can be shown. */
+  readonly isWhole: boolean
+}) {
   const words = useWords(billingWords)
   const timeZone = useTimeZone()
   if (payments.length === 0)
     return (
-      <EmptyState text={words.noPaymentsYet} action={<TextLink href="#top-up">{words.topUpNow}</TextLink>} />
+      <EmptyState
+        text={words.noPaymentsYet}
+        action={<TextLink href="/app/billing">{words.topUpNow}</TextLink>}
+      />
     )
   const columns: readonly Column<Payment>[] = [
     {
       id: 'date',
       head: words.date,
+      line: 1,
+      compare: (one, other) => Date.parse(one.created_at) - Date.parse(other.created_at),
       cell: ({ id, created_at }) => (
         <TextLink href={`/app/billing/return?payment=${id}`}>
           <DateTime at={created_at} timeZone={timeZone} />
@@ -48,30 +60,56 @@ function PaymentRows({ payments }: { readonly payments: readonly Payment[] }) {
     {
       id: 'status',
       head: words.status,
+      line: 2,
       cell: ({ status }) => <Badge tone={paymentTones[status]}>{words.statuses[status]}</Badge>,
     },
-    { id: 'details', head: words.details, cell: (payment) => <Details {...payment} /> },
+    {
+      id: 'details',
+      head: words.details,
+      line: 2,
+      cell: (payment) => (hasDetails(payment) ? <Details {...payment} /> : null),
+    },
     {
       id: 'refunded',
       head: words.refunded,
       isNumber: true,
+      line: 2,
+      compare: (one, other) => compareRubles(one.refunded_rub, other.refunded_rub),
       cell: ({ refunded_rub }) =>
-        compareRubles(refunded_rub, '0') === 0 ? '—' : <Money rubles={refunded_rub} />,
+        compareRubles(refunded_rub, '0') === 0 ? null : (
+          <>
+            <span className="@3xl:hidden">{words.refunded}: </span>
+            <Money rubles={refunded_rub} />
+          </>
+        ),
     },
     {
       id: 'amount',
       head: words.amount,
       isNumber: true,
+      line: 1,
+      compare: (one, other) => compareRubles(one.amount_rub, other.amount_rub),
       cell: ({ amount_rub }) => <Money rubles={amount_rub} />,
     },
   ]
-  return <Table caption={words.payments} columns={columns} rows={payments} keyOf={({ id }) => id} />
+  return (
+    <Table
+      caption={words.payments}
+      columns={columns}
+      rows={payments}
+      keyOf={({ id }) => id}
+      isSortable={isWhole}
+    />
+  )
 }
 
+const hasDetails = ({ status, confirmation_url }: Payment) =>
+  status === 'canceled' || confirmation_url !== null
+
+/** Why a payment failed, or where it can still be paid. */
 function Details({ status, cancellation_reason, confirmation_url }: Payment) {
   const words = useWords(billingWords)
   const reasonOf = useReason()
   if (status === 'canceled') return <span className="text-muted">{reasonOf(cancellation_reason)}</span>
-  if (confirmation_url !== null) return <TextLink href={confirmation_url}>{words.payNow}</TextLink>
-  return '—'
+  return confirmation_url && <TextLink href={confirmation_url}>{words.payNow}</TextLink>
 }
