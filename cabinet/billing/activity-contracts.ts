@@ -5,6 +5,7 @@ import { id, time } from '../api/fields.ts'
 import { cursorOf, pageLimit, pageOf } from '../api/page.ts'
 import { budgetLimit } from './budget-scope.ts'
 import { requestFilter } from './internal/request-filter.ts'
+import { spanEnd } from './internal/span.ts'
 import { tokens } from './internal/token-fields.ts'
 import { rubles } from './rubles.ts'
 
@@ -42,6 +43,12 @@ const activityRow = z.object({
   total_ms: ms.nullable(),
 })
 
+const live = z.boolean().meta({ description: 'false if rejections are unavailable at the moment.' })
+
+const since = time.meta({
+  description: 'No earlier rejections are kept: the last 1,000 of the organization in 7 days.',
+})
+
 export const listActivity = {
   operation: 'listActivity',
   summary:
@@ -60,11 +67,9 @@ export const listActivity = {
     200: pageOf(activityRow).extend({
       rejections: z
         .object({
-          live: z.boolean().meta({ description: 'false if rejections are unavailable at the moment.' }),
+          live,
           count: z.int().meta({ description: 'Kept rejections that match the filter, on all pages.' }),
-          since: time.meta({
-            description: 'No earlier rejections are kept: the last 1,000 of the organization in 7 days.',
-          }),
+          since,
         })
         .nullable()
         .meta({ description: 'null if none were requested.' }),
@@ -72,6 +77,32 @@ export const listActivity = {
         description:
           'Of all pages, with the first: settled requests and their cost, if the list begins at a whole hour and is filtered only by time, key, tag, model and provider. Equals the usage of the same span.',
       }),
+    }),
+  },
+} as const satisfies Contract
+
+export const countRejections = {
+  operation: 'countRejections',
+  summary: 'Count rejected requests by error code and by key: of the last 1,000 in 7 days',
+  method: 'GET',
+  url: '/api/v1/rejection-counts',
+  access: { to: 'member', right: 'usage.read', tokens: true },
+  query: z.strictObject({ from: spanEnd.optional(), to: spanEnd.optional() }),
+  answers: {
+    200: z.object({
+      live,
+      since,
+      count: z.int(),
+      by_code: z
+        .array(z.object({ code: z.string(), count: z.int() }))
+        .meta({ description: 'The highest count first. The list of activity finds the same rejections.' }),
+      by_key: z.array(
+        z.object({
+          api_key_id: id,
+          api_key_name: z.string().nullable().meta({ description: 'null if the key no longer exists.' }),
+          count: z.int(),
+        }),
+      ),
     }),
   },
 } as const satisfies Contract

@@ -1,6 +1,5 @@
 import type { Pool } from 'pg'
 import type { z } from 'zod'
-import { type ListedRefusal, listedMax, listedMs, readRefusals } from '#core/admission/listed-refusals'
 import type { ArchiveStore } from '#core/archive/archive-store'
 import { inReadScope } from '#core/audit/scope'
 import type { Queryable } from '#core/db/pool'
@@ -8,17 +7,18 @@ import { errorRows } from '#core/errors/refusal'
 import { readKeyNames } from '#core/keys/key-state'
 import { formatRub } from '#core/ledger/money'
 import { outcomeToShow } from '#core/ledger/request-record'
-import { type RedisServers, RedisUnavailable } from '#core/redis/redis-connection'
+import type { RedisServers } from '#core/redis/redis-connection'
 import { type Endpoint, endpoint, type Input } from '../api/endpoint.ts'
 import { writeCursor } from '../api/page.ts'
-import { listActivity } from './activity-contracts.ts'
+import { countRejections, listActivity } from './activity-contracts.ts'
 import { allRequests } from './all-requests.ts'
 import { scopeOfBudget } from './budget-scope.ts'
+import { countBy, findRejections, keptSince } from './internal/kept-rejections.ts'
 import { type Activity, isWanted, mergeActivity } from './internal/merged-activity.ts'
 import { orOlderUnavailable } from './internal/older-unavailable.ts'
 import { readRequestFilter } from './internal/request-filter.ts'
 import type { RequestFilter } from './internal/request-rows.ts'
-import { isBackwards, spanProblem } from './internal/span.ts'
+import { isBackwards, readSpan, spanProblem } from './internal/span.ts'
 import { shownTokens } from './internal/token-fields.ts'
 import { readUsageSince, readUsageSums } from './internal/usage-rows.ts'
 
@@ -37,7 +37,7 @@ export function activityEndpoints({ pool, redis, archive }: Deps): readonly Endp
   return [
     endpoint(listActivity, async ({ caller: { organizationId }, query, visit }) =>
       orOlderUnavailable(async () => {
-        const refusals = query.type === 'request' ? [] : await findRefusals(redis, organizationId)
+        const refusals = query.type === 'request' ? [] : await findRejections(redis, organizationId)
         const filter = await inReadScope(pool, organizationId, (client) =>
           readRequestFilter(client, organizationId, query),
         )
@@ -53,38 +53,44 @@ export function activityEndpoints({ pool, redis, archive }: Deps): readonly Endp
           const body: Body = {
             data: await show(client, organizationId, rows),
             next_cursor: next === undefined ? null : writeCursor({ request_id: next }),
-            rejections: query.type === 'request' ? null : keptOf(refusals, wanted.length),
+            rejections:
+              query.type === 'request'
+                ? null
+                : { live: refusals !== undefined, count: wanted.length, since: keptSince(refusals) },
             totals: await findTotals(client, organizationId, filter, query),
           }
           return { status: 200, body } as const
         })
       }),
     ),
+
+    endpoint(countRejections, async ({ caller: { organizationId }, query, visit }) => {
+      const kept = await findRejections(redis, organizationId)
+      return inReadScope(pool, organizationId, async (client) => {
+        const span = await readSpan(client, organizationId, query)
+        if (isBackwards(span)) return { problem: spanProblem('backwards', 'from', visit.locale) } as const
+        const wanted = (kept ?? []).filter((refused) => isWanted(refused, span))
+        const keys = countBy(wanted, ({ keyId }) => keyId)
+        const names = await readKeyNames(
+          client,
+          organizationId,
+          keys.map(({ value }) => value),
+        )
+        const body = {
+          live: kept !== undefined,
+          since: keptSince(kept),
+          count: wanted.length,
+          by_code: countBy(wanted, ({ code }) => code).map(({ value, count }) => ({ code: value, count })),
+          by_key: keys.map(({ value, count }) => ({
+            api_key_id: value,
+            api_key_name: names.get(value) ?? null,
+            count,
+          })),
+        }
+        return { status: 200, body } as const
+      })
+    }),
   ]
-}
-
-/** `undefined`: Redis is unavailable. */
-async function findRefusals(
-  redis: RedisServers,
-  organizationId: string,
-): Promise<readonly ListedRefusal[] | undefined> {
-  try {
-    return await readRefusals(redis, organizationId)
-  } catch (error) {
-    if (error instanceof RedisUnavailable) return undefined
-    throw error
-  }
-}
-
-/** How far back the rejections go. Pure but for the clock. */
-function keptOf(refusals: readonly ListedRefusal[] | undefined, count: number): Body['rejections'] {
-  const keptMs = Date.now() - listedMs
-  const oldestMs = refusals !== undefined && refusals.length >= listedMax ? refusals.at(-1)?.atMs : undefined
-  return {
-    live: refusals !== undefined,
-    count,
-    since: new Date(Math.max(keptMs, oldestMs ?? 0)).toISOString(),
-  }
 }
 
 const hourMs = 3_600_000

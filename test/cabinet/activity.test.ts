@@ -366,6 +366,45 @@ test('the answer states how far back its rejections go, and whether they are ava
   expect([status, body.rejections.live, body.data.length]).toEqual([200, false, 1])
 })
 
+test('rejections are counted by code and by key, as the log finds them, in any span', async () => {
+  const [customer, other] = [await customerWith(), await customerWith()]
+  const { organizationId } = customer
+  const draft = { organizationId, name: 'second', managedBy: 'cabinet' } as const
+  const { keyId } = await inTestScope(pool, (client) => createKey(client, draft, pepper))
+  const hourAgoMs = Math.floor(anHourAgoMs() / 1_000) * 1_000
+  const dayAgoMs = hourAgoMs - 86_400_000
+  await reject({ organizationId, keyId }, dayAgoMs)
+  await reject(other, hourAgoMs)
+  for (const code of ['invalid_json', 'model_not_found', 'invalid_json'])
+    await reject(customer, hourAgoMs, { code })
+  await reject({ organizationId, keyId }, hourAgoMs, { code: 'invalid_json' })
+
+  const from = new Date(hourAgoMs).toISOString()
+  for (const span of [{}, { from }, { to: from }]) {
+    const { body } = await read(customer.cookie, span, '/rejection-counts')
+    expect(body.live).toBe(true)
+    const found = async (query: Query) =>
+      (await walk(customer.cookie, { type: 'rejection', ...span, ...query })).length
+    expect(body.count).toBe(await found({}))
+    for (const { code, count } of body.by_code) expect(count).toBe(await found({ error_code: code }))
+    for (const { api_key_id, count } of body.by_key) expect(count).toBe(await found({ key_id: api_key_id }))
+  }
+  const { body } = await read(customer.cookie, {}, '/rejection-counts')
+  expect(body).toMatchObject({
+    count: 5,
+    by_code: [
+      { code: 'invalid_json', count: 3 },
+      { code: 'model_not_found', count: 2 },
+    ],
+  })
+  expect(body.by_key).toMatchObject([
+    { api_key_id: customer.keyId, count: 3 },
+    { api_key_id: keyId, api_key_name: 'second', count: 2 },
+  ])
+  const backwards = { from, to: new Date(dayAgoMs).toISOString() }
+  expect((await read(customer.cookie, backwards, '/rejection-counts')).status).toBe(422)
+})
+
 test('a filter that cannot match is refused, and its field is named', async () => {
   const { cookie } = await customerWith()
   for (const query of [

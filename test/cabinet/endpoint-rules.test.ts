@@ -90,6 +90,7 @@ const operationsOf: Readonly<Record<TokenScope, readonly string[]>> = {
     'exportUsage',
     'getSpending',
     'listActivity',
+    'countRejections',
     'listRequests',
     'exportRequests',
     'getRequest',
@@ -356,6 +357,7 @@ const examples: Readonly<Record<string, Example>> = {
   listKeyRefusals: { answer: '200', params: aKey },
   listRefusals: { answer: '200' },
   listActivity: { answer: '200' },
+  countRejections: { answer: '200' },
   // There is no Redis here: `keys-api.test.ts` asks for rejections of others.
   getRefusal: {
     answer: '404 not_found',

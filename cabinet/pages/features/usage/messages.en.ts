@@ -90,6 +90,10 @@ export const en: typeof ru = {
     'An error is a settled request whose response had status 400 or above, except 499 (the client disconnected), or was interrupted by the provider. Rejected requests are not settled and are not in these numbers.',
   keptRejections: (count: number) =>
     `In this period: ${plural('en', count, { one: 'rejected request', other: 'rejected requests' })}, of the last 1,000 in 7 days`,
+  rejections: 'Rejections',
+  rejectionsLead: 'Rejected requests cost nothing and are in none of the figures above.',
+  byReason: 'By reason',
+  byKey: 'By key',
   durationsMean:
     'Duration is the time from the request to the last byte of the response, of completed requests. It is an estimate from classes of durations.',
   time: 'Start',

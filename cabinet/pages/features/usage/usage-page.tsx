@@ -14,8 +14,9 @@ import { Skeleton } from '../../kit/skeleton.tsx'
 import { TextLink } from '../../kit/text-link.tsx'
 import { compareRubles, formatRoubles } from '../../money/rubles.ts'
 import { pageRoutes } from '../../page-routes.ts'
-import { addDays, formatDay } from '../../time/days.ts'
+import { formatDay } from '../../time/days.ts'
 import { usageWords } from './messages.ts'
+import { RejectionsSection, rejectionsAt, useRejections } from './rejections-section.tsx'
 import { UsageChart } from './usage-chart.tsx'
 import { UsageFilterBar } from './usage-filter-bar.tsx'
 import {
@@ -111,6 +112,7 @@ function Known({ usage, filters, today }: Shown) {
           <RowTable usage={usage} metric={filters.metric} />
         </>
       )}
+      <RejectionsSection days={{ from: filters.from, to: filters.to }} />
     </>
   )
 }
@@ -159,12 +161,8 @@ function CountedSince({
 /** The rejections of the period that are still kept. */
 function Rejected(days: Pick<UsageFilters, 'from' | 'to'>) {
   const words = useWords(usageWords)
-  const { data } = useRead('/activity', {
-    query: { from: days.from, to: addDays(days.to, 1), type: 'rejection', limit: 1 },
-  })
-  if (data?.rejections?.live !== true) return null
-  const address = `/app/requests?${new URLSearchParams({ ...days, type: 'rejection' })}`
-  return <TextLink href={address}>{words.keptRejections(data.rejections.count)}</TextLink>
+  const counts = useRejections(days)
+  return counts && <TextLink href={rejectionsAt(days)}>{words.keptRejections(counts.count)}</TextLink>
 }
 
 /** The sums of the period, and by how much they differ from those of the period before. */
