@@ -16,10 +16,10 @@ export async function readBalance(client: Queryable, organizationId: string): Pr
 export async function readAccountVersions(
   client: Queryable,
   organizationIds: readonly string[],
-): Promise<ReadonlyMap<string, bigint>> {
-  const { rows } = await client.query<{ organizationId: string; version: bigint }>(
-    'select organization_id as "organizationId", version from org_account where organization_id = any($1::uuid[])',
+): Promise<ReadonlyMap<string, { readonly version: bigint; readonly changedAt: Date }>> {
+  const { rows } = await client.query<{ organizationId: string; version: bigint; changedAt: Date }>(
+    'select organization_id as "organizationId", version, updated_at as "changedAt" from org_account where organization_id = any($1::uuid[])',
     [organizationIds],
   )
-  return new Map(rows.map(({ organizationId, version }) => [organizationId, version]))
+  return new Map(rows.map(({ organizationId, ...account }) => [organizationId, account]))
 }

@@ -36,16 +36,22 @@ type Stream = {
   readonly response: Response
   /** All events so far, as `name id`, without the events that keep the stream alive. */
   readonly told: string[]
+  /** The names of all events so far. */
+  readonly heard: readonly string[]
   /** Whether the server has ended it. */
   readonly isOver: () => boolean
   leave(): void
 }
 
-async function open(cookie: string, url = web.url): Promise<Stream> {
+async function open(cookie: string, url = web.url, query = ''): Promise<Stream> {
   const leaving = new AbortController()
   onTestFinished(() => leaving.abort())
-  const response = await fetch(`${url}/api/v1/events`, { headers: { cookie }, signal: leaving.signal })
+  const response = await fetch(`${url}/api/v1/events${query}`, {
+    headers: { cookie },
+    signal: leaving.signal,
+  })
   const told: string[] = []
+  const heard: string[] = []
   let isOver = false
   const read = async () => {
     let text = ''
@@ -55,6 +61,7 @@ async function open(cookie: string, url = web.url): Promise<Stream> {
       text = blocks.pop() ?? ''
       for (const block of blocks) {
         const [, name, data] = /^event: (\w+)\ndata: (.*)$/.exec(block) ?? []
+        if (name !== undefined) heard.push(name)
         if (name !== undefined && name !== 'alive')
           told.push([name, ...Object.values(JSON.parse(data ?? ''))].join(' '))
       }
@@ -65,7 +72,7 @@ async function open(cookie: string, url = web.url): Promise<Stream> {
     .finally(() => {
       isOver = true
     })
-  return { response, told, isOver: () => isOver, leave: () => leaving.abort() }
+  return { response, told, heard, isOver: () => isOver, leave: () => leaving.abort() }
 }
 
 /** The stream of a user who has received `resync`, so that nothing is missed from now on. */
@@ -93,6 +100,47 @@ test('the stream is neither cached nor buffered by proxies', async () => {
   const head = await fetch(`${web.url}/api/v1/events`, { method: 'HEAD', headers: { cookie } })
   expect([head.status, (await fetch(`${web.url}/api/v1/events`)).status]).toEqual([404, 401])
 })
+
+test('a page whose organization has not changed since it began to read need not read again; any other must', async () => {
+  const { organizationId, cookie, keyId, ...customer } = await createReader()
+  const changedAgo = (seconds: number) =>
+    pool.query(
+      'update org_account set updated_at = clock_timestamp() - make_interval(secs => $2) where organization_id = $1',
+      [organizationId, seconds],
+    )
+  /** The first event of a stream, and the stream. */
+  const begin = async (sinceMs: number) => {
+    const stream = await open(cookie, web.url, `?since_ms=${sinceMs}`)
+    await vi.waitFor(() => expect(stream.heard).not.toEqual([]))
+    return { first: stream.heard[0], stream }
+  }
+  await changedAgo(60)
+  // A process that has just begun knows of no earlier changes.
+  const { stream } = await vi.waitFor(
+    async () => {
+      const begun = await begin(Date.now())
+      if (begun.first !== 'alive') begun.stream.leave()
+      expect(begun.first).toBe('alive')
+      return begun
+    },
+    { timeout: 20_000, interval: 1_000 },
+  )
+  for (const sinceMs of [Date.now() - 120_000, Date.now() + 60_000]) {
+    const other = await begin(sinceMs)
+    expect([sinceMs, other.first]).toEqual([sinceMs, 'resync'])
+    other.stream.leave()
+  }
+  await postBatch(pool, [entryOf({ organizationId, keyId, ...customer }, 1n)])
+  await vi.waitFor(() => expect(stream.told).toEqual(['balance']))
+  const afterCharge = await begin(Date.now())
+  expect(afterCharge.first).toBe('resync')
+  afterCharge.stream.leave()
+
+  await changedAgo(60)
+  await inTestScope(pool, (client) => keys.blockKey(client, keyId, 'owner'))
+  await vi.waitFor(() => expect(stream.told).toContain(`keys ${keyId}`))
+  expect((await begin(Date.now())).first).toBe('resync')
+}, 60_000)
 
 test('postings and changed keys or payments are sent only to their organization', async () => {
   const [mine, other] = [await createReader(), await createReader()]

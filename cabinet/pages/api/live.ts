@@ -1,11 +1,12 @@
 import type { Query } from '@tanstack/react-query'
 import { useEffect } from 'react'
 import { goToLogin } from '../navigation/sign-in-again.ts'
-import { call } from './call.ts'
+import { addressOf, call } from './call.ts'
 import { startLiveRounds } from './live-rounds.ts'
 import { namingOrganization, organizationOfTab } from './organization.ts'
 import { asProblem } from './problem.ts'
 import { queryClient } from './query-client.ts'
+import { serverNowMs } from './server-clock.ts'
 
 /** For each hint of the server: the endpoints whose responses have changed, by the beginning of their path. */
 const changedBy: Readonly<Record<string, readonly string[]>> = {
@@ -36,6 +37,9 @@ const silentMs = 35_000
 /** Long enough for the response that sets the new session to arrive as well. */
 const endedMs = 500
 
+/** Before anything was read, by the server's clock or by the browser's; `undefined` once a stream has begun. */
+let firstReadMs: number | undefined = Math.floor(serverNowMs())
+
 /**
  * Keeps the page current: by the server's hints, and by polling every 5 s while no stream is heard. The browser
  * reconnects a broken stream after 2 s; this reconnects a silent one after 35 s. A hidden page holds no stream: over
@@ -65,6 +69,9 @@ function startLive(): () => void {
   let reconnecting: ReturnType<typeof setTimeout> | undefined
   let source: EventSource | undefined
   let isLeft = false
+  // Only the first stream of a page begins before its data is read.
+  let beganMs = firstReadMs
+  firstReadMs = undefined
   // Data being read may be older than the hint, so it is read once more.
   const rounds = startLiveRounds((paths) => rounds.ask(readLiveAgain(paths)))
 
@@ -83,7 +90,8 @@ function startLive(): () => void {
   function connect(): void {
     source?.close()
     const isNamed = organizationOfTab() !== undefined
-    source = new EventSource(namingOrganization('/api/v1/events'))
+    source = new EventSource(namingOrganization(addressOf('/events', { query: { since_ms: beganMs } })))
+    beganMs = undefined
     poll(true) // an open stream proves nothing yet: a proxy may hold its data back
     connectIn(silentMs)
     source.onerror = () => {
