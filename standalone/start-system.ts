@@ -173,6 +173,14 @@ async function startParts(
   }
 }
 
+/** Alerts may be received on this machine. */
+const workerOfDemo = {
+  WORKER_ADMIN_PORT: '0',
+  WORKER_HOST: '127.0.0.1',
+  MAIL_FROM: 'Model Gateway <no-reply@localhost>',
+  NOTIFICATION_ALLOWED_CIDRS: '127.0.0.0/8,::1/128',
+}
+
 /** Test payment provider, webhook receiver, worker, cabinet, administration and gateway, in this process. */
 async function startProcesses(
   options: SystemOptions,
@@ -203,10 +211,8 @@ async function startProcesses(
       ...shop.settings,
       REDIS_URL: stores.redisUrls.worker,
       DATABASE_URL: databaseUrlAs('model_gateway_worker', options, stores.databaseUrl),
-      WORKER_ADMIN_PORT: '0',
-      WORKER_HOST: '127.0.0.1',
+      ...workerOfDemo,
       SMTP_URL: mailbox.smtpUrl,
-      MAIL_FROM: 'Model Gateway <no-reply@localhost>',
     }),
     log,
   )

@@ -57,7 +57,7 @@ const slow = [
 /** Pages in states that few people see, at their only size: `npm run test:slow` runs them, and nothing else does. */
 const rarePages = [
   'test/browser/{hostile-texts,kubernetes-keys,language,live,models,other-person,outages,pages,roles}.test.ts',
-  'test/browser/{second-try,settings,support-day,twice-signed-in,usage}.test.ts',
+  'test/browser/{second-try,settings,support-day,twice-signed-in,usage,week}.test.ts',
 ]
 /** How fast pages are when they run alone. What they weigh is checked by every build (cabinet/pages/build/weights.ts). */
 const slowBrowser = ['test/browser/{budgets,proof-of-work}.test.ts']
