@@ -306,6 +306,31 @@ describe('budgets of keys', () => {
     expect(rows).toEqual([{ first_day: moscowDay(new Date()) }])
   })
 
+  test('a charge of yesterday that is posted after the first check of today is alerted of, once', async () => {
+    const owner = await newOwner()
+    await setWebhook(owner)
+    await turnOn(owner, { budgets: true })
+    const key = await newKey(owner, { dailyBudgetNano: nanoRub(10n * rub) })
+    const checkedAtTen = () =>
+      pool.query(
+        `update notification_settings set checked_version = null, checked_at =
+           (date_trunc('day', now() at time zone 'Europe/Moscow') + interval '10 minutes') at time zone 'Europe/Moscow'
+          where organization_id = $1`,
+        [owner.organizationId],
+      )
+    await work()
+    await checkedAtTen()
+    const yesterday = daysAgo(1)
+    await spendAt(key, 8n * rub, yesterday)
+    for (let times = 0; times < 2; times++) {
+      await work()
+      await checkedAtTen()
+    }
+    expect(eventsOf(owner).map(({ data }) => [data.percent, data.window_start])).toEqual([
+      [80, moscowDay(yesterday)],
+    ])
+  })
+
   test('of a thousand budgets reached at once, one email lists ten and counts the rest', async () => {
     const owner = await newOwner()
     await turnOn(owner, { budgets: true })

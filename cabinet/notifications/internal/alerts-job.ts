@@ -21,6 +21,8 @@ const countMax = 100
 const pauseAfterFailureMinutes = 5
 /** Between two emails about budgets to one organization; what is reached in the meantime is in the next one. */
 const emailEveryMinutes = 30
+/** For how long after midnight charges of the day before are still expected: most are posted within seconds. */
+const lateHours = 1
 /** Budgets that one email lists; it counts the rest. */
 const listedMax = 10
 
@@ -95,6 +97,8 @@ type Due = {
   readonly today: string
   /** The day of the last check; null if there was none. */
   readonly checkedDay: string | null
+  /** The day of the time `lateHours` before that. */
+  readonly lateDay: string | null
   readonly spikeDay: string | null
 }
 
@@ -103,9 +107,9 @@ async function check(client: ScopedClient, organizationId: string): Promise<void
   if (due === undefined) return
   await noteChecked(client, due)
   if (due.budgets) {
-    // Charges of the end of a day are posted after it.
-    const isLater = due.checkedDay !== null && due.checkedDay < due.today
-    const days = isLater ? [due.checkedDay, due.today] : [due.today]
+    // Charges of the end of a day are posted after it, and for some time after the first check of the next one.
+    const days = [...new Set([due.lateDay ?? due.today, due.checkedDay ?? due.today, due.today])]
+    const isLater = days.length > 1
     for (const day of days) await alertOfBudgets(client, due, day)
     if (due.mayEmail) await emailBudgets(client, due)
     if (isLater) await removeOldNotes(client, due.organizationId)
@@ -120,7 +124,8 @@ async function lockDue(client: ScopedClient, organizationId: string): Promise<Du
             s.spend_spike as "spendSpike", a.version, clock_timestamp() as now,
             ${mayEmailSql} as "mayEmail",
             (now() at time zone o.time_zone)::date::text as today,
-            (s.checked_at at time zone o.time_zone)::date::text as "checkedDay", s.spike_day::text as "spikeDay"
+            (s.checked_at at time zone o.time_zone)::date::text as "checkedDay",
+            (s.checked_at at time zone o.time_zone - interval '${lateHours} hours')::date::text as "lateDay", s.spike_day::text as "spikeDay"
        from notification_settings s join organizations o on o.id = s.organization_id
             join org_account a on a.organization_id = s.organization_id
       where s.organization_id = $1 and ${isDueSql} for no key update of s skip locked`,
