@@ -111,5 +111,11 @@ function Details({ status, cancellation_reason, confirmation_url }: Payment) {
   const words = useWords(billingWords)
   const reasonOf = useReason()
   if (status === 'canceled') return <span className="text-muted">{reasonOf(cancellation_reason)}</span>
-  return confirmation_url && <TextLink href={confirmation_url}>{words.payNow}</TextLink>
+  if (confirmation_url === null) return null
+  return (
+    // Away from the link of the line above, so that fingers find it.
+    <span className="inline-block @max-3xl:pt-3">
+      <TextLink href={confirmation_url}>{words.payNow}</TextLink>
+    </span>
+  )
 }
