@@ -12,7 +12,7 @@ import { type Meter, meterOf, type Vitals } from './vitals.ts'
 const cabinet = await ownCabinetOfThisFile()
 
 const budget = {
-  initialScriptBytes: 150_000,
+  initialScriptBytes: 110_000,
   styleBytes: 15_000,
   chunkBytes: 60_000,
   lcpMs: 1_000,

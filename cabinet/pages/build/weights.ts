@@ -2,7 +2,7 @@ import { gzipSync } from 'node:zlib'
 import type { Plugin, Rolldown } from 'vite'
 
 /** Gzipped, in bytes: small enough to open quickly on a phone with a bad network. */
-const initialScriptBytesMax = 150_000
+const initialScriptBytesMax = 110_000
 const styleBytesMax = 15_000
 const lazyChunkBytesMax = 60_000
 
