@@ -264,7 +264,7 @@ function makingEndpoints({ pool, keyPepper, programmed }: KeyDeps): readonly End
   ]
 }
 
-/** Another key has the name, if that matters to the caller. Two renames at the same moment may both succeed. */
+/** Another key has the name, if that matters to the caller. A rename at the same moment as another or as a creation may still succeed. */
 async function findNameProblem(
   client: Queryable,
   asked: {

@@ -108,7 +108,7 @@ export const forgotPassword = {
 
 export const resetPassword = {
   operation: 'resetPassword',
-  summary: 'Set a new password with the token of an email; all sessions end',
+  summary: 'Set a new password with the token of an email; all sessions end, and passkeys are removed',
   method: 'POST',
   url: '/api/v1/auth/password/reset',
   access: { to: 'anyone' },

@@ -29,7 +29,7 @@ export const signedCredential = z.object({
   }),
 })
 
-const challenge = z.string().meta({ description: 'Valid once, for 5 minutes.' })
+const challenge = z.string().meta({ description: 'Valid for 5 minutes.' })
 const timeout = z.int().meta({ description: 'Milliseconds.' })
 
 export const readPasskeyChallenge = {

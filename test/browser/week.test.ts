@@ -230,6 +230,7 @@ test('a week: three keys with weekly budgets and tags, five clients, rejections 
   await page.goto('/app/requests')
   await page.locator('[name=request_id]').fill('01234567-89ab-7def-8123-456789abcdef')
   await page.getByRole('button', { name: 'Открыть' }).click()
+  await page.waitForURL('**/01234567-89ab-7def-8123-456789abcdef*')
   await page.getByRole('main').getByRole('heading', { level: 2 }).first().waitFor()
 
   // The log, the usage, the overview and the ledger have the same sums, by key and by tag.

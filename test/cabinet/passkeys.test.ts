@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { generateSync } from 'otplib'
 import { describe, expect, test } from 'vitest'
-import { aPassword, cabinetOfThisFile, lettersTo, signUp, type Visitor } from '../support/cabinet.ts'
+import { aPassword, cabinetOfThisFile, lettersTo, signUp, tokenTo, type Visitor } from '../support/cabinet.ts'
 import { passkeyDevice } from '../support/passkey-device.ts'
 import { appUrl } from '../support/web-settings.ts'
 
@@ -109,6 +109,17 @@ describe('a passkey', () => {
       [userId],
     )
     expect((await pool.query('select from passkeys where user_id = $1', [userId])).rows).toEqual([])
+  })
+
+  test('goes when the password is reset by email, for its owner may not have added it', async () => {
+    const { device, email, userId } = await signUpWithPasskey()
+    const visitor = cabinet.visitor()
+    expect((await visitor.post('/auth/password/forgot', { email })).status).toBe(202)
+    const token = await tokenTo(pool, email, 'reset_password')
+    const body = { token, password: 'another password, a long one' }
+    expect((await visitor.post('/auth/password/reset', body)).status).toBe(204)
+    expect((await signInBy(device)).answer.body.code).toBe('invalid_passkey')
+    expect(await actionsOf(userId)).toContain('user.remove_passkey')
   })
 
   test('is in the export of its account', async () => {

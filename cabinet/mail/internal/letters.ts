@@ -70,6 +70,7 @@ function draftInRussian(content: LetterContent): Draft {
         paragraphs: [
           'Для вашей учётной записи в Model Gateway запросили новый пароль. Чтобы задать его, откройте ссылку:',
           { link: content.vars.link },
+          'С новым паролем завершатся все сеансы и удалятся ключи доступа.',
           'Ссылка действует один раз и ограниченное время. Если вы её не запрашивали, ничего не делайте: пароль не изменится.',
         ],
       }
@@ -174,6 +175,7 @@ function draftInEnglish(content: LetterContent): Draft {
         paragraphs: [
           'A new password was requested for your Model Gateway account. To set it, open this link:',
           { link: content.vars.link },
+          'A new password ends all sessions and removes all passkeys.',
           'The link works once and expires after a limited time. If you did not request it, you can ignore this email. Your password will not change.',
         ],
       }

@@ -51,10 +51,14 @@ export function passkeyEndpoints(parts: PeopleParts): readonly Endpoint[] {
       if (caller.hasTotp && code === undefined) return { problem: { code: 'mfa_required' } }
       const known = await checkOwnPassword(parts, caller, password, visit)
       if ('problem' in known) return known
-      const options = () => optionsFor(parts, caller)
-      if (code === undefined || !caller.hasTotp) return options()
+      const stored = await inReadScope(pool, null, (client) =>
+        passkeys.listCredentialIds(client, caller.userId),
+      )
+      if (stored.length >= passkeys.passkeysMax) return { problem: { code: 'too_many_passkeys' } }
+      const options = optionsFor(parts, caller, stored)
+      if (code === undefined || !caller.hasTotp) return options
       return withCode(parts, caller, visit, async (client) =>
-        (await acceptCode(client, caller.userId, code, sealingKeys)) ? options() : refused.code,
+        (await acceptCode(client, caller.userId, code, sealingKeys)) ? options : refused.code,
       )
     }),
     endpoint(contracts.addPasskey, async ({ caller, body: { name, credential }, visit }) => {
@@ -99,9 +103,11 @@ function signIn(
   })
 }
 
-async function optionsFor({ pool, appUrl, sealingKeys }: PeopleParts, { userId, sessionId, email }: Person) {
-  const stored = await inReadScope(pool, null, (client) => passkeys.listCredentialIds(client, userId))
-  if (stored.length >= passkeys.passkeysMax) return { problem: { code: 'too_many_passkeys' } } as const
+function optionsFor(
+  { appUrl, sealingKeys }: PeopleParts,
+  { userId, sessionId, email }: Person,
+  stored: readonly Buffer[],
+) {
   return {
     status: 200,
     body: {

@@ -119,6 +119,21 @@ export async function deletePasskey(
   return gone?.name
 }
 
+/** Removes all passkeys of a user: an intruder who knew the password may have added one. */
+export async function deletePasskeys(
+  client: ScopedClient,
+  { userId, organizationId }: { readonly userId: string; readonly organizationId: string | null },
+): Promise<void> {
+  await client.change<{ readonly name: string }>(
+    'delete from passkeys where user_id = $1 returning name',
+    [userId],
+    (rows) => ({
+      ...passkeyChange(userId, 'user.remove_passkey', { name: rows.map(({ name }) => name).join(', ') }),
+      organizationId,
+    }),
+  )
+}
+
 function passkeyChange(
   userId: string,
   action: 'user.add_passkey' | 'user.remove_passkey',

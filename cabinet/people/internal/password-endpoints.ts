@@ -16,6 +16,7 @@ import {
   spendTokens,
 } from './email-tokens.ts'
 import { evenly } from './evenly.ts'
+import { deletePasskeys } from './passkey-store.ts'
 import type { PeopleParts } from './people-parts.ts'
 import { findUserByEmail, maySignIn, setPassword } from './user-store.ts'
 
@@ -45,6 +46,7 @@ export function passwordEndpoints(parts: PeopleParts): readonly Endpoint[] {
         await setPassword(client, found, passwordHash, 'user.reset_password')
         // The link proves access to the mailbox.
         await confirmAddress(client, found, null, parts)
+        await deletePasskeys(client, found)
         await endSessions(client, userId)
         await tellPasswordChanged(client, found, visit)
         return true

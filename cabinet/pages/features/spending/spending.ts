@@ -24,15 +24,15 @@ export function useSpending({
   return spending
 }
 
-/** Whether a query has neither data nor a problem yet. Pure. */
+/** Whether a query has had neither data nor a problem yet. A failed one that is read again is not awaited again. Pure. */
 export function isAwaited({
-  isPending,
+  isFetched,
   failureReason,
 }: {
-  readonly isPending: boolean
+  readonly isFetched: boolean
   readonly failureReason: unknown
 }): boolean {
-  return isPending && failureReason === null
+  return !isFetched && failureReason === null
 }
 
 type Filter = { readonly [Name in 'key_id' | 'model']?: string }

@@ -44,7 +44,7 @@ export function RejectionsSection({ days }: { readonly days: Days }) {
   const counts = useRejections(days)
   if (counts === undefined || counts.count === 0) return null
   const { by_code, by_key, since } = counts
-  const isCut = days.from < dayOf(since, timeZone)
+  const isCut = days.from <= dayOf(since, timeZone) // of that day only the end is kept
   return (
     <Section
       title={words.rejections}

@@ -14,6 +14,7 @@ import { Money } from '../../kit/money.tsx'
 import { PageHead, Section } from '../../kit/section.tsx'
 import { SkeletonRows } from '../../kit/skeleton.tsx'
 import { pageRoutes } from '../../page-routes.ts'
+import { dayOf, isDay } from '../../time/days.ts'
 import { refusalWords } from '../keys/refusal-messages.ts'
 import { FindRequest } from './find-request.tsx'
 import { usageWords } from './messages.ts'
@@ -134,7 +135,10 @@ function ListFacts({
   const { notLive } = useWords(refusalWords)
   const language = useLanguage()
   const timeZone = useTimeZone()
-  const isCut = rejections !== null && (from === undefined || from < rejections.since)
+  const isCut = rejections !== null && (from === undefined || beginsBefore(rejections.since, from))
+  function beginsBefore(since: string, begin: string): boolean {
+    return isDay(begin) ? begin <= dayOf(since, timeZone) : begin < since
+  }
   const note =
     rejections !== null && !rejections.live
       ? notLive
