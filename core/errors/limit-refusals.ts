@@ -121,8 +121,13 @@ export function rateRefusal({
   )
 }
 
-/** The key's list of networks has none with this address. */
+/** The key's list of networks has none with this address. @param ip '': unknown */
 export function ipNotAllowed(ip: string): Refusal {
+  if (ip === '')
+    return refusal(
+      'ip_not_allowed',
+      'This API key may be used only from certain addresses, and your address is unknown: a proxy did not pass it on in X-Forwarded-For.',
+    )
   return refusal(
     'ip_not_allowed',
     `This API key may not be used from the address ${ip}. Its owner can allow it in the cabinet.`,
