@@ -5,15 +5,16 @@ import type { Blocker, KeyHash } from './key.ts'
 
 /** The caller with a key, according to Postgres, and why the key may not be used, if so. */
 export type FoundCaller =
-  | { readonly state: 'unknown' | 'revoked' | 'expired' }
-  | { readonly state: 'blocked'; readonly blockedBy: Blocker }
-  | {
-      readonly state: 'active'
-      readonly keyId: string
-      readonly organizationId: string
-      /** Where the key may be used from; `null`: anywhere. */
-      readonly allowedIps: readonly string[] | null
-    }
+  | { readonly state: 'unknown' | 'revoked' }
+  | (Listed &
+      (
+        | { readonly state: 'expired' }
+        | { readonly state: 'blocked'; readonly blockedBy: Blocker }
+        | { readonly state: 'active'; readonly keyId: string; readonly organizationId: string }
+      ))
+
+/** Where the key may be used from; `null`: anywhere. A caller elsewhere gets that error, and learns nothing else of the key. */
+type Listed = { readonly allowedIps: readonly string[] | null }
 
 type Row = {
   readonly keyId: string
@@ -49,6 +50,6 @@ export async function findCallerByHash(client: Queryable, hash: KeyHash): Promis
   if (row === undefined) return { state: 'unknown' }
   const { state, blockedBy, keyId, organizationId, allowedIps } = row
   if (state === 'active') return { state, keyId, organizationId, allowedIps }
-  if (state === 'blocked') return { state, blockedBy: blockedBy ?? 'owner' }
-  return { state }
+  if (state === 'blocked') return { state, blockedBy: blockedBy ?? 'owner', allowedIps }
+  return state === 'expired' ? { state, allowedIps } : { state }
 }

@@ -1,19 +1,20 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import type { Refusal } from '#core/errors/refusal'
+import type { Inspection } from '#core/admission/admission-reply'
 import { requestIdOf } from '#core/ledger/request-id'
 import type { Log } from '#core/process/log'
 import { createNoteOutage, type NoteOutage } from '#core/process/outage-note'
 import { sendForwarded, sendRefusal } from '../http/answer.ts'
 import { bearerOf } from '../http/authenticate.ts'
 import { refuseAddress } from '../http/early-refusal.ts'
-import { endOfLookup, endOfRefusal, type NoteEnd } from '../http/request-end.ts'
-import { receiptsNotServed, receiptsUnavailable } from '../wire/errors.ts'
+import type { Refused } from '../http/key-first.ts'
+import type { KeyedDeps } from '../http/keyed-answer.ts'
+import { endOfLookup, endOfRefusal } from '../http/request-end.ts'
+import { keyRefusal, receiptsNotServed, receiptsUnavailable } from '../wire/errors.ts'
 import { CabinetUnavailable, type ForwardedAnswer, type ReceiptSource } from './receipt-source.ts'
 
-type ReceiptDeps = {
+type ReceiptDeps = KeyedDeps & {
   /** `undefined` if no cabinet is configured. */
   readonly receipts: ReceiptSource | undefined
-  readonly noteEnd: NoteEnd
   readonly log: Log
 }
 
@@ -46,9 +47,11 @@ export function receiptRoutes(app: FastifyInstance, deps: ReceiptDeps): void {
 async function forward(
   request: FastifyRequest,
   id: string,
-  { receipts, noteCabinet }: Pick<ReceiptDeps, 'receipts'> & { readonly noteCabinet: NoteOutage },
-): Promise<ForwardedAnswer | { readonly refusal: Refusal }> {
+  { receipts, inspect, noteCabinet }: ReceiptDeps & { readonly noteCabinet: NoteOutage },
+): Promise<ForwardedAnswer | Refused> {
   if (id === '') return { refusal: refuseAddress(request.raw) }
+  const stranger = findStranger(await inspect(request))
+  if (stranger !== undefined) return stranger
   if (receipts === undefined) return { refusal: receiptsNotServed }
   const authorization = bearerOf(request.headers)
   const ip = request.caller?.address() ?? ''
@@ -61,4 +64,10 @@ async function forward(
     noteCabinet('is unavailable', { requestId: request.id, err: error })
     return { refusal: receiptsUnavailable }
   }
+}
+
+/** Rejected here, so that it is listed and does not count for the key. The cabinet decides all the rest. */
+function findStranger(inspection: Inspection): Refused | undefined {
+  if (inspection.outcome !== 'refused' || inspection.reason !== 'ip_not_allowed') return undefined
+  return { refusal: keyRefusal(inspection), key: inspection.key }
 }

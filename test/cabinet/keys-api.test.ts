@@ -521,7 +521,7 @@ describe('a change', () => {
 
   test('of addresses also counts for receipts at the cabinet, whatever address a client claims', async () => {
     const { made } = await caller()
-    const { secret } = await made({ allowed_ips: ['203.0.113.7'] })
+    const { id, secret } = await made({ allowed_ips: ['203.0.113.7'] })
     const url = `${web.baseUrl.replace('/v1', '')}/v1/requests/${randomUUID()}`
     const ask = async (headers: object = {}) => {
       const response = await fetch(url, { headers: { authorization: `Bearer ${secret}`, ...headers } })
@@ -531,7 +531,15 @@ describe('a change', () => {
     const claims = { 'x-gateway-client-ip': '203.0.113.7', 'x-gateway-client-proof': 'x' }
     expect(await ask(claims)).toBe('403 ip_not_allowed')
     // Proxies on loopback are trusted.
-    expect(await ask({ 'x-forwarded-for': '203.0.113.7' })).toBe('404 request_not_found')
+    const allowed = { 'x-forwarded-for': '203.0.113.7' }
+    expect(await ask(allowed)).toBe('404 request_not_found')
+    const change = (column: string) => pool.query(`update api_keys set ${column} where id = $1`, [id])
+    await change('owner_blocked_at = now()')
+    expect([await ask(), await ask(allowed)]).toEqual(['403 ip_not_allowed', '403 api_key_blocked'])
+    await change("expires_at = now() - interval '1 s'")
+    expect([await ask(), await ask(allowed)]).toEqual(['403 ip_not_allowed', '401 expired_api_key'])
+    await change('revoked_at = now()')
+    expect([await ask(), await ask(allowed)]).toEqual(['401 invalid_api_key', '401 invalid_api_key'])
   })
 
   test('that was posted between reading and changing is none', async () => {

@@ -12,6 +12,7 @@ const body = JSON.stringify({ model: 'demo/echo', messages: [{ role: 'user', con
 const codeOf = ({ status, text }: Awaited<ReturnType<typeof send>>) =>
   status === 200 ? '200' : `${status} ${JSON.parse(text).error.code ?? JSON.parse(text).error.type}`
 const refused = '403 ip_not_allowed'
+const receipt = { method: 'GET', path: '/v1/requests/req_1' }
 
 /** Names in Redis of what a key has used and of requests. */
 async function usedNames(): Promise<readonly string[]> {
@@ -32,6 +33,7 @@ test.each([
   ['GET', '/v1/responses/resp_1'],
   ['DELETE', '/v1/responses/resp_1'],
   ['GET', '/v1/responses/resp_1/input_items'],
+  ['GET', '/v1/requests/req_1'],
 ])(
   '%s %s from an address outside the list is 403 in its format, and nothing is held or counted',
   async (method, path) => {
@@ -76,6 +78,19 @@ test('a client cannot claim an address: only what a trusted proxy adds counts', 
   expect(await from({ from: proxy })).toBe(refused)
 })
 
+test('an address that a proxy does not name is unknown: not even a list with all proxies allows it', async () => {
+  const { key } = await createKey({ allowedIps: ['127.0.0.0/8', '10.0.0.0/8'] })
+  const by = async (forwarded: string) =>
+    send({ key, body, from: proxy, headers: { 'x-forwarded-for': forwarded } })
+  for (const unread of ['', 'unknown', '10.1.1.1', 'unknown, 10.1.1.1']) {
+    const answer = await by(unread)
+    expect(codeOf(answer), unread).toBe(refused)
+    expect(answer.text).toContain('your address is unknown')
+  }
+  expect(codeOf(await send({ key, body, from: proxy }))).toBe(refused)
+  expect(codeOf(await by('127.0.0.1:51234'))).toBe('200')
+})
+
 test('a change of the list is in force at the next request, and each list is read once', async () => {
   const key = await createKey({ allowedIps: ['127.0.0.1'] })
   const ask = async () => codeOf(await send({ key: key.key, body }))
@@ -112,6 +127,7 @@ test('who holds the key elsewhere learns nothing of it and uses nothing up, what
     const { key } = await createKey(changes)
     expect(codeOf(await send({ key, body }))).toBe(refused)
     expect(codeOf(await send({ key, body: '{' }))).toBe(refused)
+    expect(codeOf(await send({ key, ...receipt }))).toBe(refused)
   }
   const { key } = await createKey({ ...strangers, rpm: 1 })
   for (const large of ['{', body, `${body}${' '.repeat(40_000)}`])
@@ -121,10 +137,13 @@ test('who holds the key elsewhere learns nothing of it and uses nothing up, what
   expect(codeOf(await send({ key: revoked.key, body }))).toBe('401 invalid_api_key')
 })
 
-test('the rejection is listed for the organization, with the address', async () => {
+test.each([
+  ['a request', { body }],
+  ['a receipt', receipt],
+])('the rejection of %s is listed for the organization, with the address', async (_, sent) => {
   const { key, keyId, organizationId } = await createKey({ allowedIps: ['127.0.0.9'] })
   const headers = { 'x-forwarded-for': '2001:db8::5' }
-  const answer = await send({ key, body, from: proxy, headers })
+  const answer = await send({ key, ...sent, from: proxy, headers })
   const requestId = answer.headers['x-gateway-request-id']
   await vi.waitFor(async () =>
     expect(await readRefusals(connection, organizationId)).toMatchObject([

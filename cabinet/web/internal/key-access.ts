@@ -55,13 +55,17 @@ export function createKeyAccess({ pool, keyPepper, now }: KeyAccessDeps) {
       const waitMs = ofKey.count(hash) // before querying Postgres
       if (waitMs > 0) return { refusal: tooManyCalls(limit, waitMs) }
       const caller = await inReadScope(pool, null, (client) => findCallerByHash(client, hash))
-      if (caller.state !== 'active') return { refusal: refusalOf(caller) }
-      const { allowedIps } = caller
-      if (allowedIps === null) return caller
       const ip = place.read(request.headers) ?? plainAddress(request.ip)
-      return createAllowedNetworks(allowedIps).has(ip) ? caller : { refusal: ipNotAllowed(ip) }
+      if (!mayCallFrom(ip, caller)) return { refusal: ipNotAllowed(ip) }
+      return caller.state === 'active' ? caller : { refusal: refusalOf(caller) }
     }
   }
+}
+
+/** Decided before anything that a stranger with the key could learn, other than that it was revoked. */
+function mayCallFrom(ip: string, caller: FoundCaller): boolean {
+  if (!('allowedIps' in caller) || caller.allowedIps === null) return true
+  return createAllowedNetworks(caller.allowedIps).has(ip)
 }
 
 function tooManyCalls({ perMinute, of }: RouteLimit, waitMs: number): Refusal {
