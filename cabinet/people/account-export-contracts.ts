@@ -15,6 +15,7 @@ const key = z.object({
   tpm: z.int().nullable(),
   daily_budget_rub: rub.nullable(),
   allowed_models: z.array(z.string()).nullable(),
+  allowed_ips: z.array(z.string()).nullable(),
   tags: z.array(z.string()),
   created_at: time,
   expires_at: time.nullable(),

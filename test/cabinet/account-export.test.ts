@@ -10,7 +10,7 @@ test('a user exports profile, consents, sessions, keys without secrets and payme
   const key = await person.visitor.call(
     'POST',
     '/keys',
-    { name: 'One', daily_budget_rub: '12.5', allowed_models: ['a/b'] },
+    { name: 'One', daily_budget_rub: '12.5', allowed_models: ['a/b'], allowed_ips: ['203.0.113.0/24'] },
     { 'idempotency-key': randomUUID() },
   )
   const { rows } = await pool.query('select organization_id as id from memberships where user_id = $1', [
@@ -30,7 +30,15 @@ test('a user exports profile, consents, sessions, keys without secrets and payme
         id: organizationId,
         role: 'owner',
         is_complete: true,
-        keys: [{ name: 'One', daily_budget_rub: '12.5', allowed_models: ['a/b'], revoked_at: null }],
+        keys: [
+          {
+            name: 'One',
+            daily_budget_rub: '12.5',
+            allowed_models: ['a/b'],
+            allowed_ips: ['203.0.113.0/24'],
+            revoked_at: null,
+          },
+        ],
         payments: [{ amount_rub: '100', refunded_rub: '0', status: 'pending' }],
       },
     ],

@@ -141,7 +141,7 @@ type KeyRow = Omit<
 
 async function readKeys(client: Queryable, organizationId: string) {
   const { rows } = await client.query<KeyRow>(
-    `select id, name, purpose, managed_by, rpm, tpm, daily_budget_nano as budget, allowed_models, tags,
+    `select id, name, purpose, managed_by, rpm, tpm, daily_budget_nano as budget, allowed_models, allowed_ips, tags,
             created_at as "createdAt", expires_at as "expiresAt", revoked_at as "revokedAt"
        from api_keys where organization_id = $1 order by id desc limit $2`,
     [organizationId, rowsMax + 1],
