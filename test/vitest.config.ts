@@ -184,7 +184,7 @@ export default defineConfig({
         },
       },
       {
-        test: { ...onRealParts, name: 'slow', include: slow, maxWorkers: 3, sequence: { groupOrder: 5 } },
+        test: { ...onRealParts, name: 'slow', include: slow, maxWorkers: 2, sequence: { groupOrder: 5 } },
       },
       {
         test: {

@@ -1,11 +1,13 @@
 import { once } from 'node:events'
+import { readdirSync } from 'node:fs'
 import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
+import { basename, join } from 'node:path'
 import { readStatements } from './statement-reader.ts'
 
 /**
- * A gate between a process and what it changes: Postgres and, where given, an HTTP API. Each statement is a step, taken
- * once it was carried out; each call is two: it was sent and has not arrived, it was done and is not answered.
+ * A gate between a process and what it changes: Postgres and, where given, an HTTP API. Each statement that may write, and
+ * each commit, is a step, taken once it was carried out; each call is two: it was sent and has not arrived, it was done and is not answered.
  */
 export type StepGate = {
   /** On loopback; clients that go through the gate connect there. */
@@ -29,6 +31,15 @@ export type StepGate = {
 
 /** What opens a transaction changes nothing: after it is where before it was. */
 const opening = /^(?:begin|select set_config)/
+
+const ownFunctions = readdirSync(join(import.meta.dirname, '../../core/db/functions')).map(
+  (file) => `${basename(file, '.sql')}(`,
+)
+
+/** Whether a statement only reads. Nothing is left of it, and its locks end with its process. Our functions may write. */
+function isReading(text: string): boolean {
+  return /^\s*select\b/i.test(text) && !ownFunctions.some((call) => text.includes(call))
+}
 
 const passedHeaders = ['authorization', 'content-type', 'idempotence-key'] as const
 
@@ -139,7 +150,7 @@ function linkToPostgres(
       if (opening.test(text)) continue
       if (stepSince !== steps.beginning() && !(steps.isAbout(said) && text !== 'commit')) continue
       stepSince = text === 'commit' ? undefined : steps.beginning()
-      steps.take(text)
+      if (!isReading(text)) steps.take(text)
     }
     if (!steps.isClosed()) client.write(bytes)
   })
