@@ -45,7 +45,7 @@ test('a page that needs a session is shown again after the sign-in', async () =>
   await page.waitForURL('**/login?next=*')
   await page.getByLabel('Электронная почта').fill(system.cabinet?.user ?? '')
   await page.getByLabel('Пароль', { exact: true }).fill(system.cabinet?.password ?? '')
-  await page.getByRole('button', { name: 'Войти' }).click()
+  await page.getByRole('button', { name: 'Войти', exact: true }).click()
   await page.waitForURL('**/app/usage?bucket=hour')
 })
 

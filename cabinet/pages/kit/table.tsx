@@ -153,7 +153,9 @@ function Cell<Row>({
       <span
         aria-hidden="true"
         className={classNames(
-          'min-w-0 whitespace-normal text-muted @3xl:hidden',
+          'whitespace-normal text-muted @3xl:hidden',
+          // A long value would leave it too little, and lie over it.
+          isNumber ? 'min-w-0' : 'max-w-1/2 shrink-0',
           (isName || brief !== undefined) && '@max-3xl:hidden',
         )}
       >
