@@ -132,7 +132,7 @@ async function turnAlertsOn(page: Page) {
   let secret = ''
   const receiver = await startReceiver(() => secret)
   await page.goto('/app/settings')
-  await page.getByLabel('Бюджеты ключей').check()
+  await page.getByLabel('Бюджеты').check()
   await page.getByRole('button', { name: 'Применить' }).click()
   await page.getByText('Уведомления изменены').waitFor()
   await page.getByLabel('Адрес вебхука').fill(receiver.url)
