@@ -12,6 +12,7 @@ export function findOverflow(page: Page): Promise<readonly string[]> {
       const { overflowX, display, clip, position } = getComputedStyle(element)
       const isSeen =
         element.checkVisibility() &&
+        element.closest('.sr-only') === null &&
         !(position === 'absolute' && (clip !== 'auto' || element.clientWidth <= 1))
       const hasText = [...element.childNodes].some(
         (node) => node.nodeType === 3 && node.nodeValue?.trim() !== '',
