@@ -19,8 +19,8 @@ import { administrationUrl, appUrl } from '../support/web-settings.ts'
 import { wholeCabinetOfThisFile } from '../support/whole-cabinet.ts'
 
 const seed = isSlowRun ? 119 : 19
-/** Of each endpoint; the slow run takes some two minutes. */
-const callCount = isSlowRun ? 300 : 40
+/** Of each endpoint; the slow run takes a minute or two. */
+const callCount = isSlowRun ? 200 : 40
 /** Calls per endpoint, each with its own caller. */
 const laneCount = 4
 /** Lanes at once: below the passwords that may be hashed at once. */

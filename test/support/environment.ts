@@ -34,7 +34,7 @@ export const takesScreenshots = process.env.SCREENSHOTS !== undefined
 export const isSlowRun = process.env.SLOW === '1'
 
 /** Sequences of calls that batches are compared in. */
-export const batchSequenceCount = Number(process.env.BATCH_SEQUENCES ?? (isSlowRun ? '2000' : '30'))
+export const batchSequenceCount = Number(process.env.BATCH_SEQUENCES ?? (isSlowRun ? '1000' : '30'))
 
 /** Hundreds of processes compile the same files, those of Vitest, too. */
 export function shareCompiledCode(): void {
