@@ -7,6 +7,7 @@ import {
   readArchivedCharges,
 } from '#core/archive/archived-charges'
 import { inReadScope } from '#core/audit/scope'
+import { timeInId } from '#core/db/id'
 import type { Queryable } from '#core/db/pool'
 import { readKeyNames } from '#core/keys/key-state'
 import { nanoRub } from '#core/ledger/money'
@@ -68,7 +69,7 @@ export function allEntries(pool: Pool, archive: ArchiveStore | undefined): AllEn
         await checkChargeArchive(open(archive))
     },
     async findCharge(organizationId, requestId) {
-      const atMs = timeOf(requestId)
+      const atMs = timeInId(requestId)
       const instant = { from: new Date(atMs), to: new Date(atMs + 1) }
       if ((await findPlace(organizationId, instant)) === undefined) return undefined
       const charge = await findArchivedCharge(open(archive), organizationId, requestId)
@@ -107,11 +108,6 @@ async function findLastPlace(
     [organizationId, from, to, after ?? null, before ?? null],
   )
   return rows[0]?.lastPlace ?? undefined
-}
-
-/** The milliseconds at the beginning of a UUIDv7. */
-function timeOf(id: string): number {
-  return Number.parseInt(id.replaceAll('-', '').slice(0, 12), 16)
 }
 
 function mayBeCharge({ kind }: LedgerFilter): boolean {

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { timeInId } from '../db/id.ts'
 import type { ArchiveStore } from './archive-store.ts'
 import { chargeTable } from './internal/archive-table.ts'
 
@@ -63,11 +64,10 @@ export async function findArchivedCharge(
   organizationId: string,
   requestId: string,
 ): Promise<ArchivedCharge | undefined> {
-  const atMs = Number.parseInt(requestId.replaceAll('-', '').slice(0, 12), 16)
   const [charge] = await readCharges(
     store,
     organizationId,
-    [`ts = ${atMs}`, `ref_id = toUUID('${requestId}')`],
+    [`ts = ${timeInId(requestId)}`, `ref_id = toUUID('${requestId}')`],
     1,
   )
   return charge

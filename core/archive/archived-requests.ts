@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { timeInId } from '../db/id.ts'
 import type { ArchiveStore } from './archive-store.ts'
 import { requestTable } from './internal/archive-table.ts'
 
@@ -118,7 +119,7 @@ function placeOf(
   const conditions = [ofOrganization(organizationId), `ts < ${to.getTime()}`]
   if (from !== null) conditions.push(`ts >= ${from.getTime()}`)
   if (before !== undefined) {
-    const at = timeOf(before)
+    const at = timeInId(before)
     conditions.push(`ts <= ${at}`, `(ts < ${at} or toString(id) < ${text(before.toLowerCase())})`)
   }
   return conditions
@@ -143,12 +144,7 @@ function ofOrganization(organizationId: string): string {
 }
 
 function withId(id: string): readonly string[] {
-  return [`ts = ${timeOf(id)}`, `id = toUUID(${text(id)})`]
-}
-
-/** The milliseconds at the beginning of a UUIDv7, as `uuid_time` of Postgres. */
-function timeOf(id: string): number {
-  return Number.parseInt(id.replaceAll('-', '').slice(0, 12), 16)
+  return [`ts = ${timeInId(id)}`, `id = toUUID(${text(id)})`]
 }
 
 /** A literal. ClickHouse 18.16 takes no parameters. */

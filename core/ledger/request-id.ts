@@ -1,3 +1,5 @@
+import { timeInId } from '../db/id.ts'
+
 /** Of the ids of responses (`gateway/formats`). */
 const responsePrefixes = ['chatcmpl-', 'resp_', 'msg_'] as const
 
@@ -13,5 +15,5 @@ export const clockDifferenceMs = 60_000
 /** When a request with this id arrived, Unix milliseconds: its UUID is of version 7. `undefined`: no gateway makes such ids. Pure. */
 export function timeOfRequest(id: string): number | undefined {
   const hex = id.replaceAll('-', '')
-  return /^[0-9a-f]{12}7[0-9a-f]{19}$/i.test(hex) ? Number.parseInt(hex.slice(0, 12), 16) : undefined
+  return /^[0-9a-f]{12}7[0-9a-f]{19}$/i.test(hex) ? timeInId(id) : undefined
 }

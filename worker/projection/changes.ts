@@ -2,6 +2,7 @@ import type { Pool, PoolClient } from 'pg'
 import type { KeyBudget, ProjectedRow } from '#core/admission/projected-rows'
 import { inSnapshot } from '#core/db/snapshot'
 import { blockerSql } from '#core/keys/blocker-sql'
+import { hasBudget } from '#core/ledger/has-budget'
 import { postedWindow } from '#core/ledger/post-batch'
 import { type BudgetPeriod, windowOf } from '#core/ledger/spend-window'
 import type { Shard } from '#core/redis/shard'
@@ -251,13 +252,10 @@ async function readOrganizationWindows(
   return organizationWindowsOf(
     client,
     `select o.id, d.day::date as day from organizations o, ${days} as d (day)
-      where (${condition}) and ${hasBudgetSql}`,
+      where (${condition}) and ${hasBudget}`,
     values,
   )
 }
-
-const hasBudgetSql =
-  'coalesce(o.daily_budget_nano, o.weekly_budget_nano, o.monthly_budget_nano, o.total_budget_nano) is not null'
 
 async function readOrganizationWindowsAgain(client: PoolClient, windows: Windows): Promise<ChangedRow[]> {
   const asked =

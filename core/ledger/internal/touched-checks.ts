@@ -1,5 +1,5 @@
+import { hasBudget } from '../has-budget.ts'
 import { lastLedgerLine, ledgerLinesIn } from './archived-charges.ts'
-import { hasBudget } from './has-budget.ts'
 import { isIncomplete, isOutOfChain, isUnbalanced, lanesOfAccount } from './lane-checks.ts'
 import type { InvariantName } from './whole-checks.ts'
 

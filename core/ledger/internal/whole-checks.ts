@@ -1,5 +1,5 @@
+import { hasBudget } from '../has-budget.ts'
 import { isMiscounted, wholeArchivedSums, wholeLedgerLines } from './archived-charges.ts'
-import { hasBudget } from './has-budget.ts'
 import { keptFrom } from './kept-from.ts'
 import { isOutOfChain, wholeLaneSums, wholePlacesOfHours, wholeRunCheck } from './lane-checks.ts'
 import { recomputedCost } from './recomputed-cost.ts'
