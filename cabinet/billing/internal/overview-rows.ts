@@ -1,4 +1,5 @@
 import type { Queryable } from '#core/db/pool'
+import { hasKeyBudget, keyBudgetUses } from '#core/ledger/key-budget-uses'
 import { todaySql } from '#core/ledger/key-day'
 import { type NanoRub, nanoRub } from '#core/ledger/money'
 import type { BudgetPeriod } from '#core/ledger/spend-window'
@@ -83,29 +84,11 @@ export async function readKeysNearBudget(
     Pick<KeyNearBudget, 'keyId' | 'name' | 'period'> & Record<'budget' | 'spent', bigint>
   >(
     `select n."keyId", n.name, n.period, n.budget, n.spent from (
-       select distinct on (k.id) k.id as "keyId", k.name, p.period, p.budget, p.spent,
-              p.spent / p.budget::numeric as share
-         from api_keys k join organizations o on o.id = k.organization_id
-              cross join lateral (select ${todaySql('o.time_zone')} as today) t
-              cross join lateral (select date_trunc('week', t.today::timestamp)::date as week,
-                                         date_trunc('month', t.today::timestamp)::date as month) f
-              cross join lateral (
-                select coalesce(sum(s.amount) filter (where s.day = t.today), 0)::bigint as day,
-                       coalesce(sum(s.amount) filter (where s.day between f.week and f.week + 6), 0)::bigint as week,
-                       coalesce(sum(s.amount) filter (where s.day >= f.month
-                                                        and s.day < f.month + interval '1 month'), 0)::bigint as month,
-                       coalesce(sum(s.amount), 0)::bigint as total
-                  from key_daily_spend s
-                 where s.key_id = k.id
-                   and (k.total_budget_nano is not null
-                        or s.day >= case when coalesce(k.weekly_budget_nano, k.monthly_budget_nano) is null then t.today
-                                         else least(f.week, f.month) end)) s
-              cross join lateral (values ('day', k.daily_budget_nano, s.day), ('week', k.weekly_budget_nano, s.week),
-                                         ('month', k.monthly_budget_nano, s.month), ('total', k.total_budget_nano, s.total)
-                                 ) as p (period, budget, spent)
-        where k.organization_id = $1 and k.revoked_at is null
-          and coalesce(k.daily_budget_nano, k.weekly_budget_nano, k.monthly_budget_nano, k.total_budget_nano) is not null
-          and p.budget > 0 and p.spent >= p.budget::numeric * 0.8
+       select distinct on (k.id) k.id as "keyId", k.name, p.period, p.limit_nano as budget, p.spent,
+              p.spent / p.limit_nano::numeric as share
+         from api_keys k join organizations o on o.id = k.organization_id ${keyBudgetUses(todaySql('o.time_zone'))}
+        where k.organization_id = $1 and k.revoked_at is null and ${hasKeyBudget}
+          and p.spent >= p.limit_nano::numeric * 0.8
         order by k.id, share desc) n
       order by n.share desc, n."keyId" limit $2`,
     [organizationId, limit],

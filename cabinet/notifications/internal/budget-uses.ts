@@ -1,5 +1,6 @@
 import type { ScopedClient } from '#core/audit/scope'
 import type { Queryable } from '#core/db/pool'
+import { hasKeyBudget, keyBudgetUses } from '#core/ledger/key-budget-uses'
 import { readOrganizationBudgets } from '#core/ledger/organization-budgets'
 import type { BudgetUse, Level } from './budget-crossing.ts'
 
@@ -67,26 +68,10 @@ async function readUsesOfKeys(
     `select k.id as "keyId", k.name as "keyName", p.budget, p.first_day::text as "firstDay", p.limit_nano as "limitNano",
             p.spent as "spentNano", b.first_day::text as "notedFirstDay", b.limit_nano as "notedLimitNano",
             b.percent as "notedPercent"
-       from api_keys k
-            cross join lateral (select date_trunc('week', $2::date::timestamp)::date as week,
-                            date_trunc('month', $2::date::timestamp)::date as month) f
-            cross join lateral (select coalesce(sum(s.amount) filter (where s.day = $2::date), 0)::bigint as daily,
-                            coalesce(sum(s.amount) filter (where s.day between f.week and f.week + 6), 0)::bigint as weekly,
-                            coalesce(sum(s.amount) filter (where s.day >= f.month
-                                                             and s.day < f.month + interval '1 month'), 0)::bigint as monthly,
-                            coalesce(sum(s.amount), 0)::bigint as total
-                       from key_daily_spend s
-                      where s.key_id = k.id and (k.total_budget_nano is not null or s.day >= least(f.week, f.month))) s
-            cross join lateral (values
-              ('daily', k.daily_budget_nano, $2::date, s.daily),
-              ('weekly', k.weekly_budget_nano, f.week, s.weekly),
-              ('monthly', k.monthly_budget_nano, f.month, s.monthly),
-              ('total', k.total_budget_nano, date '1970-01-01', s.total)
-            ) as p (budget, limit_nano, first_day, spent)
+       from api_keys k ${keyBudgetUses('$2::date')}
             left join lateral (select n.first_day, n.limit_nano, n.percent from budget_alerts n
                                 where n.key_id = k.id and n.budget = p.budget order by n.first_day desc limit 1) b on true
-      where k.organization_id = $1 and k.revoked_at is null and p.limit_nano > 0
-        and coalesce(k.daily_budget_nano, k.weekly_budget_nano, k.monthly_budget_nano, k.total_budget_nano) is not null
+      where k.organization_id = $1 and k.revoked_at is null and ${hasKeyBudget}
         and (p.spent >= p.limit_nano - p.spent
              or b.first_day = p.first_day and b.limit_nano <> p.limit_nano)
       order by k.id, p.budget`,
