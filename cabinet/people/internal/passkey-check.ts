@@ -25,18 +25,18 @@ export async function checkCreated(
   { id, rawId, type, response }: z.output<typeof createdCredential>,
   expected: Expected,
 ) {
-  const challenge = expectChallenge(expected)
-  const verified = await refusedAsUndefined(async () => {
+  const created = await verify(expected, async (options) => {
     const { verifyRegistrationResponse } = await library()
     return verifyRegistrationResponse({
       response: { id, rawId, type, response, clientExtensionResults: {} },
-      ...challenge.options,
+      ...options,
       supportedAlgorithmIDs: algorithms,
     })
   })
-  if (verified?.verified !== true || challenge.issuedAt === undefined) return undefined
-  const { publicKey, counter } = verified.registrationInfo.credential
-  return { credentialId: Buffer.from(id, 'base64url'), publicKey, counter, issuedAt: challenge.issuedAt }
+  const credential = created?.verified.registrationInfo?.credential
+  if (created === undefined || credential === undefined) return undefined
+  const { publicKey, counter } = credential
+  return { credentialId: Buffer.from(id, 'base64url'), publicKey, counter, issuedAt: created.issuedAt }
 }
 
 /** The device's new counter, if this passkey signed a challenge of this site, and its user unlocked the device. */
@@ -45,19 +45,18 @@ export async function checkSigned(
   { publicKey, counter, userId }: StoredPasskey,
   expected: Expected,
 ) {
-  const { userHandle, ...signed } = response
+  const { userHandle, ...signature } = response
   if (userHandle !== handleOf(userId)) return undefined
-  const challenge = expectChallenge(expected)
-  const verified = await refusedAsUndefined(async () => {
+  const signed = await verify(expected, async (options) => {
     const { verifyAuthenticationResponse } = await library()
     return verifyAuthenticationResponse({
-      response: { id, rawId, type, response: signed, clientExtensionResults: {} },
-      ...challenge.options,
+      response: { id, rawId, type, response: signature, clientExtensionResults: {} },
+      ...options,
       credential: { id, publicKey: new Uint8Array(publicKey), counter: Number(counter) },
     })
   })
-  if (verified?.verified !== true || challenge.issuedAt === undefined) return undefined
-  return { counter: verified.authenticationInfo.newCounter, issuedAt: challenge.issuedAt }
+  if (signed === undefined) return undefined
+  return { counter: signed.verified.authenticationInfo.newCounter, issuedAt: signed.issuedAt }
 }
 
 /** A user in a passkey: devices keep it, and return it. */
@@ -65,31 +64,32 @@ export function handleOf(userId: string): string {
   return Buffer.from(userId).toString('base64url')
 }
 
-/** What the library compares, and the time of the challenge once it has compared it. */
-function expectChallenge({ use, appUrl, nowMs, sealingKeys }: Expected) {
-  const { id, origin } = siteOf(appUrl)
-  const seen: { issuedAt: Date | undefined } = { issuedAt: undefined }
-  const expectedChallenge = (challenge: string) => {
-    seen.issuedAt = issueTimeOf(challenge, use, nowMs, sealingKeys)
-    return seen.issuedAt !== undefined
-  }
-  return {
-    options: {
-      expectedChallenge,
-      expectedOrigin: origin,
-      expectedRPID: id,
-      requireUserVerification: true,
-    },
-    get issuedAt() {
-      return seen.issuedAt
-    },
-  }
+type Options = {
+  readonly expectedChallenge: (challenge: string) => boolean
+  readonly expectedOrigin: string
+  readonly expectedRPID: string
+  readonly requireUserVerification: true
 }
 
-/** The library throws on whatever a device or a forger sends. */
-async function refusedAsUndefined<Value>(check: () => Promise<Value>): Promise<Value | undefined> {
+/** What the library verified, and when its challenge was issued. It throws on whatever a device or a forger sends. */
+async function verify<Verified extends { readonly verified: boolean }>(
+  { use, appUrl, nowMs, sealingKeys }: Expected,
+  ask: (options: Options) => Promise<Verified>,
+): Promise<{ readonly verified: Verified; readonly issuedAt: Date } | undefined> {
+  const { id: expectedRPID, origin: expectedOrigin } = siteOf(appUrl)
+  let issuedAt: Date | undefined
+  const expectedChallenge = (challenge: string) => {
+    issuedAt = issueTimeOf(challenge, use, nowMs, sealingKeys)
+    return issuedAt !== undefined
+  }
   try {
-    return await check()
+    const verified = await ask({
+      expectedChallenge,
+      expectedOrigin,
+      expectedRPID,
+      requireUserVerification: true,
+    })
+    return verified.verified && issuedAt !== undefined ? { verified, issuedAt } : undefined
   } catch {
     return undefined
   }
