@@ -3,7 +3,7 @@ import { shownOutcome } from '#core/ledger/request-record'
 import type { Contract } from '../api/contract.ts'
 import { id, time } from '../api/fields.ts'
 import { cursorOf, pageLimit, pageOf } from '../api/page.ts'
-import { budgetLimit } from './budget-scope.ts'
+import { budgetLimit, budgetPeriod } from './budget-scope.ts'
 import { requestFilter } from './internal/request-filter.ts'
 import { spanEnd } from './internal/span.ts'
 import { tokens } from './internal/token-fields.ts'
@@ -27,7 +27,7 @@ const activityRow = z.object({
   budget: z
     .object({
       scope: z.enum(['key', 'member', 'organization']),
-      period: z.enum(['day', 'week', 'month', 'total']),
+      period: budgetPeriod,
     })
     .nullable()
     .meta({ description: 'The budget that rejected the request; null if none did.' }),

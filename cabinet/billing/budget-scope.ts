@@ -28,6 +28,9 @@ const ofOrganization = {
   total: 'organization_total_budget',
 } as const
 
+/** How long a budget lasts until it begins again. */
+export const budgetPeriod = z.enum(['day', 'week', 'month', 'total'])
+
 /** A budget as the limits of a key name it. Pure. */
 export function scopeOfBudget({
   scope,

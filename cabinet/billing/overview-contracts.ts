@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { Contract } from '../api/contract.ts'
 import { id, time } from '../api/fields.ts'
+import { budgetPeriod } from './budget-scope.ts'
 import { organizationBudget } from './organization-budget.ts'
 import { rubles } from './rubles.ts'
 
@@ -22,7 +23,7 @@ export const getOverview = {
           z.object({
             id,
             name: z.string(),
-            period: z.enum(['day', 'week', 'month', 'total']),
+            period: budgetPeriod,
             budget_rub: rubles,
             spent_rub: rubles.meta({ description: 'In the present period.' }),
           }),

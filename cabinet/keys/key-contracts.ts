@@ -10,13 +10,14 @@ import { id, pathId, time } from '../api/fields.ts'
 import { cursorOf, pageLimit, pageOf } from '../api/page.ts'
 import { budgetLimit } from '../billing/budget-scope.ts'
 import { rubles, rublesFrom } from '../billing/rubles.ts'
+import { nameLengthMax } from './internal/free-name.ts'
 
 /** Largest number of a Postgres `integer`. */
 const countMax = 2_147_483_647
 /** The largest budget of an ApiKey. */
 const budgetMax = nanoRub(999_999_999_999_999_999n)
 
-const name = storable(z.string().trim().min(1).max(253))
+const name = storable(z.string().trim().min(1).max(nameLengthMax))
 const uniqueName = z.boolean().default(false).meta({
   description:
     'Whether to reject a name that another key of the organization has (case-insensitive). The cabinet always asks for it.',

@@ -1,5 +1,5 @@
 /** Longest name of a key. */
-const nameLengthMax = 253
+export const nameLengthMax = 253
 
 /**
  * The first of `name 2`, `name 3`, … that no key has; `undefined`: the name itself is free. Case does not distinguish names.
