@@ -1,8 +1,5 @@
-import { useState } from 'react'
-import { callVersioned, type Versioned } from '../../api/call.ts'
-import type { Answer } from '../../api/calls.ts'
-import { asProblem } from '../../api/problem.ts'
-import { readAgain, useReadVersioned } from '../../api/queries.ts'
+import type { Versioned } from '../../api/call.ts'
+import { useReadVersioned } from '../../api/queries.ts'
 import { useMay } from '../../app/me.ts'
 import { useLanguage, useWords } from '../../i18n/language.ts'
 import { Notice } from '../../kit/badge.tsx'
@@ -16,21 +13,10 @@ import { announce } from '../../kit/toasts.tsx'
 import { budgetProblem } from '../../money/budget.ts'
 import { findTypedRubles, typedRubles } from '../../money/rubles.ts'
 import { billingWords } from './messages.ts'
-
-type Organization = Answer<'GET /organization'>
+import { type Organization, useOrganizationForm } from './use-organization-form.ts'
 
 const names = ['daily_budget_rub', 'weekly_budget_rub', 'monthly_budget_rub', 'total_budget_rub'] as const
 type Name = (typeof names)[number]
-type Limits = Readonly<Record<Name, string>>
-
-/** The version that an edited form is based on, whatever is read in the meantime. */
-type Basis = {
-  readonly versioned: Versioned<Organization>
-  /** The initial values of the fields. */
-  readonly first: Limits
-  /** Another user has changed the organization since. */
-  readonly isConflict: boolean
-}
 
 /** What all keys of the organization may spend, by period. */
 export function SpendingLimitsSection() {
@@ -69,40 +55,25 @@ function PresentLimits({ organization }: { readonly organization: Organization }
 function LimitsForm({ versioned }: { readonly versioned: Versioned<Organization> }) {
   const words = useWords(billingWords)
   const language = useLanguage()
-  const [basis, setBasis] = useState<Basis>()
-  const shown = basis?.versioned ?? versioned
-  const first = basis?.first ?? valuesOf(shown.body)
+  const { first, isConflict, hold, save, show } = useOrganizationForm(versioned, (organization) =>
+    limitsOf((name) => typedRubles(organization[name] ?? '', language)),
+  )
 
-  function valuesOf(organization: Organization): Limits {
-    return limitsOf((name) => typedRubles(organization[name] ?? '', language))
-  }
-
-  async function save(values: FormData): Promise<Basis> {
+  function changesIn(values: FormData): { readonly [Changed in Name]?: string | null } {
     const typed = limitsOf((name) => typedIn(values, name))
     const changed = names.filter((name) => typed[name] !== first[name])
-    const body = Object.fromEntries(changed.map((name) => [name, findTypedRubles(typed[name]) ?? null]))
-    try {
-      const saved = await callVersioned('PATCH /organization', { body, ifMatch: shown.etag ?? '' })
-      return { versioned: saved, first: valuesOf(saved.body), isConflict: false }
-    } catch (error) {
-      if (asProblem(error).code !== 'precondition_failed') throw error
-      return { versioned: await callVersioned('GET /organization'), first, isConflict: true }
-    }
-  }
-
-  async function show(saved: Basis): Promise<void> {
-    setBasis(saved)
-    if (!saved.isConflict) announce(words.spendingLimitsSaved)
-    await readAgain('/organization', '/overview')
-    if (!saved.isConflict) setBasis(undefined) // another form of this page may change the next version
+    return Object.fromEntries(changed.map((name) => [name, findTypedRubles(typed[name]) ?? null]))
   }
 
   return (
-    <div onInput={() => setBasis(basis ?? { versioned, first, isConflict: false })}>
+    <div onInput={hold}>
       <Form
         check={(values) => limitsOf((name) => errorOf(typedIn(values, name), first[name]))}
-        send={save}
-        onDone={(saved) => void show(saved)}
+        send={(values) => save(changesIn(values))}
+        onDone={(saved) => {
+          if (!saved.isConflict) announce(words.spendingLimitsSaved)
+          void show(saved, '/overview')
+        }}
       >
         <div className="grid items-start gap-5 sm:grid-cols-2">
           {names.map((name) => (
@@ -115,7 +86,7 @@ function LimitsForm({ versioned }: { readonly versioned: Versioned<Organization>
             />
           ))}
         </div>
-        {basis?.isConflict && (
+        {isConflict && (
           <Notice tone="warning">
             <p role="alert">{words.spendingLimitsConflict}</p>
           </Notice>

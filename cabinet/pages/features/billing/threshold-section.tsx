@@ -1,8 +1,5 @@
-import { useState } from 'react'
-import { callVersioned, type Versioned } from '../../api/call.ts'
-import type { Answer } from '../../api/calls.ts'
-import { asProblem } from '../../api/problem.ts'
-import { readAgain, useReadVersioned } from '../../api/queries.ts'
+import type { Versioned } from '../../api/call.ts'
+import { useReadVersioned } from '../../api/queries.ts'
 import { useMay } from '../../app/me.ts'
 import { useLanguage, useWords } from '../../i18n/language.ts'
 import { Notice } from '../../kit/badge.tsx'
@@ -21,19 +18,7 @@ import {
   typedRubles,
 } from '../../money/rubles.ts'
 import { billingWords } from './messages.ts'
-
-type Organization = Answer<'GET /organization'>
-
-/** The version that an edited form is based on, whatever is read in the meantime. */
-type Basis = {
-  readonly versioned: Versioned<Organization>
-  /** The initial value of the field. */
-  readonly first: string
-  /** Another user has changed the organization since. */
-  readonly isConflict: boolean
-}
-
-type Saved = { readonly versioned: Versioned<Organization>; readonly isConflict: boolean }
+import { type Organization, useOrganizationForm } from './use-organization-form.ts'
 
 const thresholdMax = '1000000000'
 
@@ -70,35 +55,20 @@ function PresentThreshold({ threshold }: { readonly threshold: string | null }) 
 function ThresholdForm({ versioned }: { readonly versioned: Versioned<Organization> }) {
   const words = useWords(billingWords)
   const language = useLanguage()
-  const [basis, setBasis] = useState<Basis>()
-  const shown = basis?.versioned ?? versioned
-  const first = basis?.first ?? typedRubles(shown.body.low_balance_threshold_rub ?? '', language)
-
-  async function save(values: FormData): Promise<Saved> {
-    const low_balance_threshold_rub = findTypedRubles(typedIn(values)) ?? null
-    const change = { body: { low_balance_threshold_rub }, ifMatch: shown.etag ?? '' }
-    try {
-      return { versioned: await callVersioned('PATCH /organization', change), isConflict: false }
-    } catch (error) {
-      if (asProblem(error).code !== 'precondition_failed') throw error
-      return { versioned: await callVersioned('GET /organization'), isConflict: true }
-    }
-  }
-
-  async function show(saved: Saved): Promise<void> {
-    setBasis({ ...saved, first })
-    const isOff = saved.versioned.body.low_balance_threshold_rub === null
-    if (!saved.isConflict) announce(isOff ? words.thresholdOff : words.thresholdSaved)
-    await readAgain('/organization', '/balance')
-    if (!saved.isConflict) setBasis(undefined) // another form of this page may change the next version
-  }
+  const { organization, first, isConflict, hold, save, show } = useOrganizationForm(versioned, (one) =>
+    typedRubles(one.low_balance_threshold_rub ?? '', language),
+  )
 
   return (
-    <div onInput={() => setBasis(basis ?? { versioned, first, isConflict: false })}>
+    <div onInput={hold}>
       <Form
         check={(values) => ({ low_balance_threshold_rub: errorOf(typedIn(values)) })}
-        send={save}
-        onDone={(saved) => void show(saved)}
+        send={(values) => save({ low_balance_threshold_rub: findTypedRubles(typedIn(values)) ?? null })}
+        onDone={(saved) => {
+          const isOff = saved.versioned.body.low_balance_threshold_rub === null
+          if (!saved.isConflict) announce(isOff ? words.thresholdOff : words.thresholdSaved)
+          void show(saved, '/balance')
+        }}
       >
         <AmountField
           key={first}
@@ -107,7 +77,7 @@ function ThresholdForm({ versioned }: { readonly versioned: Versioned<Organizati
           hint={words.thresholdHint}
           defaultValue={first}
         />
-        {basis?.isConflict && <Conflict threshold={shown.body.low_balance_threshold_rub} />}
+        {isConflict && <Conflict threshold={organization.low_balance_threshold_rub} />}
         <div>
           <SubmitButton variant="secondary">{words.save}</SubmitButton>
         </div>

@@ -6,9 +6,8 @@ import { useWords } from '../../i18n/language.ts'
 import { PasswordField, TextField } from '../../kit/fields.tsx'
 import { Form, SubmitButton } from '../../kit/form.tsx'
 import { LinkedText, TextLink } from '../../kit/text-link.tsx'
-import { nextPage } from '../../navigation/sign-in-again.ts'
-import { findPage } from '../../page-routes.ts'
 import { emailError, onlyErrors, textOf } from './checks.ts'
+import { enter } from './enter.ts'
 import { EntryCard } from './entry-card.tsx'
 import { entryWords } from './messages.ts'
 import { PasskeySignIn } from './passkey-sign-in.tsx'
@@ -32,8 +31,9 @@ export function LoginPage() {
         }
         onDone={({ mfa }, values) => {
           forgetOrganization(textOf(values, 'email'))
+          if (mfa === null) return enter(search)
           queryClient.clear()
-          navigate(mfa === 'totp' ? `/login/totp${search}` : nextPage(search, findPage), { replace: true })
+          navigate(`/login/totp${search}`, { replace: true })
         }}
       >
         <TextField name="email" label={words.email} type="email" autoComplete="username" />

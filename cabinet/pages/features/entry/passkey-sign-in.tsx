@@ -1,14 +1,12 @@
-import { navigate, useSearch } from 'wouter/use-browser-location'
+import { useSearch } from 'wouter/use-browser-location'
 import { call } from '../../api/call.ts'
 import { forgetOrganization } from '../../api/organization.ts'
 import { hasPasskeys, signWithPasskey } from '../../api/passkeys.ts'
-import { queryClient } from '../../api/query-client.ts'
 import { useChange } from '../../api/use-change.ts'
 import { useWords } from '../../i18n/language.ts'
 import { Button } from '../../kit/button.tsx'
 import { ProblemNote } from '../../kit/problem-note.tsx'
-import { nextPage } from '../../navigation/sign-in-again.ts'
-import { findPage } from '../../page-routes.ts'
+import { enter } from './enter.ts'
 import { entryWords } from './messages.ts'
 
 /** Signs in with a passkey of this device, where the browser can. */
@@ -20,8 +18,7 @@ export function PasskeySignIn() {
     if (credential === undefined) return
     const { email } = await call('POST /auth/login/passkey', { body: { credential } })
     forgetOrganization(email)
-    queryClient.clear()
-    navigate(nextPage(search, findPage), { replace: true })
+    enter(search)
   })
   if (!hasPasskeys()) return null
   return (

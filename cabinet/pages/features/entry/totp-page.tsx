@@ -2,15 +2,13 @@ import { useState } from 'react'
 import { navigate, useSearch } from 'wouter/use-browser-location'
 import { call } from '../../api/call.ts'
 import type { ApiProblem } from '../../api/problem.ts'
-import { queryClient } from '../../api/query-client.ts'
 import { useWords } from '../../i18n/language.ts'
 import { Button } from '../../kit/button.tsx'
 import { TextField } from '../../kit/fields.tsx'
 import { Form, SubmitButton } from '../../kit/form.tsx'
 import { LinkedText } from '../../kit/text-link.tsx'
-import { nextPage } from '../../navigation/sign-in-again.ts'
-import { findPage } from '../../page-routes.ts'
 import { onlyErrors, textOf } from './checks.ts'
+import { enter } from './enter.ts'
 import { EntryCard } from './entry-card.tsx'
 import { entryWords } from './messages.ts'
 
@@ -45,10 +43,7 @@ export function TotpPage() {
           call('POST /auth/login/totp', { body: { [factor]: textOf(values, factor).trim() } })
         }
         errorsOf={errorsOf}
-        onDone={() => {
-          queryClient.clear()
-          navigate(nextPage(search, findPage), { replace: true })
-        }}
+        onDone={() => enter(search)}
       >
         {isCode ? (
           <TextField

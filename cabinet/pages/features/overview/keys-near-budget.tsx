@@ -1,11 +1,10 @@
 import type { Answer } from '../../api/calls.ts'
 import { useRead } from '../../api/queries.ts'
 import { useWords } from '../../i18n/language.ts'
-import { Money } from '../../kit/money.tsx'
-import { ProgressBar } from '../../kit/progress-bar.tsx'
 import { Section } from '../../kit/section.tsx'
 import { TextLink } from '../../kit/text-link.tsx'
 import { shareOf } from '../../money/rubles.ts'
+import { BudgetRow } from './budget-row.tsx'
 import { overviewWords } from './messages.ts'
 
 type NearKey = Answer<'GET /overview'>['near_budgets'][number]
@@ -36,19 +35,17 @@ function NearKeyItem({ shown }: { readonly shown: NearKey }) {
   const { id, name, period, budget_rub, spent_rub } = shown
   const share = shareOf(spent_rub, budget_rub)
   return (
-    <li className="grid gap-2 px-5 py-3">
-      <div className="flex flex-wrap items-baseline justify-between gap-x-4">
+    <BudgetRow
+      name={
         <TextLink href={`/app/keys/${id}`}>
           <bdi className="line-clamp-1 wrap-anywhere">{name}</bdi>
         </TextLink>
-        <span className="text-sm">
-          <Money rubles={spent_rub} isSpent />{' '}
-          <span className="text-muted">
-            {words.ofBudget} <Money rubles={budget_rub} /> {words.periods[period]}
-          </span>
-        </span>
-      </div>
-      <ProgressBar share={share} label={words.used(name, Math.floor(share * 100), words.periods[period])} />
-    </li>
+      }
+      spent={spent_rub}
+      budget={budget_rub}
+      period={words.periods[period]}
+      share={share}
+      label={words.used(name, Math.floor(share * 100), words.periods[period])}
+    />
   )
 }

@@ -3,11 +3,10 @@ import { useRead } from '../../api/queries.ts'
 import { useMay } from '../../app/me.ts'
 import { useWords } from '../../i18n/language.ts'
 import { DateTime } from '../../kit/date-time.tsx'
-import { Money } from '../../kit/money.tsx'
-import { ProgressBar } from '../../kit/progress-bar.tsx'
 import { Section } from '../../kit/section.tsx'
 import { TextLink } from '../../kit/text-link.tsx'
 import { shareOf } from '../../money/rubles.ts'
+import { BudgetRow } from './budget-row.tsx'
 import { overviewWords } from './messages.ts'
 
 type Budget = Answer<'GET /overview'>['organization_budgets'][number]
@@ -37,21 +36,15 @@ export function OrganizationBudgets() {
 function BudgetItem({ shown: { period, budget_rub, spent_rub, resets_at } }: { readonly shown: Budget }) {
   const words = useWords(overviewWords)
   const share = shareOf(spent_rub, budget_rub)
+  const name = words.limitPeriods[period]
   return (
-    <li className="grid gap-2 px-5 py-3">
-      <div className="flex flex-wrap items-baseline justify-between gap-x-4">
-        <span>{words.limitPeriods[period]}</span>
-        <span className="text-sm">
-          <Money rubles={spent_rub} isSpent />{' '}
-          <span className="text-muted">
-            {words.ofBudget} <Money rubles={budget_rub} />
-          </span>
-        </span>
-      </div>
-      <ProgressBar
-        share={share}
-        label={words.limitUsed(words.limitPeriods[period], Math.floor(share * 100))}
-      />
+    <BudgetRow
+      name={<span>{name}</span>}
+      spent={spent_rub}
+      budget={budget_rub}
+      share={share}
+      label={words.limitUsed(name, Math.floor(share * 100))}
+    >
       {share >= 1 && (
         <p className="text-sm text-danger">
           {words.limitReached}
@@ -63,6 +56,6 @@ function BudgetItem({ shown: { period, budget_rub, spent_rub, resets_at } }: { r
           )}
         </p>
       )}
-    </li>
+    </BudgetRow>
   )
 }

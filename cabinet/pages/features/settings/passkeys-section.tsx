@@ -12,6 +12,7 @@ import { Actions } from '../../kit/dialog.tsx'
 import { Loaded } from '../../kit/loaded.tsx'
 import { Section } from '../../kit/section.tsx'
 import { SkeletonRows } from '../../kit/skeleton.tsx'
+import { focusBack } from './focus-back.ts'
 import { AddPasskeyDialog, RemovePasskeyDialog } from './passkey-dialogs.tsx'
 import { passkeyWords } from './passkey-messages.ts'
 
@@ -27,8 +28,7 @@ export function PasskeysSection({ me }: { readonly me: Me }) {
   async function close(): Promise<void> {
     setOpen(undefined)
     await readAgain('/me/passkeys')
-    // The button of a removed passkey is gone.
-    if (document.activeElement === document.body) part.current?.querySelector('button')?.focus()
+    focusBack(part)
   }
 
   return (

@@ -8,6 +8,7 @@ import { Button } from '../../kit/button.tsx'
 import { Actions } from '../../kit/dialog.tsx'
 import { Section } from '../../kit/section.tsx'
 import { EnrolDialog } from './enrol-dialog.tsx'
+import { focusBack } from './focus-back.ts'
 import { settingsWords } from './messages.ts'
 import { RenewCodesDialog } from './renew-codes-dialog.tsx'
 import { TurnOffDialog } from './turn-off-dialog.tsx'
@@ -24,8 +25,7 @@ export function TotpSection({ me }: { readonly me: Me }) {
   async function close(): Promise<void> {
     setOpen(undefined)
     await readAgain('/me')
-    // The button that opened it may have disappeared with the state that it belonged to.
-    if (document.activeElement === document.body) part.current?.querySelector('button')?.focus()
+    focusBack(part)
   }
 
   return (

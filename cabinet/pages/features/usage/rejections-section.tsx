@@ -5,9 +5,10 @@ import { useLanguage, useWords } from '../../i18n/language.ts'
 import { formatTime } from '../../kit/date-time.tsx'
 import { Section } from '../../kit/section.tsx'
 import { TextLink } from '../../kit/text-link.tsx'
-import { addDays, dayOf } from '../../time/days.ts'
+import { addDays } from '../../time/days.ts'
 import { reasonOf } from '../keys/refusal-facts.ts'
 import { refusalWords } from '../keys/refusal-messages.ts'
+import { isCut } from './kept-since.ts'
 import { usageWords } from './messages.ts'
 import type { UsageFilters } from './usage-filters.ts'
 
@@ -44,12 +45,13 @@ export function RejectionsSection({ days }: { readonly days: Days }) {
   const counts = useRejections(days)
   if (counts === undefined || counts.count === 0) return null
   const { by_code, by_key, since } = counts
-  const isCut = days.from <= dayOf(since, timeZone) // of that day only the end is kept
   return (
     <Section
       title={words.rejections}
       lead={
-        isCut ? words.rejectionsSince(formatTime(since, language, timeZone, 'both')) : words.rejectionsLead
+        isCut(days.from, since, timeZone)
+          ? words.rejectionsSince(formatTime(since, language, timeZone, 'both'))
+          : words.rejectionsLead
       }
       actions={<TextLink href={rejectionsAt(days)}>{words.keptRejections(counts.count)}</TextLink>}
     >

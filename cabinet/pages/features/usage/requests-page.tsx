@@ -14,9 +14,9 @@ import { Money } from '../../kit/money.tsx'
 import { PageHead, Section } from '../../kit/section.tsx'
 import { SkeletonRows } from '../../kit/skeleton.tsx'
 import { pageRoutes } from '../../page-routes.ts'
-import { dayOf, isDay } from '../../time/days.ts'
 import { refusalWords } from '../keys/refusal-messages.ts'
 import { FindRequest } from './find-request.tsx'
+import { isCut } from './kept-since.ts'
 import { usageWords } from './messages.ts'
 import { RequestFilterBar } from './request-filter-bar.tsx'
 import { noFilters, readRequestFilters, useRequestAddress } from './request-filters.ts'
@@ -135,14 +135,11 @@ function ListFacts({
   const { notLive } = useWords(refusalWords)
   const language = useLanguage()
   const timeZone = useTimeZone()
-  const isCut = rejections !== null && (from === undefined || beginsBefore(rejections.since, from))
-  function beginsBefore(since: string, begin: string): boolean {
-    return isDay(begin) ? begin <= dayOf(since, timeZone) : begin < since
-  }
+  const mayLack = rejections !== null && (from === undefined || isCut(from, rejections.since, timeZone))
   const note =
     rejections !== null && !rejections.live
       ? notLive
-      : isCut && words.rejectionsSince(formatTime(rejections.since, language, timeZone, 'both'))
+      : mayLack && words.rejectionsSince(formatTime(rejections.since, language, timeZone, 'both'))
   return (
     <div className="grid gap-1 px-5 pb-3 text-sm">
       {totals !== null && (
