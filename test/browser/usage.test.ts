@@ -350,6 +350,8 @@ test('filters are in the address, an empty result is one sentence, and invalid f
   const { page, complaints } = await openBrowser()
   await customerWithRequests(page)
   await page.goto('/app/requests')
+  // Until the models are loaded, what is typed is a part of a name.
+  await page.locator('datalist option[value="demo/echo"]').first().waitFor({ state: 'attached' })
   await page.getByLabel('Модель').fill('demo/echo')
   await page.keyboard.press('Enter')
   await page.waitForURL('**/app/requests?model=demo%2Fecho')
