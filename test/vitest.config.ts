@@ -24,18 +24,29 @@ const rare = [
   'test/chaos/chaos-on-cluster.test.ts',
   'test/cabinet/{prepare-redis-cluster,published-catalog,receiver-away,redis-failover,redis-to-cluster,replicas,restored-postgres,settlement-workers,moved-holds,shard-moves,shards-on-cluster,web-killed,worker-end}.test.ts',
   'test/cabinet/{events,legal,settlement-postgres-killed,silent-provider,throttles,worker-metrics}.test.ts',
-  'test/charts/{alerts,jobs,missing-image}.test.ts',
+  'test/cabinet/{account-export,archive-outbox,audit,audit-places,deleted-accounts,email-change,inspector}.test.ts',
+  'test/cabinet/{lanes,lanes-settlement,low-balance,management-tokens,money-plans,operations}.test.ts',
+  'test/cabinet/{organization-alerts,passkeys,payment-details,payment-letters,pepper,redis-connection}.test.ts',
+  'test/cabinet/{revoke-command,teams,totp-resets,webhook-without-postgres}.test.ts',
+  'test/chaos/double-loss.test.ts',
+  'test/charts/{alerts,jobs,missing-image,permissions,values}.test.ts',
   'test/conformance/{aborts,faults,outages}.test.ts',
   'test/gateway/{abort-billing,failures-gateway,failures-redis,responses-fallback}.test.ts',
   'test/gateway/{adapter-billing,drain,failures-redis-data,half-closed,native-secrets,running-holds}.test.ts',
   'test/gateway/{running-requests,scheduled-prices,session-affinity,slow-client}.test.ts',
+  'test/gateway/{brought-content,charge-keeper,connection-share,cross-origin,embeddings,health-checks}.test.ts',
+  'test/gateway/{held-bodies,left-waiting,listed-rejections,measured-prompts,messages-bad-input}.test.ts',
+  'test/gateway/{messages-rejections,open-connections,organization-share,provider-text,raw-requests}.test.ts',
+  'test/gateway/{responses-bad-input,responses-rejections,stored-responses}.test.ts',
   'test/operator/{api-key-crashes,catalog-outage,database-refusals,garbage,gone-means-dead,leader-elector}.test.ts',
   'test/operator/{lost-secrets,older-database,operator-end,provider-health,reflector,release-finalizers}.test.ts',
   'test/operator/{key-programmed,lease-rules,route-changes,start-up,tenants}.test.ts',
+  'test/operator/{cluster-transport,mirrors,native-providers,operator,run-controllers,with-kubectl}.test.ts',
   'test/operator/{route-permissions,uninstall,upgrade,vanished-keys,watched-namespaces}.test.ts',
   'test/release/{image,lint}.test.ts',
   'test/rollout/rollout.test.ts',
-  'test/standalone/{mailbox,manifests,native-providers,pay,postgres,slim-installation,start}.test.ts',
+  'test/standalone/{demo-provider,mailbox,manifests,native-providers,pay,postgres,read-folder}.test.ts',
+  'test/standalone/{sign-up,slim-installation,start,yookassa}.test.ts',
 ]
 
 /** Promises of time or memory: they run alone and last, or they would measure their neighbors. */
@@ -51,13 +62,14 @@ const slow = [
   ...rare,
   'test/chaos/chaos.test.ts',
   'test/gateway/{parallel,fuzz}.test.ts',
-  'test/cabinet/{endpoint-fuzz,webhook-bad-input,trials,derived-sums,shards-batches}.test.ts',
+  'test/cabinet/{endpoint-fuzz,invariants,webhook-bad-input,trials,derived-sums,shards-batches}.test.ts',
   'test/charts/{install,render,refusals,renamed-values}.test.ts',
 ]
 /** Pages in states that few people see, at their only size: `npm run test:slow` runs them, and nothing else does. */
 const rarePages = [
-  'test/browser/{hostile-texts,kubernetes-keys,language,live,models,other-person,outages,pages,roles}.test.ts',
-  'test/browser/{second-try,settings,support-day,twice-signed-in,usage,week}.test.ts',
+  'test/browser/{activity,administration,administration-support,billing,hostile-texts,keys}.test.ts',
+  'test/browser/{kubernetes-keys,language,letters,live,models,other-person,outages,pages,playground}.test.ts',
+  'test/browser/{roles,second-try,settings,support-day,team,twice,twice-signed-in,usage,week}.test.ts',
 ]
 /** How fast pages are when they run alone. What they weigh is checked by every build (cabinet/pages/build/weights.ts). */
 const slowBrowser = ['test/browser/{budgets,proof-of-work}.test.ts']

@@ -22,7 +22,7 @@ import { settledBooks } from '../support/settled-books.ts'
 import { stackOfThisFile, untilServed } from '../support/stack.ts'
 import { startUpstream } from '../support/upstream.ts'
 
-const [seed, bodyCount] = isSlowRun ? [118, 8_000] : [18, 2_000]
+const [seed, bodyCount] = isSlowRun ? [118, 8_000] : [18, 800]
 /** Each sends its bodies one after the other, as a separate customer. */
 const laneCount = 20
 
