@@ -49,6 +49,9 @@ const foundKey = z
 /** Everything that one text leads to. Empty lists: nothing. */
 const found = z.object({
   by: z.enum(['id', 'email', 'key', 'name']).meta({ description: 'What the text was taken for.' }),
+  is_archive_away: z.boolean().meta({
+    description: 'Older requests could not be searched, since their archive did not answer.',
+  }),
   receipts: z.array(getRequest.answers[200].extend({ organization_id: id, organization_name: z.string() })),
   rejections: z
     .array(

@@ -13,6 +13,11 @@ const [database, redis] = await Promise.all([databaseOfThisFile(), redisOfThisFi
 const { pool } = database
 const administration = await administrationOfThisFile(database, { REDIS_URL: redis.url })
 const english = { 'accept-language': 'en' }
+/** Its archive does not answer. */
+const withoutArchive = await administrationOfThisFile(database, {
+  REDIS_URL: redis.url,
+  CLICKHOUSE_URL: 'http://127.0.0.1:1/requests',
+})
 
 /** A request ID of this time, as gateways make them. */
 function uuidAt(atMs: number): string {
@@ -40,8 +45,8 @@ async function supported() {
     "insert into email_outbox (kind, recipient, locale, vars) values ('confirm_email', $1, 'en', '{\"url\": \"secret\"}')",
     [email.toUpperCase()],
   )
-  const search = async (text: string) =>
-    administration.call('POST', '/admin/search', { cookie, headers: english, body: { text } })
+  const search = async (text: string, at = administration) =>
+    at.call('POST', '/admin/search', { cookie, headers: english, body: { text } })
   const read = (path: string) =>
     administration.call('GET', `/admin/organizations/${organizationId}${path}`, { cookie, headers: english })
   return {
@@ -59,6 +64,17 @@ async function supported() {
 }
 
 describe('a search', () => {
+  test('reports that the archive did not answer, unless what it looks for is in Postgres', async () => {
+    const { requestId, search } = await supported()
+    const older = uuidAt(Date.parse('2026-01-02'))
+    expect((await search(older, withoutArchive)).body).toMatchObject({ is_archive_away: true, receipts: [] })
+    expect((await search(requestId, withoutArchive)).body).toMatchObject({
+      is_archive_away: false,
+      receipts: [{ id: requestId }],
+    })
+    expect((await search(older)).body).toMatchObject({ is_archive_away: false, receipts: [] })
+  })
+
   test('finds a receipt with its attempts and its ledger entries, by any of the ids of a response', async () => {
     const { requestId, organizationId, search } = await supported()
     for (const text of [requestId, `chatcmpl-${requestId}`, `msg_${requestId}`, `resp_${requestId}`]) {
@@ -165,7 +181,7 @@ describe('a search', () => {
     const { search } = await supported()
     for (const text of [randomUUID(), 'nobody@nowhere.example', 'sk-gateway-zzzz…0000', "' or 1=1 --"]) {
       const { body } = await search(text)
-      const { by: _, ...lists } = body
+      const { by: _, is_archive_away: __, ...lists } = body
       expect(Object.values(lists).flat()).toEqual([])
     }
   })

@@ -44,11 +44,20 @@ export async function search(deps: Deps, { caller, visit, text }: Asked): Promis
   const { pool } = deps
   const sought = readSearchText(text)
   const found = await inReadScope(pool, null, (client) => findRows(client, sought))
-  const receipts = sought.by === 'id' ? await findReceipts(deps, caller, visit, sought.id) : []
+  const { receipts, isAway } =
+    sought.by === 'id' ? await findReceipts(deps, caller, visit, sought.id) : noReceipt
   const isElse = receipts.length > 0 || Object.values(found).some((list) => list.length > 0)
   const rejections = sought.by === 'id' && !isElse ? await findRejections(deps, caller, visit, sought.id) : []
-  const ledger = [...(await findOlderCharges(deps, receipts, found.ledger)), ...found.ledger]
-  const all = { by: sought.by, receipts, rejections, ...found, ledger }
+  const older = await findOlderCharges(deps, receipts, found.ledger)
+  const ledger = [...older.charges, ...found.ledger]
+  const all = {
+    by: sought.by,
+    is_archive_away: isAway || older.isAway,
+    receipts,
+    rejections,
+    ...found,
+    ledger,
+  }
   await noteSearch(pool, caller, visit, all)
   return all
 }
@@ -56,7 +65,7 @@ export async function search(deps: Deps, { caller, visit, text }: Asked): Promis
 async function findRows(
   client: Queryable,
   sought: Sought,
-): Promise<Omit<Found, 'by' | 'receipts' | 'rejections'>> {
+): Promise<Omit<Found, 'by' | 'is_archive_away' | 'receipts' | 'rejections'>> {
   switch (sought.by) {
     case 'id':
       return findById(client, sought)
@@ -105,15 +114,18 @@ async function showOrganizations(client: Queryable, ids: readonly string[]) {
     : (await readOrganizations(client, { ids, limit: foundMax })).map(organizationOf)
 }
 
+const noReceipt = { receipts: [], isAway: false }
+
 async function findReceipts(
   { pool, requests, reads }: Deps,
   caller: Administrator,
   visit: Visit,
   requestId: string,
-): Promise<Found['receipts']> {
+): Promise<{ readonly receipts: Found['receipts']; readonly isAway: boolean }> {
   const recent = await inReadScope(pool, null, (client) => findOrganizationOfRequest(client, requestId))
   const organization = recent ?? (await findOrganizationOfOlder({ pool, requests }, requestId))
-  if (organization === undefined) return []
+  if (organization === 'away') return { receipts: [], isAway: true }
+  if (organization === undefined) return noReceipt
   const { id: organizationId, name } = organization
   const answer = await reads(getRequest, {
     caller,
@@ -121,8 +133,9 @@ async function findReceipts(
     organizationId,
     params: { request_id: requestId },
   })
-  if ('problem' in answer) return []
-  return [{ ...answer.body, organization_id: organizationId, organization_name: name }]
+  if ('problem' in answer) return noReceipt
+  const receipt = { ...answer.body, organization_id: organizationId, organization_name: name }
+  return { receipts: [receipt], isAway: false }
 }
 
 /** Charges of these requests that left Postgres. */
@@ -130,37 +143,37 @@ async function findOlderCharges(
   { entries }: Deps,
   receipts: Found['receipts'],
   recent: Found['ledger'],
-): Promise<Found['ledger']> {
+): Promise<{ readonly charges: Found['ledger']; readonly isAway: boolean }> {
   const older = receipts.filter(
     ({ id }) => !recent.some(({ kind, ref_id }) => kind === 'charge' && ref_id === id),
   )
-  const charges = await Promise.all(
+  const found = await Promise.all(
     older.map(async ({ id, organization_id }) => ({
       organization_id,
-      charge: await entries.findCharge(organization_id, id).catch(absentIfUnavailable),
+      charge: await entries.findCharge(organization_id, id).catch(awayIfUnavailable),
     })),
   )
-  return charges.flatMap(({ organization_id, charge }) =>
-    charge === undefined ? [] : [{ organization_id, ...shownEntry(charge) }],
+  const charges = found.flatMap(({ organization_id, charge }) =>
+    charge === undefined || charge === 'away' ? [] : [{ organization_id, ...shownEntry(charge) }],
   )
+  return { charges, isAway: found.some(({ charge }) => charge === 'away') }
 }
 
-/** While the archive does not answer, a search finds nothing there; the page of the organization shows why. */
 async function findOrganizationOfOlder(
   { pool, requests }: Pick<Deps, 'pool' | 'requests'>,
   requestId: string,
-): Promise<{ readonly id: string; readonly name: string } | undefined> {
-  const id = await requests.findOrganization(requestId).catch(absentIfUnavailable)
-  if (id === undefined) return undefined
+): Promise<{ readonly id: string; readonly name: string } | 'away' | undefined> {
+  const id = await requests.findOrganization(requestId).catch(awayIfUnavailable)
+  if (id === undefined || id === 'away') return id
   const [organization] = await inReadScope(pool, null, (client) =>
     readOrganizations(client, { ids: [id], limit: 1 }),
   )
   return organization
 }
 
-function absentIfUnavailable(error: unknown): undefined {
+function awayIfUnavailable(error: unknown): 'away' {
   if (!(error instanceof ArchiveUnavailable)) throw error
-  return undefined
+  return 'away'
 }
 
 async function findRejections(

@@ -9,6 +9,7 @@ export const en: typeof ru = {
   tooLong: 'At most 200 characters: an id, an address or the beginning of a name',
   nothing:
     'Nothing found. Older rejections, and requests that are not settled yet, may be on the page of their customer.',
+  archiveAway: 'Older requests were not searched: their archive does not answer. Try again in a few minutes.',
   receipts: 'Requests',
   rejections: 'Rejected requests',
   payments: 'Payments',

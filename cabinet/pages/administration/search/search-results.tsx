@@ -23,11 +23,13 @@ export function SearchResults({
   readonly onChange: () => void
 }) {
   const words = useWords(searchWords)
-  const { by: _, ...lists } = found
+  const { by: _, is_archive_away: isArchiveAway, ...lists } = found
+  const incomplete = isArchiveAway && <Notice tone="warning">{words.archiveAway}</Notice>
   if (Object.values(lists).every((list) => list.length === 0))
-    return <Notice tone="warning">{words.nothing}</Notice>
+    return incomplete || <Notice tone="warning">{words.nothing}</Notice>
   return (
     <>
+      {incomplete}
       <Receipts found={found} />
       <Rejections found={found} />
       <Payments found={found} onChange={onChange} />
