@@ -67,6 +67,21 @@ test('the overview compares today with yesterday and shows the keys near their b
   await page.getByText(/^Рассчитано: 2\sзапроса,/).waitFor()
 })
 
+test('the overview reads the balance once, unless it has just changed', async () => {
+  const { page } = await openBrowser()
+  await register(page)
+  const asked: string[] = []
+  page.on('request', (request) => asked.push(new URL(request.url()).pathname))
+  const load = async () => {
+    asked.length = 0
+    await page.goto('/app')
+    await settle(page)
+    return asked.filter((path) => path === '/api/v1/balance').length
+  }
+  // The trial was credited a moment ago, and on a slow machine the page polls until it hears the stream.
+  await expect.poll(load, { timeout: 50_000 }).toBe(1)
+})
+
 test('a new customer’s overview shows only what helps to start; afterwards 30 days of spending, each figure with the requests behind it', async () => {
   const { page, book } = await openCustomer('1000')
   await page.goto('/app')
