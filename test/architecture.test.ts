@@ -368,6 +368,8 @@ const pageFoldersOf: Readonly<Record<string, readonly string[]>> = {
   time: [],
   navigation: [],
   build: [],
+  document: [],
+  site: ['i18n', 'app'],
   api: ['i18n', 'time', 'navigation'],
   kit: ['i18n', 'time', 'navigation', 'money', 'api'],
   app: ['i18n', 'navigation', 'api', 'kit'],

@@ -5,13 +5,12 @@ import react from '@vitejs/plugin-react'
 import { build } from 'vite'
 import { administrationPagesFolder, pagesFolder } from '../build-pages.ts'
 import { compressFiles } from './compressed.ts'
+import { oldestBrowsers } from './oldest-browsers.ts'
 import { refuseForeignCode } from './own-code.ts'
+import { buildPublicAssets } from './public-assets.ts'
 import { refuseWeight } from './weights.ts'
 
 const folder = join(import.meta.dirname, '..')
-
-/** Features that we use unchanged, such as `light-dark()`: nothing is rewritten for older browsers. */
-const oldestBrowsers = ['chrome123', 'edge123', 'firefox121', 'safari17.5']
 
 /**
  * Packages that only some pages need. All others are in the entry: otherwise each page would load a dozen files of a
@@ -27,12 +26,19 @@ const sharedByPages = { name: 'index', test: (id: string) => !ofSomePages.test(i
  * @throws Error for wrong code, a bundle that is too heavy, or a bundle that contains server code.
  */
 export async function buildPages(): Promise<void> {
-  await buildInto(pagesFolder, folder)
+  await buildInto(pagesFolder, folder, buildPublicAssets)
   await buildInto(administrationPagesFolder, join(folder, 'administration'))
 }
 
-/** @param root of `index.html` */
-async function buildInto(builtFolder: string, root: string): Promise<void> {
+/**
+ * @param root of `index.html`
+ * @param addTo adds more files to the build
+ */
+async function buildInto(
+  builtFolder: string,
+  root: string,
+  addTo: (outDir: string) => Promise<void> = async () => undefined,
+): Promise<void> {
   const outDir = mkdtempSync(join(folder, 'dist.new-'))
   try {
     await build({
@@ -52,6 +58,7 @@ async function buildInto(builtFolder: string, root: string): Promise<void> {
         rolldownOptions: { output: { codeSplitting: { groups: [sharedByPages] } } },
       },
     })
+    await addTo(outDir)
     compressFiles(join(outDir, 'assets'))
     chmodSync(outDir, 0o755) // the server may run as another user
     replaceBy(outDir, builtFolder)

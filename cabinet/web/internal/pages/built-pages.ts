@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Language, Theme } from '../../../pages/preferences.ts'
 import { findRoute, notFoundTitle, pageTitle, type RouteTable } from '../../../pages/route-table.ts'
+import type { Preferences } from './request-preferences.ts'
 
 /** The built pages. */
 export type BuiltPages = {
@@ -14,8 +14,6 @@ export type BuiltPages = {
     preferences: Preferences,
   ): { readonly isFound: boolean; readonly isPublic: boolean; readonly html: string }
 }
-
-export type Preferences = { readonly language: Language; readonly theme: Theme }
 
 const head = '<html lang="ru" data-theme="system">'
 const title = '<title>Model Gateway</title>'

@@ -1,10 +1,10 @@
-import { createHash } from 'node:crypto'
 import files from '@fastify/static'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { findLanguage, findTheme, languageCookie, themeCookie } from '../../../pages/preferences.ts'
 import type { RouteTable } from '../../../pages/route-table.ts'
-import { localeOf } from '../api/locale.ts'
-import { type BuiltPages, findBuiltPages, type Preferences } from './built-pages.ts'
+import { type BuiltPages, findBuiltPages } from './built-pages.ts'
+import { pageHeaders } from './page-headers.ts'
+import { sendDocument } from './public-sender.ts'
+import { preferencesOf } from './request-preferences.ts'
 
 const yearMs = 365 * 24 * 60 * 60 * 1000
 const notBuilt = "The cabinet's pages have not been built here. Run: npm run pages\n"
@@ -27,26 +27,16 @@ export type Site = {
  */
 export function servePages(app: FastifyInstance, { folder, routes, otherOrigins }: Site) {
   const pages = findBuiltPages(folder, routes)
-  const policy = policyOf(otherOrigins)
+  const headers = pageHeaders(otherOrigins)
 
   function answer(request: FastifyRequest, reply: FastifyReply): FastifyReply {
     reply.header('cache-control', 'no-store')
     if (pages === undefined) return reply.code(503).type('text/plain; charset=utf-8').send(notBuilt)
     const { isFound, isPublic, html } = pages.render(pathOf(request), preferencesOf(request, app))
-    reply.headers({
-      'content-security-policy': policy,
-      'permissions-policy': permissions,
-      vary: 'cookie, accept-language',
-    })
-    if (isPublic) {
-      const etag = `"${createHash('sha256').update(html).digest('base64url')}"`
-      reply.headers({ 'cache-control': 'no-cache', etag })
-      if (request.headers['if-none-match'] === etag) return reply.code(304).send()
-    }
-    return reply
-      .code(isFound ? 200 : 404)
-      .type('text/html; charset=utf-8')
-      .send(html)
+    const vary = 'cookie, accept-language'
+    reply.headers({ ...headers, vary }).code(isFound ? 200 : 404)
+    if (isPublic) return sendDocument(request, reply, { text: html, vary })
+    return reply.type('text/html; charset=utf-8').send(html)
   }
 
   for (const path of Object.keys(routes)) app.get(path, answer)
@@ -81,43 +71,4 @@ function wantsPage(request: FastifyRequest): boolean {
 
 function pathOf({ url }: FastifyRequest): string {
   return url.split('?')[0] ?? '/'
-}
-
-function preferencesOf(request: FastifyRequest, app: FastifyInstance): Preferences {
-  const { headers } = request
-  // Cookies are not parsed for requests that Fastify itself rejects.
-  const cookies = request.cookies ?? app.parseCookie(headers.cookie ?? '')
-  return {
-    language: findLanguage(cookies[languageCookie]) ?? localeOf(headers['accept-language']),
-    theme: findTheme(cookies[themeCookie]) ?? 'system',
-  }
-}
-
-/** What the pages never ask a browser for, so that nothing on them can. */
-const permissions = [
-  'camera',
-  'display-capture',
-  'geolocation',
-  'microphone',
-  'midi',
-  'payment',
-  'serial',
-  'usb',
-]
-  .map((feature) => `${feature}=()`)
-  .join(', ')
-
-/** A page may load only our files, and call only us and these origins. Inline scripts do not run. */
-function policyOf(otherOrigins: readonly string[]): string {
-  return [
-    "default-src 'none'",
-    "script-src 'self'",
-    "style-src 'self'",
-    "img-src 'self' data:",
-    `connect-src ${["'self'", ...otherOrigins].join(' ')}`,
-    "manifest-src 'self'",
-    "form-action 'self'",
-    "base-uri 'none'",
-    "frame-ancestors 'none'",
-  ].join('; ')
 }

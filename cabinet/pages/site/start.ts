@@ -1,0 +1,30 @@
+import { keepPreference } from '../i18n/kept-preference.ts'
+import { findTheme, languageCookie, themeCookie } from '../preferences.ts'
+import './look.css'
+
+/** The script of public pages. Without it they are complete, but for a choice of the theme and the search. */
+keepChosenLanguage()
+offerThemes()
+
+/** The cabinet has the language that a reader chose here. The other version opens at the same heading. */
+function keepChosenLanguage(): void {
+  for (const link of document.querySelectorAll<HTMLAnchorElement>('a[data-language]'))
+    link.addEventListener('click', () => {
+      keepPreference(languageCookie, link.dataset.language ?? '')
+      link.hash = location.hash
+    })
+}
+
+function offerThemes(): void {
+  const label = document.querySelector<HTMLElement>('[data-theme-choice]')
+  const select = label?.querySelector('select')
+  if (!label || !select) return
+  const { dataset } = document.documentElement
+  select.value = dataset.theme ?? 'system'
+  select.addEventListener('change', () => {
+    const theme = findTheme(select.value) ?? 'system'
+    keepPreference(themeCookie, theme)
+    dataset.theme = theme
+  })
+  label.hidden = false
+}
