@@ -29,7 +29,8 @@ export async function buildPagesIfOlder(): Promise<void> {
 function sourcesChangedAtMs(): number {
   const sources = globSync('**/*', { cwd: folder, exclude: (name) => name.startsWith('dist') })
   const own = sources.map((name) => join(folder, name))
-  return Math.max(...[...own, join(folder, '../../package-lock.json')].map(changedAtMs))
+  const documents = globSync(join(folder, '../../docs/use/**/*.md'))
+  return Math.max(...[...own, ...documents, join(folder, '../../package-lock.json')].map(changedAtMs))
 }
 
 /** 0 if the file does not exist. */

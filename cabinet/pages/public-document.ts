@@ -13,6 +13,8 @@ export type PublicPage = {
   readonly description: string
   /** Its address in the default language: `/docs/errors`, without a slash at its end. */
   readonly path: string
+  /** The languages that have this page; all of them by default. */
+  readonly languages?: readonly Language[]
   /** The content of `<main>`. */
   readonly body: Html
   /** The address of its Markdown version. */
@@ -55,10 +57,9 @@ ${footerOf(page)}
 
 const locales: Readonly<Record<Language, string>> = { ru: 'ru_RU', en: 'en_US' }
 
-function headOf({ language, title, description, path, markdownAddress }: PublicPage, site: PublicSite): Html {
-  const { origin, assets } = site
+function headOf(page: PublicPage, { origin, assets }: PublicSite): Html {
+  const { language, title, description, path, markdownAddress } = page
   const address = `${origin}${addressIn(language, path)}`
-  const others = languages.filter((other) => other !== language)
   return html`<meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
@@ -66,10 +67,10 @@ function headOf({ language, title, description, path, markdownAddress }: PublicP
 <title>${pageTitle(title)}</title>
 <meta name="description" content="${description}">
 <link rel="canonical" href="${address}">
-${languages.map(
+${languagesOf(page).map(
   (one) => html`<link rel="alternate" hreflang="${one}" href="${origin}${addressIn(one, path)}">
 `,
-)}<link rel="alternate" hreflang="x-default" href="${origin}${path}">
+)}<link rel="alternate" hreflang="x-default" href="${origin}${addressIn(languagesOf(page)[0] ?? language, path)}">
 ${
   markdownAddress !== undefined &&
   html`<link rel="alternate" type="text/markdown" href="${origin}${markdownAddress}">
@@ -80,7 +81,7 @@ ${
 <meta property="og:description" content="${description}">
 <meta property="og:url" content="${address}">
 <meta property="og:locale" content="${locales[language]}">
-${others.map(
+${otherLanguagesOf(page).map(
   (other) => html`<meta property="og:locale:alternate" content="${locales[other]}">
 `,
 )}<link rel="icon" href="/icon.svg" type="image/svg+xml">
@@ -91,7 +92,16 @@ ${others.map(
 const link =
   'inline-flex min-h-9 items-center rounded-md px-2 text-sm font-medium text-muted no-underline hover:bg-hover hover:text-ink sm:px-3'
 
-function headerOf({ language, path }: PublicPage): Html {
+function languagesOf(page: PublicPage): readonly Language[] {
+  return page.languages ?? languages
+}
+
+function otherLanguagesOf(page: PublicPage): readonly Language[] {
+  return languagesOf(page).filter((other) => other !== page.language)
+}
+
+function headerOf(page: PublicPage): Html {
+  const { language, path } = page
   const words = documentWords[language]
   const entry = (target: string, text: string) =>
     html`<a href="${addressIn(language, target)}" class="${link}"${isWithin(path, target) && html` aria-current="true"`}>${text}</a>`
@@ -103,7 +113,7 @@ ${brandOf()}
 ${entry('/docs', words.docs)}
 </nav>
 <div class="ms-auto flex flex-wrap items-center gap-1">
-${languages.filter((other) => other !== language).map((other) => languageLink(other, path))}
+${otherLanguagesOf(page).map((other) => languageLink(other, path))}
 <a href="/app" class="inline-flex min-h-9 items-center rounded-md border border-edge bg-surface px-3 text-sm font-medium text-ink no-underline hover:bg-hover">${words.login}</a>
 </div>
 </div>

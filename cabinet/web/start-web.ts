@@ -85,6 +85,7 @@ export async function startWeb(
         folder: pagesFolder,
         routes: pageRoutes,
         otherOrigins: [new URL(config.gatewayBaseUrl).origin],
+        addresses: { cabinet: config.appUrl, gateway: config.gatewayBaseUrl.replace(/\/v1$/, '') },
       },
       ...additions,
       metrics,

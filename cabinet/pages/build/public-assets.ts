@@ -4,6 +4,7 @@ import { gzipSync } from 'node:zlib'
 import tailwind from '@tailwindcss/vite'
 import { build, type Rolldown } from 'vite'
 import { type BuiltPublicPages, builtPublicPagesFile } from '../built-public-pages.ts'
+import { buildDocs } from '../docs/build-docs.ts'
 import { oldestBrowsers } from './oldest-browsers.ts'
 import { refuseForeignCode } from './own-code.ts'
 
@@ -25,6 +26,7 @@ export async function buildPublicAssets(outDir: string): Promise<void> {
       script: addressOf(files, '.js', scriptBytesMax),
       style: addressOf(files, '.css', styleBytesMax),
     },
+    docs: buildDocs(outDir),
   }
   writeFileSync(join(outDir, builtPublicPagesFile), JSON.stringify(pages))
 }

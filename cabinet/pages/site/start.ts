@@ -1,10 +1,12 @@
 import { keepPreference } from '../i18n/kept-preference.ts'
 import { findTheme, languageCookie, themeCookie } from '../preferences.ts'
+import { offerSearch } from './offer-search.ts'
 import './look.css'
 
 /** The script of public pages. Without it they are complete, but for a choice of the theme and the search. */
 keepChosenLanguage()
 offerThemes()
+for (const form of document.querySelectorAll<HTMLFormElement>('form[data-search]')) offerSearch(form)
 
 /** The cabinet has the language that a reader chose here. The other version opens at the same heading. */
 function keepChosenLanguage(): void {

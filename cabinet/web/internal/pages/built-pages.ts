@@ -43,7 +43,8 @@ export function findBuiltPages(folder: string, routes: RouteTable): BuiltPages |
   }
 }
 
-function findFile(path: string): Buffer | undefined {
+/** `undefined` if the file does not exist. */
+export function findFile(path: string): Buffer | undefined {
   try {
     return readFileSync(path)
   } catch (error) {

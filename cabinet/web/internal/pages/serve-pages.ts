@@ -2,7 +2,9 @@ import files from '@fastify/static'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { RouteTable } from '../../../pages/route-table.ts'
 import { type BuiltPages, findBuiltPages } from './built-pages.ts'
+import type { OwnAddresses } from './docs-pages.ts'
 import { pageHeaders } from './page-headers.ts'
+import { servePublicPages } from './public-pages.ts'
 import { sendDocument } from './public-sender.ts'
 import { preferencesOf } from './request-preferences.ts'
 
@@ -16,6 +18,8 @@ export type Site = {
   readonly routes: RouteTable
   /** The origins that pages may call in addition to their own. */
   readonly otherOrigins: readonly string[]
+  /** Where its public pages are: prerendered, for everyone. Administration has none. */
+  readonly addresses?: OwnAddresses
 }
 
 /**
@@ -25,7 +29,7 @@ export type Site = {
  *
  * @returns the response for unknown paths; `undefined` for programs.
  */
-export function servePages(app: FastifyInstance, { folder, routes, otherOrigins }: Site) {
+export function servePages(app: FastifyInstance, { folder, routes, otherOrigins, addresses }: Site) {
   const pages = findBuiltPages(folder, routes)
   const headers = pageHeaders(otherOrigins)
 
@@ -41,6 +45,7 @@ export function servePages(app: FastifyInstance, { folder, routes, otherOrigins 
 
   for (const path of Object.keys(routes)) app.get(path, answer)
   if (pages !== undefined) serveFiles(app, pages)
+  if (addresses !== undefined) servePublicPages(app, folder, addresses)
   return (request: FastifyRequest, reply: FastifyReply): FastifyReply | undefined =>
     pages !== undefined && wantsPage(request) ? answer(request, reply) : undefined
 }

@@ -1,0 +1,6 @@
+export const ru = {
+  pages: 'Разделы документации',
+  onThisPage: 'На этой странице',
+  search: 'Поиск по документации',
+  markdown: 'Эта страница в Markdown',
+}
