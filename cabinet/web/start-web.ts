@@ -11,6 +11,7 @@ import { measureScripts } from '#core/redis/script-metrics'
 import { openArchiveOf } from '../billing/opened-archive.ts'
 import { receiptRoute } from '../billing/receipt-route.ts'
 import { createLiveEvents } from '../events/live-events.ts'
+import { legalKinds } from '../legal/legal-version.ts'
 import { noteCabinetAddress } from '../mail/cabinet-address.ts'
 import { pagesFolder } from '../pages/build-pages.ts'
 import { pageRoutes } from '../pages/page-routes.ts'
@@ -85,7 +86,10 @@ export async function startWeb(
         folder: pagesFolder,
         routes: pageRoutes,
         otherOrigins: [new URL(config.gatewayBaseUrl).origin],
-        addresses: { cabinet: config.appUrl, gateway: config.gatewayBaseUrl.replace(/\/v1$/, '') },
+        publicPages: {
+          addresses: { cabinet: config.appUrl, gateway: config.gatewayBaseUrl.replace(/\/v1$/, '') },
+          listMore: async () => legalKinds.map((kind) => `/legal/${kind}`),
+        },
       },
       ...additions,
       metrics,

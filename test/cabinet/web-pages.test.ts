@@ -124,6 +124,101 @@ describe('a file of the pages', () => {
   })
 })
 
+/** The links of a document within the site, without their anchors. */
+function linksOf(document: string): readonly string[] {
+  return [...document.matchAll(/\s(?:href|src|data-search)="(\/[^"#]*)/g)].map(([, link = '']) => link)
+}
+
+async function listedAddresses(): Promise<readonly string[]> {
+  const text = await (await fetch(`${web.url}/sitemap.xml`)).text()
+  return [...text.matchAll(/<loc>http:\/\/localhost:3000([^<]*)<\/loc>/g)].map(([, path = '']) => path || '/')
+}
+
+describe('the documentation', () => {
+  test('is complete without a script, in the language of its address, whatever the cookie says', async () => {
+    const cookie = 'model_gateway_language=en; model_gateway_theme=dark'
+    const russian = await open('/docs/errors', { cookie, 'accept-language': 'en' })
+    const document = await russian.text()
+    expect([russian.status, russian.headers.get('cache-control')]).toEqual([200, 'no-cache'])
+    expect(document).toContain('<html lang="ru" data-theme="dark">')
+    expect(document).toContain('<title>Ошибки · Model Gateway</title>')
+    expect(document).toContain('<h3 id="insufficient_balance">')
+    const english = await (await open('/en/docs/errors')).text()
+    expect(english).toContain('<html lang="en" data-theme="system">')
+    expect(english).toContain('<link rel="canonical" href="http://localhost:3000/en/docs/errors">')
+  })
+
+  test('names the addresses of this deployment, in pages and in Markdown', async () => {
+    const { url } = web
+    const [page, markdown] = await Promise.all(
+      ['/en/docs/sdks', '/en/docs/sdks.md'].map(async (path) => (await fetch(`${url}${path}`)).text()),
+    )
+    for (const text of [page, markdown]) expect(text).toContain('http://localhost:8080/v1')
+    expect(markdown).toMatch(/^# SDKs and coding agents\n/)
+  })
+
+  test('and every other public page has links to nothing but addresses that respond', async () => {
+    const pages = await listedAddresses()
+    const links = new Set<string>()
+    for (const path of pages) for (const link of linksOf(await (await open(path)).text())) links.add(link)
+    const broken: string[] = []
+    for (const link of links) {
+      const { status } = await open(link)
+      if (status !== 200) broken.push(`${link}: ${status}`)
+    }
+    expect(links.size).toBeGreaterThan(40)
+    expect(broken).toEqual([])
+  })
+
+  test('is sent again only if it has changed, under a policy that runs no script within it', async () => {
+    const first = await open('/docs')
+    const etag = first.headers.get('etag') ?? ''
+    expect((await open('/docs', { 'if-none-match': etag })).status).toBe(304)
+    expect((await open('/docs', { 'if-none-match': etag, cookie: 'model_gateway_theme=dark' })).status).toBe(
+      200,
+    )
+    expect(first.headers.get('content-security-policy')).toContain("script-src 'self'; style-src 'self';")
+    for (const path of await listedAddresses())
+      expect(await (await open(path)).text()).not.toMatch(/<script(?![^>]*\bsrc=)|<style|\sstyle=|\son\w+=/)
+  })
+})
+
+test('the sitemap lists every public page in each of its languages, and robots keep out of the others', async () => {
+  const listed = await listedAddresses()
+  const areas = Object.entries(pageRoutes)
+  const fixed = areas
+    .filter(([path, { area }]) => area === 'public' && !/[:*]/.test(path))
+    .map(([path]) => path)
+  expect(listed).toEqual(
+    expect.arrayContaining([...fixed, '/docs', '/en/docs', '/docs/errors', '/legal/offer']),
+  )
+  expect(new Set(listed).size).toBe(listed.length)
+  for (const path of listed) {
+    const response = await open(path)
+    expect([path, response.status, response.headers.get('cache-control')]).toEqual([path, 200, 'no-cache'])
+  }
+  const robots = await (await fetch(`${web.url}/robots.txt`)).text()
+  expect(robots).toContain('Sitemap: http://localhost:3000/sitemap.xml')
+  const closed = [...robots.matchAll(/^Disallow: (.*)$/gm)].map(([, path = '']) => path)
+  for (const [path, { area }] of areas)
+    expect([path, closed.some((prefix) => path.startsWith(prefix))]).toEqual([path, area !== 'public'])
+})
+
+test('llms.txt lists the Markdown of every page of the documentation', async () => {
+  const llms = await (await fetch(`${web.url}/llms.txt`)).text()
+  const docs = (await listedAddresses()).filter((path) => path.includes('/docs'))
+  for (const path of docs) {
+    const address = `http://localhost:3000${path.endsWith('/docs') ? `${path}/index` : path}.md`
+    expect(llms).toContain(`](${address})`)
+    const response = await fetch(`${web.url}${new URL(address).pathname}`)
+    expect([response.status, response.headers.get('content-type')]).toEqual([
+      200,
+      'text/markdown; charset=utf-8',
+    ])
+    expect(await response.text()).toMatch(/^# /)
+  }
+})
+
 test('without built pages the API answers all the same, and a page names the command to run', async () => {
   const app = buildApp({
     sessions: userSessions(database.pool),

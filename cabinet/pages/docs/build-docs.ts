@@ -5,6 +5,7 @@ import type { BuiltDoc } from '../built-public-pages.ts'
 import { type Language, languages } from '../preferences.ts'
 import { markdownAddressOf, writeDocPage } from './doc-page.ts'
 import { type Doc, readDocs } from './read-docs.ts'
+import { withoutComments } from './render-doc.ts'
 import { searchIndexOf } from './search-index.ts'
 
 const documents = join(import.meta.dirname, '../../../docs/use')
@@ -25,14 +26,11 @@ export function buildDocs(outDir: string): readonly BuiltDoc[] {
       title: doc.title,
       description: doc.description,
       body: writeDocPage(doc, ofLanguage, index).markup,
-      markdown: doc.markdown.replaceAll(comments, '').trimStart(),
+      markdown: withoutComments(doc.markdown),
       markdownAddress: markdownAddressOf(doc),
     }))
   })
 }
-
-/** For those who edit the document. */
-const comments = /^<!--.*?-->$/gms
 
 function writeIndex(outDir: string, language: Language, docs: readonly Doc[]): string {
   const text = JSON.stringify(searchIndexOf(docs))

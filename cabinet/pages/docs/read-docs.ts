@@ -16,6 +16,9 @@ export type Doc = RenderedDoc & {
   readonly languages: readonly Language[]
 }
 
+/** A document about `npm start`, which readers of the site do not have. Links to it are text. */
+const notOnTheSite = 'sign-up.md'
+
 /** The folder of each language; the first page of each is `README.md`. */
 const folders: Readonly<Record<Language, string>> = { en: '', ru: 'ru' }
 const startFile = 'README.md'
@@ -30,7 +33,7 @@ export function readDocs(folder: string): readonly Doc[] {
   const files = new Map(
     languages.flatMap((language) =>
       readdirSync(posix.join(folder, folders[language]))
-        .filter((name) => name.endsWith('.md'))
+        .filter((name) => name.endsWith('.md') && name !== notOnTheSite)
         .map((name) => posix.join(folders[language], name))
         .map((file) => [file, readFileSync(posix.join(folder, file), 'utf8')] as const),
     ),
@@ -101,7 +104,7 @@ function resolve(
   if (/^(?:https?:|\/)/.test(target)) return /^https?:\/\/localhost/.test(target) ? undefined : target
   const [path = '', anchor] = target.split('#', 2)
   const file = path === '' ? from : posix.join(posix.dirname(from), path)
-  if (file.startsWith('..')) return undefined // not for customers: the operator's documents, and code
+  if (file.startsWith('..') || posix.basename(file) === notOnTheSite) return undefined // not for customers: the operator's documents, and code
   const known = anchors.get(file)
   if (known === undefined) throw new Error(`a link to ${target}, which does not exist`)
   if (anchor !== undefined && !known.has(anchor)) throw new Error(`a link to ${target}: no such heading`)

@@ -14,7 +14,7 @@ export type RenderedDoc = {
 }
 
 /** A heading, and the text from it to the next one. */
-export type DocSection = {
+type DocSection = {
   readonly level: number
   readonly anchor: string
   readonly title: string
@@ -27,14 +27,14 @@ export type ResolveLink = (target: string) => string | undefined
 type Node = MarkdownToJSX.ASTNode
 
 /**
- * Renders the Markdown of our own documents. Headings have the anchors that GitHub gives them. HTML in it stays text.
+ * Renders the Markdown of our documents. Headings have the anchors that GitHub gives them. HTML in it stays text.
  *
  * @throws Error for a broken table, a missing first heading or paragraph, and what `resolveLink` throws
  */
 export function renderDoc(markdown: string, resolveLink: ResolveLink): RenderedDoc {
   const fault = findBrokenTable(markdown)
   if (fault !== undefined) throw new Error(`line ${fault.line}: ${fault.reason}`)
-  const nodes = parser(markdown, { slugify: anchorOf })
+  const nodes = parse(markdown)
   const titleNode = nodes.find((node) => node.type === RuleType.heading)
   const first = nodes.find((node) => node.type === RuleType.paragraph)
   if (titleNode?.type !== RuleType.heading || titleNode.level !== 1)
@@ -48,6 +48,15 @@ export function renderDoc(markdown: string, resolveLink: ResolveLink): RenderedD
   }
 }
 
+function parse(markdown: string): MarkdownToJSX.ASTNode[] {
+  return parser(withoutComments(markdown), { slugify: anchorOf, disableParsingRawHTML: true })
+}
+
+/** Without the comments for those who edit the document. Pure. */
+export function withoutComments(markdown: string): string {
+  return markdown.replaceAll(/^<!--.*?-->\n+/gms, '')
+}
+
 /** As GitHub makes anchors of headings. */
 function anchorOf(title: string): string {
   return title
@@ -58,7 +67,7 @@ function anchorOf(title: string): string {
 
 /** The anchors of a Markdown text. */
 export function anchorsOf(markdown: string): ReadonlySet<string> {
-  const nodes = parser(markdown, { slugify: anchorOf })
+  const nodes = parse(markdown)
   return new Set(nodes.flatMap((node) => (node.type === RuleType.heading ? node.id : [])))
 }
 
@@ -66,9 +75,7 @@ function markupOf(nodes: Node[], resolveLink: ResolveLink): string {
   let section = ''
   return astToHTML(nodes, {
     wrapper: null,
-    disableParsingRawHTML: true,
     renderRule(next, node, renderChildren) {
-      if (node.type === RuleType.htmlComment) return ''
       if (node.type === RuleType.heading) {
         section = textOf(node.children)
         return headingMarkup(node, renderChildren(node.children))
@@ -112,7 +119,6 @@ function textOf(nodes: readonly Node[]): string {
 }
 
 function textOfNode(node: Node): string {
-  if (node.type === RuleType.htmlComment) return ''
   if (node.type === RuleType.table)
     return [node.header, ...node.cells].map((row) => row.map(textOf).join(' ')).join(' ')
   if (node.type === RuleType.orderedList || node.type === RuleType.unorderedList)

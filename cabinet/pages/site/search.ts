@@ -4,7 +4,7 @@ export type SearchEntry = {
   readonly page: string
   readonly title: string
   readonly address: string
-  /** What is below it. */
+  /** Up to the next heading. */
   readonly text: string
 }
 

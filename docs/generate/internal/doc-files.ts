@@ -1,5 +1,10 @@
 import { crdsPage } from './crds-page.ts'
-import { errorsPage, errorsPageInRussian } from './errors-page.ts'
+import {
+  cabinetErrorsPage,
+  cabinetErrorsPageInRussian,
+  errorsPage,
+  errorsPageInRussian,
+} from './errors-page.ts'
 import { administrationApiPage, httpApiPage } from './http-api-page.ts'
 import { metricsPage } from './metrics-page.ts'
 import { settingsPage } from './settings-page.ts'
@@ -14,6 +19,8 @@ export function docFiles(): ReadonlyMap<string, string> {
     ['operate/values.md', valuesPage()],
     ['use/errors.md', errorsPage()],
     ['use/ru/errors.md', errorsPageInRussian()],
+    ['use/cabinet-errors.md', cabinetErrorsPage()],
+    ['use/ru/cabinet-errors.md', cabinetErrorsPageInRussian()],
     ['use/http-api.md', httpApiPage()],
     ['operate/administration-api.md', administrationApiPage()],
   ])

@@ -11,8 +11,9 @@ type Row = { readonly group: string; readonly cells: readonly string[] }
 export function httpApiPage(): string {
   return page(
     '# Cabinet API',
-    'Made by `npm run docs` from [`openapi.json`](../../cabinet/web/openapi.json), which has every field. A running cabinet serves it at `/api/v1/openapi.json`.',
-    'Amounts are rubles as decimal strings, times are RFC 3339 in UTC. Requests with a session cookie must include an `Origin` header. Requests that move money or create keys need an `Idempotency-Key`. [Errors](errors.md#cabinet-api) are RFC 9457 problems.',
+    '<!-- Made by `npm run docs` from cabinet/web/openapi.json. -->',
+    'Every operation of the cabinet. The OpenAPI description at `/api/v1/openapi.json` has every field.',
+    'Amounts are rubles as decimal strings, times are RFC 3339 in UTC. Requests with a session cookie must include an `Origin` header. Requests that move money or create keys need an `Idempotency-Key`. [Errors](cabinet-errors.md) are RFC 9457 problems.',
     ...sectionsOf('cabinet/web/openapi.json'),
   )
 }
@@ -22,7 +23,7 @@ export function administrationApiPage(): string {
   return page(
     '# Administration API',
     'Made by `npm run docs` from [`openapi.json`](../../cabinet/administration/openapi.json), which has every field. Only the [administration process](administration.md) serves these paths.',
-    'Amounts are rubles as decimal strings, times are RFC 3339 in UTC. Requests with a session cookie must include an `Origin` header with the address of administration. Requests that move money need an `Idempotency-Key`. [Errors](../use/errors.md#cabinet-api) are RFC 9457 problems.',
+    'Amounts are rubles as decimal strings, times are RFC 3339 in UTC. Requests with a session cookie must include an `Origin` header with the address of administration. Requests that move money need an `Idempotency-Key`. [Errors](../use/cabinet-errors.md) are RFC 9457 problems.',
     ...sectionsOf('cabinet/administration/openapi.json'),
   )
 }

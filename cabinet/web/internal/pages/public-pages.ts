@@ -1,15 +1,32 @@
 import { join } from 'node:path'
 import type { FastifyInstance } from 'fastify'
 import { type BuiltPublicPages, builtPublicPagesFile } from '../../../pages/built-public-pages.ts'
+import type { RouteTable } from '../../../pages/route-table.ts'
 import { findFile } from './built-pages.ts'
+import { serveCrawlers } from './crawlers.ts'
 import { type OwnAddresses, serveDocs } from './docs-pages.ts'
 import { createPublicSender } from './public-sender.ts'
 
-/** Serves the prerendered pages of a build, if there is one. */
-export function servePublicPages(app: FastifyInstance, folder: string, addresses: OwnAddresses): void {
+export type PublicPages = {
+  readonly addresses: OwnAddresses
+  /** Public addresses that only the process knows: of documents, of models. */
+  readonly listMore: () => Promise<readonly string[]>
+}
+
+/** Serves the prerendered pages of a build, if there is one, and the lists of all public pages. */
+export function servePublicPages(
+  app: FastifyInstance,
+  {
+    folder,
+    routes,
+    addresses,
+    listMore,
+  }: PublicPages & { readonly folder: string; readonly routes: RouteTable },
+): void {
   const file = findFile(join(folder, builtPublicPagesFile))
   if (file === undefined) return
   const { assets, docs } = JSON.parse(file.toString()) as BuiltPublicPages
   const send = createPublicSender(app, { origin: addresses.cabinet, assets })
   serveDocs(app, docs, { send, addresses })
+  serveCrawlers(app, { origin: addresses.cabinet, docs, routes, listMore })
 }

@@ -2,9 +2,8 @@ import files from '@fastify/static'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { RouteTable } from '../../../pages/route-table.ts'
 import { type BuiltPages, findBuiltPages } from './built-pages.ts'
-import type { OwnAddresses } from './docs-pages.ts'
 import { pageHeaders } from './page-headers.ts'
-import { servePublicPages } from './public-pages.ts'
+import { type PublicPages, servePublicPages } from './public-pages.ts'
 import { sendDocument } from './public-sender.ts'
 import { preferencesOf } from './request-preferences.ts'
 
@@ -18,8 +17,8 @@ export type Site = {
   readonly routes: RouteTable
   /** The origins that pages may call in addition to their own. */
   readonly otherOrigins: readonly string[]
-  /** Where its public pages are: prerendered, for everyone. Administration has none. */
-  readonly addresses?: OwnAddresses
+  /** Its public pages, which are prerendered. Administration has none. */
+  readonly publicPages?: PublicPages
 }
 
 /**
@@ -29,7 +28,7 @@ export type Site = {
  *
  * @returns the response for unknown paths; `undefined` for programs.
  */
-export function servePages(app: FastifyInstance, { folder, routes, otherOrigins, addresses }: Site) {
+export function servePages(app: FastifyInstance, { folder, routes, otherOrigins, publicPages }: Site) {
   const pages = findBuiltPages(folder, routes)
   const headers = pageHeaders(otherOrigins)
 
@@ -45,7 +44,7 @@ export function servePages(app: FastifyInstance, { folder, routes, otherOrigins,
 
   for (const path of Object.keys(routes)) app.get(path, answer)
   if (pages !== undefined) serveFiles(app, pages)
-  if (addresses !== undefined) servePublicPages(app, folder, addresses)
+  if (publicPages !== undefined) servePublicPages(app, { folder, routes, ...publicPages })
   return (request: FastifyRequest, reply: FastifyReply): FastifyReply | undefined =>
     pages !== undefined && wantsPage(request) ? answer(request, reply) : undefined
 }
