@@ -135,7 +135,7 @@ async function listedAddresses(): Promise<readonly string[]> {
 }
 
 describe('the documentation', () => {
-  test('is complete without a script, in the language of its address, whatever the cookie says', async () => {
+  test('is complete without a script, in the language of its address, for any cookie', async () => {
     const cookie = 'model_gateway_language=en; model_gateway_theme=dark'
     const russian = await open('/docs/errors', { cookie, 'accept-language': 'en' })
     const document = await russian.text()

@@ -15,7 +15,7 @@ export type CrawledSite = {
 
 const minutes = 'public, max-age=300'
 
-/** Serves what search engines and coding agents read first: `robots.txt`, `sitemap.xml` and `llms.txt`. */
+/** Serves what search engines and coding agents read first: `/robots.txt`, `/sitemap.xml` and `/llms.txt`. */
 export function serveCrawlers(app: FastifyInstance, site: CrawledSite): void {
   const robots = writeRobots(site)
   const llms = writeLlms(site)
@@ -42,7 +42,7 @@ function writeRobots({ origin, routes }: CrawledSite): string {
   return `User-agent: *\n${lines.join('\n')}\nSitemap: ${origin}/sitemap.xml\n`
 }
 
-/** Addresses with variable parts are the business of whoever knows the values. */
+/** Without addresses that have variable parts: `listMore` knows their values. */
 function staticAddresses({ docs, routes }: CrawledSite): readonly string[] {
   const pages = Object.entries(routes).filter(([path, { area }]) => area === 'public' && !/[:*]/.test(path))
   return [...pages.map(([path]) => path), ...docs.map(({ language, path }) => addressIn(language, path))]
