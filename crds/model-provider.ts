@@ -137,6 +137,11 @@ const callFields = {
     .meta(namedList)
     .default([])
     .describe('Headers sent with every request. Do not put secrets here.'),
+  country: patterned(2, /^[A-Z]{2}$/, 'must be a country code of ISO 3166-1: two capital letters, such as DE')
+    .optional()
+    .describe(
+      'Country in which the provider processes requests, as in ISO 3166-1 alpha-2. Shown to users. Unset means unknown.',
+    ),
   limits: z
     .strictObject({
       requestsPerMinute: z

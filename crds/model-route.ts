@@ -192,6 +192,15 @@ const inputModalities = z
   .refine(areDistinct, { error: 'must not contain the same kind of input twice' })
   .meta(setList)
 
+/** What a model can do in addition to writing text. */
+const capability = z.enum(['tools', 'structured_output', 'reasoning'])
+
+const capabilities = z
+  .array(capability)
+  .max(capability.options.length)
+  .refine(areDistinct, { error: 'must not contain the same capability twice' })
+  .meta(setList)
+
 const pricePerRequest = decimal(
   /^\d{1,6}(\.\d{1,9})?$/,
   'must be a quoted amount of rubles, such as "0.10"',
@@ -215,6 +224,11 @@ const fields = z.strictObject({
     .meta(unwrittenDefault)
     .describe(
       'Kinds of input that the model accepts, shown to users. Requests are not checked against them. Defaults to text.',
+    ),
+  capabilities: capabilities
+    .optional()
+    .describe(
+      'What the model can do: call tools, follow a JSON schema, reason. Shown to users. Requests are not checked against it. Unset means unknown.',
     ),
   contextLength: z
     .int()

@@ -28,6 +28,13 @@ const pricedModel = z
     context_length: z.int().nullable(),
     max_output_tokens: z.int().nullable(),
     input_modalities: z.array(z.string()),
+    capabilities: z
+      .array(z.string())
+      .nullable()
+      .meta({ description: 'Of tools, structured_output and reasoning; null: unknown.' }),
+    countries: z.array(z.string()).nullable().meta({
+      description: 'Where its providers process requests, as in ISO 3166-1 alpha-2; null: unknown.',
+    }),
     free: z.boolean(),
     pricing,
     next_pricing: pricing.nullable(),

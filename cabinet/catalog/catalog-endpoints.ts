@@ -58,6 +58,8 @@ function pricedModelOf(route: OpenRoute): PricedModel {
     context_length: route.contextLength,
     max_output_tokens: route.maxOutputTokens,
     input_modalities: [...route.inputModalities],
+    capabilities: route.capabilities === null ? null : [...route.capabilities],
+    countries: route.countries === null ? null : [...route.countries],
     free: route.price === null,
     pricing: shownPrice(route.price ?? free),
     next_pricing: route.next === null ? null : shownPrice(route.next.price),

@@ -62,6 +62,8 @@ export const providerDocumentSchema = z.object({
   network: z.object({ http: z.boolean(), privateAddresses: z.boolean() }).optional(),
   /** Of the whole installation; absent: none. */
   requestsPerMinute: z.int().positive().optional(),
+  /** Where it processes requests, as in ISO 3166-1 alpha-2, for users who choose a model; absent: unknown. */
+  country: z.string().max(64).optional(),
   /** How gateways check it without a request; absent: not at all. */
   healthCheck: z.literal('ListModels').optional(),
   /** PEM of the authorities to trust in addition to the usual ones. */
@@ -93,6 +95,8 @@ export const routeDocumentSchema = z.object({
    * so an unknown value is no reason to reject the route. Older documents have none: only text.
    */
   inputModalities: z.array(z.string()).max(16).default(['text']),
+  /** What it can do, as a ModelRoute names it, for the same users; absent: unknown. */
+  capabilities: z.array(z.string()).max(16).optional(),
   createdAtS: z.int(),
   contextLength: z.int().positive().nullable(),
   maxOutputTokens: z.int().positive().nullable(),

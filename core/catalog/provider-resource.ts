@@ -64,6 +64,7 @@ export function draftProvider({
         baseUrl: spec.baseURL,
         headers: spec.headers,
         network: spec.network,
+        ...(spec.country === undefined ? {} : { country: spec.country }),
         ...(spec.limits.requestsPerMinute === undefined
           ? {}
           : { requestsPerMinute: spec.limits.requestsPerMinute }),
@@ -165,6 +166,7 @@ export function providerSpecOf({
   auth,
   headers,
   network = { http: false, privateAddresses: false },
+  country,
   requestsPerMinute,
   healthCheck,
 }: ProviderDocument): object {
@@ -174,6 +176,7 @@ export function providerSpecOf({
     network,
     auth: authSpecOf(api, auth),
     headers,
+    country,
     limits: requestsPerMinute === undefined ? {} : { requestsPerMinute },
     healthCheck: { type: healthCheck ?? 'None' },
   }

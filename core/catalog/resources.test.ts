@@ -78,7 +78,8 @@ test('the same credential again is the same document; another one, or another ad
 
 test('the catalog has each required field of a provider; what cannot be served is reported', () => {
   expect(
-    drafted({ limits: { requestsPerMinute: 5 } }, { 'modelgateway.dev/quirks': 'vllm' }).document,
+    drafted({ limits: { requestsPerMinute: 5 }, country: 'KZ' }, { 'modelgateway.dev/quirks': 'vllm' })
+      .document,
   ).toEqual({
     name: 'p',
     api: 'OpenAI',
@@ -86,6 +87,7 @@ test('the catalog has each required field of a provider; what cannot be served i
     baseUrl: 'https://llm.example/v1',
     headers: [],
     network: { http: false, privateAddresses: false },
+    country: 'KZ',
     requestsPerMinute: 5,
   })
   const yandex = drafted({ api: 'YandexGPT', headers: [{ name: 'x-folder-id', value: 'b1g' }] })

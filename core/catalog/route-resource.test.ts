@@ -40,6 +40,7 @@ const cabinetRoute: fc.Arbitrary<CabinetRoute> = fc
       inputModalities: fc.uniqueArray(fc.constantFrom('text', 'image', 'audio', 'file', 'video'), {
         minLength: 1,
       }),
+      capabilities: fc.uniqueArray(fc.constantFrom('tools', 'structured_output', 'reasoning')),
       contextLength: orNull(tokens),
       maxOutputTokens: orNull(tokens),
       defaultOutputTokens: tokens,

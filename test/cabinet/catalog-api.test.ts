@@ -49,6 +49,8 @@ test('a model is listed with its price in force, in rubles per 1M tokens', async
     context_length: 128_000,
     max_output_tokens: 16_384,
     input_modalities: ['text'],
+    capabilities: null,
+    countries: null,
     free: false,
     pricing: {
       input: '15.5',
@@ -76,6 +78,24 @@ test('the next scheduled price is listed with its time, and is not in force', as
   expect(found.pricing.input).toBe('1')
   expect(found.next_pricing.input).toBe('4')
   expect(Date.parse(found.next_pricing_from) - Date.now()).toBeCloseTo(2 * 86_400_000, -5)
+})
+
+test('a model states its capabilities and countries: none of a model with a provider whose country is unknown', async () => {
+  for (const [name, country] of [
+    ['de', 'DE'],
+    ['ru', 'RU'],
+    ['nowhere', undefined],
+  ] as const)
+    await createProvider(pool, { name, baseUrl: 'http://127.0.0.1:1', ...(country && { country }) })
+  const at = (...providers: readonly string[]) =>
+    providers.map((provider) => ({ name: provider, provider, model: 'm', priority: 0, weight: 1 }))
+  const known = await newModel({ backends: at('ru', 'de'), capabilities: ['tools', 'of-later'] })
+  const half = await newModel({ backends: at('ru', 'nowhere'), capabilities: [] })
+  expect(await untilListed(half)).toMatchObject({ capabilities: [], countries: null })
+  expect(await untilListed(known)).toMatchObject({
+    capabilities: ['tools', 'of-later'],
+    countries: ['DE', 'RU'],
+  })
 })
 
 test('a model that is not open to all, or has no price, is not listed; a free one is', async () => {

@@ -140,6 +140,7 @@ test('runs only these functions with the permissions of their owner, and none of
     'grant_trial(uuid,uuid,bytea,text,bigint)',
     'is_key_pepper(text)',
     'promise_trial(uuid,bytea,text,bigint)',
+    'provider_countries()',
     'write_letter(text,text,text,text,jsonb,text)',
   ])
 })

@@ -320,7 +320,10 @@ const badSelectors: readonly BadSpec[] = [
   ],
 ]
 
+const countryCode = 'must be a country code of ISO 3166-1: two capital letters, such as DE'
+
 const badProviders: readonly BadSpec[] = [
+  ...['de', 'D1'].map((country): BadSpec => ['ModelProvider', { country }, 'spec.country', countryCode]),
   ...badAddresses,
   [
     'ModelProvider',
@@ -476,6 +479,13 @@ const badRoutes: readonly BadSpec[] = [
     'spec.inputModalities[1]',
     'Duplicate value: "text"',
     'spec.inputModalities: must not contain the same kind of input twice',
+  ],
+  [
+    'ModelRoute',
+    { capabilities: ['tools', 'tools'] },
+    'spec.capabilities[1]',
+    'Duplicate value: "tools"',
+    'spec.capabilities: must not contain the same capability twice',
   ],
   [
     'ModelRoute',
