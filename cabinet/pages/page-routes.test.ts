@@ -5,6 +5,7 @@ test('an address belongs to one page, with its variable parts decoded', () => {
   expect(findPage('/')).toEqual({ path: '/', params: {} })
   expect(findPage('/app/')).toEqual({ path: '/app', params: {} })
   expect(findPage('/models/demo/echo')).toEqual({ path: '/models/*', params: { '*': 'demo/echo' } })
+  expect(findPage('/models/compare')?.path).toBe('/models/compare')
   expect(findPage('/app/keys/a%20b')).toEqual({ path: '/app/keys/:key_id', params: { key_id: 'a b' } })
   expect(findPage('/login/totp')?.path).toBe('/login/totp')
 })

@@ -12,6 +12,7 @@ const page = (area: PageArea, ru: string, en: string): PageRoute => ({ area, tit
 export const pageRoutes = {
   '/': page('public', 'Единый API для языковых моделей', 'One API for language models'),
   '/models': page('public', 'Модели и цены', 'Models and prices'),
+  '/models/compare': page('public', 'Сравнение моделей', 'Compare models'),
   '/models/*': page('public', 'Модель', 'Model'),
   '/legal': page('public', 'Документы', 'Documents'),
   '/legal/:kind': page('public', 'Документ', 'Document'),
@@ -34,6 +35,9 @@ export const pageRoutes = {
   '/app/billing/history': page('app', 'История', 'History'),
   '/app/billing/return': page('app', 'Платёж', 'Payment'),
   '/app/playground': page('app', 'Песочница', 'Playground'),
+  '/app/models': page('app', 'Модели и цены', 'Models and prices'),
+  '/app/models/compare': page('app', 'Сравнение моделей', 'Compare models'),
+  '/app/models/*': page('app', 'Модель', 'Model'),
   '/app/team': page('app', 'Команда', 'Team'),
   '/app/invitations/:invitation_id': page('app', 'Приглашение', 'Invitation'),
   '/app/settings': page('app', 'Настройки', 'Settings'),

@@ -24,7 +24,10 @@ export async function addressesFor(page: Page): Promise<readonly string[]> {
     readonly documents: readonly { readonly version: string }[]
   }
   const examples: Partial<Record<PagePath, string>> = {
+    '/models/compare': '/models/compare?model=demo%2Fecho&model=demo%2Fslow',
     '/models/*': '/models/demo/echo',
+    '/app/models/compare': '/app/models/compare?model=demo%2Fecho&model=demo%2Fembed',
+    '/app/models/*': '/app/models/demo/echo',
     '/legal/:kind': '/legal/offer',
     '/legal/:kind/:version': `/legal/offer/${config.documents[0]?.version}`,
     '/app/keys/:key_id': `/app/keys/${keyId}`,

@@ -20,13 +20,14 @@ const dataDir = mkdtempSync(join(tmpdir(), 'mg-models-'))
 beforeAll(async () => {
   catalog = await startStandalone({ DATA_DIR: dataDir })
   pool = createPool({ databaseUrl: databaseUrlOf(catalog), applicationName: 'test' })
-  await createProvider(pool, { name: 'acme', baseUrl: catalog.baseUrl })
+  await createProvider(pool, { name: 'acme', baseUrl: catalog.baseUrl, country: 'KZ' })
   for (let n = 0; n < modelCount; n += 1)
     await createModel(pool, `acme/model-${n}`, 'acme', {
       displayName: `Acme ${n}`,
       contextLength: n < 20 ? 1_000_000 : 32_000,
       inputNano: BigInt(10_000 + n),
       inputModalities: n % 100 === 0 ? ['text', 'image'] : ['text'],
+      ...(n % 100 === 1 && { capabilities: ['tools', 'structured_output'] }),
     })
   await putFullPrice('acme/model-1')
 }, 120_000)
@@ -90,11 +91,56 @@ test('each filter shows its value, in any combination that an address may have',
     ['?price=0', '0 моделей'],
     ['?price=50', '504 модели'],
     ['?context=128000', '24 модели'],
+    ['?capability=tools', '5 моделей'],
+    ['?capability=tools&capability=reasoning', '0 моделей'],
+    ['?max_output=32000', '0 моделей'],
+    ['?output_price=0', '1 модель'],
+    ['?country=KZ', '500 моделей'],
     ['?kind=<script>&context=7&price=-1&order=x', '504 модели'],
   ]) {
     await page.goto(`/models${search}`)
     await foundIn(page, count ?? '')
   }
+})
+
+test('twenty models are on a screen of 1280 × 900', async () => {
+  const { page } = await openBrowser({}, { baseURL: catalog.cabinetUrl })
+  const isRowSeen = `[...document.querySelectorAll('main tbody tr')].filter(
+    (row) => row.getBoundingClientRect().bottom <= innerHeight).length`
+  await page.setViewportSize({ width: 1280, height: 900 })
+  await page.goto('/models?q=model-2') // none of them has a price change to announce
+  await foundIn(page, '111 моделей')
+  expect(await page.evaluate(isRowSeen)).toBeGreaterThanOrEqual(20)
+})
+
+test('up to four models are compared: chosen in the list, named in the address, kept by Back', async () => {
+  const { page, complaints } = await openCatalog('/models?q=model-10')
+  await foundIn(page, '11 моделей')
+  for (const n of [100, 101, 102, 103]) await page.getByLabel(`Сравнить Acme ${n}`, { exact: true }).check()
+  await page.getByText('Отмечено 4 из 4').waitFor()
+  expect(await page.getByLabel('Сравнить Acme 104', { exact: true }).isDisabled()).toBe(true)
+  await page.waitForURL(/model=acme%2Fmodel-103/)
+  await page.getByRole('link', { name: 'Сравнить', exact: true }).click()
+  await page.getByRole('heading', { name: 'Сравнение моделей', level: 1 }).waitFor()
+  expect(await page.getByRole('columnheader').allTextContents()).toEqual([
+    'Свойство',
+    'Acme 100',
+    'Acme 101',
+    'Acme 102',
+    'Acme 103',
+  ])
+  const accepts = page.getByRole('row', { name: /^Принимает/ }).getByRole('cell')
+  expect(await accepts.first().textContent()).toContain('Текст, Изображения')
+  expect(
+    await page
+      .getByRole('row', { name: /^Ввод, за 1 млн/ })
+      .locator('data')
+      .first()
+      .getAttribute('value'),
+  ).toBe('10.1')
+  await page.goBack()
+  await page.getByText('Отмечено 4 из 4').waitFor()
+  expect(complaints).toEqual([])
 })
 
 test('an empty result is one sentence with a way out, also for an unknown provider', async () => {
@@ -212,6 +258,8 @@ test('axe finds nothing on the public pages, light or dark', async () => {
     '/models',
     '/models?q=nothing+at+all',
     '/models/acme/model-1',
+    '/models/compare',
+    '/models/compare?model=acme%2Fmodel-0&model=acme%2Fmodel-1',
     '/models/acme/nothing',
     '/legal',
     '/legal/offer',

@@ -108,7 +108,7 @@ const allPlaces: readonly Place[] = [
   { path: '/app/requests', icon: 'requests', word: 'requests' },
   { path: '/app/billing', icon: 'billing', word: 'billing', right: 'billing.read' },
   { path: '/app/playground', icon: 'playground', word: 'playground', right: 'keys.write' },
-  { path: '/models', icon: 'models', word: 'models' },
+  { path: '/app/models', icon: 'models', word: 'models' },
   { path: '/app/team', icon: 'team', word: 'team' },
   { path: '/app/settings', icon: 'settings', word: 'settings' },
 ]

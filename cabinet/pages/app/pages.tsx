@@ -23,6 +23,7 @@ type Group = keyof typeof groups
 const groupOf: Readonly<Record<PagePath, Group>> = {
   '/': 'site',
   '/models': 'models',
+  '/models/compare': 'models',
   '/models/*': 'models',
   '/legal': 'legal',
   '/legal/:kind': 'legal',
@@ -45,6 +46,9 @@ const groupOf: Readonly<Record<PagePath, Group>> = {
   '/app/billing/history': 'billing',
   '/app/billing/return': 'billing',
   '/app/playground': 'playground',
+  '/app/models': 'models',
+  '/app/models/compare': 'models',
+  '/app/models/*': 'models',
   '/app/team': 'team',
   '/app/invitations/:invitation_id': 'team',
   '/app/settings': 'settings',

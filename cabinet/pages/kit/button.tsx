@@ -74,12 +74,13 @@ export function ButtonLink({ href, icon, children, ...looks }: Looks & { readonl
   )
 }
 
-/** A button that is only an icon; `label` is its accessible name. */
+/** A button that is only an icon; `label` is its accessible name. `small`: for dense rows. */
 export function IconButton({
   label,
   icon,
+  size = 'medium',
   ...rest
-}: { readonly label: string; readonly icon: IconName } & Omit<
+}: { readonly label: string; readonly icon: IconName; readonly size?: Looks['size'] } & Omit<
   ButtonHTMLAttributes<HTMLButtonElement>,
   'className' | 'children'
 >) {
@@ -89,9 +90,12 @@ export function IconButton({
       {...rest}
       aria-label={label}
       title={label}
-      className="inline-flex size-9 shrink-0 items-center justify-center rounded-md text-muted transition-colors hover:bg-hover hover:text-ink"
+      className={classNames(
+        'inline-flex shrink-0 items-center justify-center rounded-md text-muted transition-colors hover:bg-hover hover:text-ink',
+        size === 'medium' ? 'size-9' : 'size-6',
+      )}
     >
-      <Icon name={icon} />
+      <Icon name={icon} size={size === 'medium' ? 20 : 16} />
     </button>
   )
 }

@@ -6,16 +6,18 @@ import { announce } from './toasts.tsx'
 
 const copiedForMs = 2_000
 
-/** Copies a text. `label` names what is copied, for screen readers. `isCompact`: only an icon, for table rows. */
+/** Copies a text. `label` names what is copied, for screen readers. `isCompact`: only an icon, for table rows; `small`: for dense ones. */
 export function CopyButton({
   text,
   label,
   isCompact = false,
+  size = 'medium',
   onCopied,
 }: {
   readonly text: string
   readonly label: string
   readonly isCompact?: boolean
+  readonly size?: 'medium' | 'small'
   readonly onCopied?: () => void
 }) {
   const words = useWords(kitWords)
@@ -35,7 +37,12 @@ export function CopyButton({
   return (
     <>
       {isCompact ? (
-        <IconButton icon={isCopied ? 'check' : 'copy'} label={label} onClick={() => void copy()} />
+        <IconButton
+          icon={isCopied ? 'check' : 'copy'}
+          label={label}
+          size={size}
+          onClick={() => void copy()}
+        />
       ) : (
         <Button
           variant="quiet"

@@ -13,14 +13,20 @@ type OnOrder = (order: Order | undefined) => void
 export function HeadCell<Row>({
   column,
   order,
+  isDense = false,
   onOrder,
 }: {
   readonly column: Column<Row>
   readonly order: Order | undefined
+  readonly isDense?: boolean
   readonly onOrder?: OnOrder
 }) {
   const { id, head, isNumber, compare } = column
-  const looks = classNames('px-3 py-2 font-medium first:ps-5 last:pe-5', isNumber ? 'text-end' : 'text-start')
+  const looks = classNames(
+    'px-3 font-medium first:ps-5 last:pe-5',
+    isDense ? 'py-1' : 'py-2',
+    isNumber ? 'text-end' : 'text-start',
+  )
   if (onOrder === undefined || compare === undefined)
     return (
       <th scope="col" className={looks}>

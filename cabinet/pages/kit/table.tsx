@@ -31,6 +31,7 @@ export function Table<Row>({
   keyOf,
   groupOf,
   isSortable = false,
+  isDense = false,
   rowsMax,
 }: {
   /** What the table shows, for screen readers. */
@@ -42,6 +43,8 @@ export function Table<Row>({
   readonly groupOf?: (row: Row) => RowGroup
   /** Whether users may sort by columns that compare: only where `rows` are all there are. */
   readonly isSortable?: boolean
+  /** As many rows on a screen as can be read. */
+  readonly isDense?: boolean
   /** Only the first ones are shown, in the order that the user chose. */
   readonly rowsMax?: number
 }) {
@@ -61,6 +64,7 @@ export function Table<Row>({
                 key={column.id}
                 column={column}
                 order={order}
+                isDense={isDense}
                 {...(isSortable && { onOrder: setOrder })}
               />
             ))}
@@ -83,6 +87,7 @@ export function Table<Row>({
                     column={column}
                     row={row}
                     isName={index === 0}
+                    isDense={isDense}
                     brief={briefOf(column, columns)}
                   />
                 ))}
@@ -131,11 +136,13 @@ function Cell<Row>({
   column: { head, cell, isNumber },
   row,
   isName,
+  isDense,
   brief,
 }: {
   readonly column: Column<Row>
   readonly row: Row
   readonly isName: boolean
+  readonly isDense: boolean
   /** How it looks in a row of two lines; `undefined`: in a card. */
   readonly brief: string | undefined
 }) {
@@ -143,7 +150,8 @@ function Cell<Row>({
   const isGiven = given !== null && given !== ''
   const looks = classNames(
     !isGiven && '@max-3xl:hidden',
-    'px-3 py-3 align-top first:ps-5 last:pe-5 @max-3xl:p-0 @max-3xl:first:ps-0 @max-3xl:last:pe-0',
+    'px-3 first:ps-5 last:pe-5 @max-3xl:p-0 @max-3xl:first:ps-0 @max-3xl:last:pe-0',
+    isDense ? 'py-0.5 align-middle' : 'py-3 align-top',
     brief ?? '@max-3xl:justify-between @max-3xl:gap-4 @max-3xl:py-0.5',
     brief === undefined && isGiven && '@max-3xl:flex',
     isNumber && 'text-end whitespace-nowrap',

@@ -7,18 +7,25 @@ import { EmptyState } from '../../kit/loaded.tsx'
 import { type Column, Table } from '../../kit/table.tsx'
 import { TextLink } from '../../kit/text-link.tsx'
 import { modelWords } from './messages.ts'
-import { type Model, pageOfModel } from './model.ts'
+import { comparedMax, type Model } from './model.ts'
+import { pageOfModel, useModelsHome } from './model-address.ts'
 import { NextPrice, Price } from './model-prices.tsx'
 
 /** However long the catalog is, only a screenful is rendered at a time. */
 const rowsPerStep = 30
 
-type Props = { readonly models: readonly Model[]; readonly onReset: () => void }
+type Comparing = {
+  /** Models chosen for a comparison. */
+  readonly compared: readonly string[]
+  readonly onCompare: (id: string, how: 'add' | 'remove') => void
+}
+
+type Props = Comparing & { readonly models: readonly Model[]; readonly onReset: () => void }
 
 /** The matching models, one screenful after another. */
-export const ModelList = memo(function ModelList({ models, onReset }: Props) {
+export const ModelList = memo(function ModelList({ models, compared, onCompare, onReset }: Props) {
   const words = useWords(modelWords)
-  const columns = useColumns()
+  const columns = useColumns({ compared, onCompare })
   // A new result begins at the top; rows in both results are kept.
   const [more, setMore] = useState({ of: models, count: rowsPerStep })
   const shown = more.of === models ? more.count : rowsPerStep
@@ -32,6 +39,7 @@ export const ModelList = memo(function ModelList({ models, onReset }: Props) {
           columns={columns}
           rows={models.slice(0, shown)}
           keyOf={({ id }) => id}
+          isDense
         />
       )}
       {models.length > shown && (
@@ -45,16 +53,22 @@ export const ModelList = memo(function ModelList({ models, onReset }: Props) {
   )
 })
 
-function useColumns(): readonly Column<Model>[] {
+function useColumns(comparing: Comparing): readonly Column<Model>[] {
   const words = useWords(modelWords)
   const count = new Intl.NumberFormat(useLanguage())
   return [
-    { id: 'model', head: words.model, cell: (model) => <ModelName model={model} /> },
+    { id: 'model', head: words.model, cell: (model) => <ModelName model={model} {...comparing} /> },
     {
       id: 'context',
       head: words.context,
       isNumber: true,
       cell: ({ context_length }) => (context_length === null ? '—' : count.format(context_length)),
+    },
+    {
+      id: 'output-tokens',
+      head: words.output,
+      isNumber: true,
+      cell: ({ max_output_tokens }) => (max_output_tokens === null ? '—' : count.format(max_output_tokens)),
     },
     {
       id: 'input',
@@ -71,23 +85,33 @@ function useColumns(): readonly Column<Model>[] {
   ]
 }
 
-function ModelName({ model: { id, name, description, type } }: { readonly model: Model }) {
+function ModelName({
+  model: { id, name, type },
+  compared,
+  onCompare,
+}: { readonly model: Model } & Comparing) {
   const words = useWords(modelWords)
+  const home = useModelsHome()
+  const isCompared = compared.includes(id)
   return (
-    <span className="grid gap-0.5">
-      <span className="flex flex-wrap items-center gap-x-2">
-        <span className="text-base">
-          <TextLink href={pageOfModel(id)}>{name}</TextLink>
-        </span>
-        {type === 'embedding' && <Badge>{words.kinds.embedding}</Badge>}
+    <span className="flex min-w-0 items-center gap-x-2">
+      <input
+        type="checkbox"
+        aria-label={words.compareModel(name)}
+        title={words.compareModel(name)}
+        className="size-6 shrink-0 accent-accent"
+        checked={isCompared}
+        disabled={!isCompared && compared.length >= comparedMax}
+        onChange={({ target }) => onCompare(id, target.checked ? 'add' : 'remove')}
+      />
+      <span className="line-clamp-1 min-w-0 break-all">
+        <TextLink href={pageOfModel(home, id)}>{name}</TextLink>
       </span>
-      <span className="flex items-center gap-1 text-muted">
-        <code className="min-w-0 font-mono text-xs font-normal break-all">{id}</code>
-        <CopyButton isCompact text={id} label={words.copyId(id)} />
-      </span>
-      {description !== '' && (
-        <span className="line-clamp-2 max-w-prose font-normal text-muted">{description}</span>
+      {type === 'embedding' && <Badge>{words.kinds.embedding}</Badge>}
+      {name !== id && (
+        <code className="line-clamp-1 min-w-0 font-mono text-xs font-normal break-all text-muted">{id}</code>
       )}
+      <CopyButton isCompact size="small" text={id} label={words.copyId(id)} />
     </span>
   )
 }

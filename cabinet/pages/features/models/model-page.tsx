@@ -15,7 +15,8 @@ import { pageRoutes } from '../../page-routes.ts'
 import { Calculator } from './calculator.tsx'
 import { modelWords } from './messages.ts'
 import type { Model } from './model.ts'
-import { modalities } from './model-filters.ts'
+import { useModelsHome } from './model-address.ts'
+import { useFactsOf } from './model-facts.tsx'
 import { PricesSection } from './model-prices.tsx'
 
 /** One model: its abilities, prices, and how to call it. */
@@ -23,11 +24,12 @@ export function ModelPage({ params }: PageProps) {
   const words = useWords(modelWords)
   const title = pageRoutes['/models/*'].title[useLanguage()]
   const id = params['*'] ?? ''
+  const home = useModelsHome()
   const models = useRead('/models/models-with-pricing')
   return (
     <>
       <p className="mb-3 text-sm">
-        <TextLink href="/models">{words.allModels}</TextLink>
+        <TextLink href={home}>{words.allModels}</TextLink>
       </p>
       <Loaded query={models} heading={title} skeleton={<Skeleton heightRem={40} />}>
         {({ data }) => {
@@ -41,12 +43,13 @@ export function ModelPage({ params }: PageProps) {
 
 function NoModel({ title }: { readonly title: string }) {
   const words = useWords(modelWords)
+  const home = useModelsHome()
   return (
     <>
       <PageHead title={title} />
       <EmptyState
         text={words.noSuchModel}
-        action={<ButtonLink href="/models">{words.openCatalog}</ButtonLink>}
+        action={<ButtonLink href={home}>{words.openCatalog}</ButtonLink>}
       />
     </>
   )
@@ -85,10 +88,11 @@ function Shown({ model }: { readonly model: Model }) {
   )
 }
 
+const shownFacts = ['kind', 'modality', 'capabilities', 'context', 'output', 'country'] as const
+
 function Facts({ model }: { readonly model: Model }) {
   const words = useWords(modelWords)
-  const count = new Intl.NumberFormat(useLanguage())
-  const tokens = (number: number | null) => (number === null ? words.notLimited : count.format(number))
+  const facts = useFactsOf()(model)
   return (
     <Section title={words.facts}>
       <dl className="grid">
@@ -99,18 +103,14 @@ function Facts({ model }: { readonly model: Model }) {
           </span>
         </Fact>
         <Fact name={words.provider}>{model.provider}</Fact>
-        <Fact name={words.kind}>{words.kinds[model.type]}</Fact>
-        <Fact name={words.modality}>{model.input_modalities.map(nameOf).join(', ')}</Fact>
-        <Fact name={words.contextTokens}>{tokens(model.context_length)}</Fact>
-        {model.type === 'chat' && <Fact name={words.outputTokensMax}>{tokens(model.max_output_tokens)}</Fact>}
+        {shownFacts.map((name) => (
+          <Fact key={name} name={words.factNames[name]}>
+            {facts[name]}
+          </Fact>
+        ))}
       </dl>
     </Section>
   )
-
-  function nameOf(modality: string): string {
-    const known = modalities.find((one) => one === modality)
-    return known === undefined ? modality : words.modalities[known]
-  }
 }
 
 function Fact({ name, children }: { readonly name: string; readonly children: ReactNode }) {

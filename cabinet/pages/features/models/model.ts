@@ -34,7 +34,10 @@ export function costNanoOf(tokens: TokenCounts, pricing: Pricing): bigint {
   )
 }
 
-/** The address of a model's page; the slash of an id stays a slash. */
-export function pageOfModel(id: string): string {
-  return `/models/${id.split('/').map(encodeURIComponent).join('/')}`
+/** The most models that a comparison has. */
+export const comparedMax = 4
+
+/** The models that an address names for a comparison, each once. Pure. */
+export function readCompared(search: string): readonly string[] {
+  return [...new Set(new URLSearchParams(search).getAll('model'))].slice(0, comparedMax)
 }

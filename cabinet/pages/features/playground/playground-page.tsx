@@ -76,7 +76,10 @@ function Playground({
   const settings = findSettings(typed)
   if (models.length === 0)
     return (
-      <EmptyState text={words.noModels} action={<ButtonLink href="/models">{words.catalog}</ButtonLink>} />
+      <EmptyState
+        text={words.noModels}
+        action={<ButtonLink href="/app/models">{words.catalog}</ButtonLink>}
+      />
     )
 
   function ask(): void {

@@ -1,0 +1,97 @@
+import type { ReactNode } from 'react'
+import { useSearch } from 'wouter/use-browser-location'
+import { useRead } from '../../api/queries.ts'
+import { useLanguage, useWords } from '../../i18n/language.ts'
+import { ButtonLink } from '../../kit/button.tsx'
+import { EmptyState, Loaded } from '../../kit/loaded.tsx'
+import { PageHead, Section } from '../../kit/section.tsx'
+import { SkeletonRows } from '../../kit/skeleton.tsx'
+import { type Column, Table } from '../../kit/table.tsx'
+import { TextLink } from '../../kit/text-link.tsx'
+import { pageRoutes } from '../../page-routes.ts'
+import { modelWords } from './messages.ts'
+import { type Model, readCompared } from './model.ts'
+import { pageOfModel, useModelsHome } from './model-address.ts'
+import { type FactName, useFactsOf } from './model-facts.tsx'
+import { Price } from './model-prices.tsx'
+
+/** Up to four models next to each other. */
+export function ComparePage() {
+  const words = useWords(modelWords)
+  const language = useLanguage()
+  const home = useModelsHome()
+  const ids = readCompared(useSearch())
+  const models = useRead('/models/models-with-pricing')
+  return (
+    <>
+      <p className="mb-3 text-sm">
+        <TextLink href={`${home}?${new URLSearchParams(ids.map((id) => ['model', id]))}`}>
+          {words.allModels}
+        </TextLink>
+      </p>
+      <PageHead title={pageRoutes['/models/compare'].title[language]} lead={words.lead} />
+      <Loaded query={models} skeleton={<SkeletonRows count={10} />}>
+        {({ data }) => <Comparison models={ids.flatMap((id) => data.find((one) => one.id === id) ?? [])} />}
+      </Loaded>
+    </>
+  )
+}
+
+const facts = [
+  'kind',
+  'modality',
+  'capabilities',
+  'context',
+  'output',
+  'country',
+] as const satisfies readonly FactName[]
+const priced = ['input', 'cached_input', 'cache_write', 'output', 'reasoning'] as const
+
+type Row = { readonly id: string; readonly name: string; readonly cell: (model: Model) => ReactNode }
+
+function Comparison({ models }: { readonly models: readonly Model[] }) {
+  const words = useWords(modelWords)
+  const home = useModelsHome()
+  const factsOf = useFactsOf()
+  if (models.length === 0)
+    return (
+      <EmptyState
+        text={words.nothingToCompare}
+        action={<ButtonLink href={home}>{words.openCatalog}</ButtonLink>}
+      />
+    )
+  const rows: readonly Row[] = [
+    {
+      id: 'page',
+      name: words.id,
+      cell: ({ id }) => (
+        <span className="wrap-anywhere">
+          <TextLink href={pageOfModel(home, id)}>{id}</TextLink>
+        </span>
+      ),
+    },
+    ...facts.map((name) => ({
+      id: name,
+      name: words.factNames[name],
+      cell: (model: Model) => factsOf(model)[name],
+    })),
+    ...priced.map((name) => ({
+      id: `price-${name}`,
+      name: `${words.priceNames[name]}, ${words.perMillion}`,
+      cell: (model: Model) => <Price model={model} tokenClass={name} />,
+    })),
+  ]
+  const columns: readonly Column<Row>[] = [
+    { id: 'name', head: words.property, cell: ({ name }) => name },
+    ...models.map((model) => ({
+      id: model.id,
+      head: model.name,
+      cell: ({ cell }: Row) => cell(model),
+    })),
+  ]
+  return (
+    <Section title={words.found(models.length)} isFlush>
+      <Table caption={words.comparison} columns={columns} rows={rows} keyOf={({ id }) => id} />
+    </Section>
+  )
+}

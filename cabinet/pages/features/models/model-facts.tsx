@@ -1,0 +1,47 @@
+import { useLanguage, useWords } from '../../i18n/language.ts'
+import type { Language } from '../../preferences.ts'
+import { modelWords } from './messages.ts'
+import type { Model } from './model.ts'
+import { capabilities, modalities } from './model-filters.ts'
+
+/** What the catalog states of a model in words; "not specified" for what it does not know. */
+export function useFactsOf(): (model: Model) => Readonly<Record<FactName, string>> {
+  const words = useWords(modelWords)
+  const language = useLanguage()
+  const count = new Intl.NumberFormat(language)
+  const tokens = (number: number | null) => (number === null ? words.notLimited : count.format(number))
+  const listed = (names: readonly string[] | null, none: string) =>
+    names === null ? words.notLimited : names.length === 0 ? none : names.join(', ')
+  return (model) => ({
+    kind: words.kinds[model.type],
+    modality: listed(
+      model.input_modalities.map((name) => nameIn(modalities, words.modalities, name)),
+      words.notLimited,
+    ),
+    capabilities: listed(
+      model.capabilities?.map((name) => nameIn(capabilities, words.capabilityNames, name)) ?? null,
+      words.noCapabilities,
+    ),
+    context: tokens(model.context_length),
+    output: model.type === 'chat' ? tokens(model.max_output_tokens) : '—',
+    country: listed(model.countries?.map((code) => nameOfCountry(code, language)) ?? null, words.notLimited),
+  })
+}
+
+export type FactName = 'kind' | 'modality' | 'capabilities' | 'context' | 'output' | 'country'
+
+/** A later release may name more than these pages know. */
+function nameIn<Name extends string>(
+  known: readonly Name[],
+  names: Readonly<Record<Name, string>>,
+  name: string,
+): string {
+  const found = known.find((one) => one === name)
+  return found === undefined ? name : names[found]
+}
+
+/** A country of ISO 3166-1 in the reader's language; another text stays as it is. Pure. */
+export function nameOfCountry(code: string, language: Language): string {
+  if (!/^[A-Z]{2}$/.test(code)) return code
+  return new Intl.DisplayNames([language], { type: 'region' }).of(code) ?? code
+}
