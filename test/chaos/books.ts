@@ -83,6 +83,21 @@ export async function readLowestBalances(pool: Pool): Promise<ReadonlyMap<string
   return new Map(rows.map(({ organization_id, lowest }) => [organization_id, lowest]))
 }
 
+/** The most that each organization spent in one week from Monday, or in one month, by its ledger. */
+export async function readGreatestSpending(
+  pool: Pool,
+  period: 'week' | 'month',
+): Promise<ReadonlyMap<string, bigint>> {
+  const { rows } = await pool.query<{ organization_id: string; spent: bigint }>(
+    `select organization_id, max(spent)::bigint as spent
+       from (select organization_id, -sum(amount) as spent from balance_ledger
+              where kind in ('charge', 'adjust') group by organization_id, date_trunc($1, day)) of_period
+      group by 1`,
+    [period],
+  )
+  return new Map(rows.map(({ organization_id, spent }) => [organization_id, spent]))
+}
+
 /** What all top-ups of each organization came to. */
 export async function readCredits(pool: Pool): Promise<ReadonlyMap<string, bigint>> {
   const { rows } = await pool.query<{ organization_id: string; total: bigint }>(

@@ -6,11 +6,12 @@ import {
   findDifferences,
   readBooked,
   readCredits,
+  readGreatestSpending,
   readLowestBalances,
   readRows,
 } from './books.ts'
 import type { Cluster } from './cluster.ts'
-import type { Changes, ChaosCustomer } from './customers.ts'
+import { budgetNano, type Changes, type ChaosCustomer } from './customers.ts'
 import type { Faults } from './faults.ts'
 import type { Load } from './load.ts'
 import { readKept } from './loss-gates.ts'
@@ -54,6 +55,7 @@ export async function conclude(run: Run): Promise<Report> {
   const booked = await readBooked(pool)
   const findings = judge({ asked, callsOf: provider.callsOf, booked, endedPids: faults.endedPids })
   const overdrafts = overdraftsOf({ ...faults, asked, lowestBalances: await readLowestBalancesOf(run) })
+  const overruns = overdraftsOf({ ...faults, asked, lowestBalances: await readLeastBudgetsOf(run) })
   const invariants = await checkInvariants(pool)
   const breached = invariants.filter(({ breachCount }) => breachCount > 0)
   const healed = storm.healSeconds.filter((seconds) => seconds !== undefined).toSorted((a, b) => a - b)
@@ -74,6 +76,12 @@ export async function conclude(run: Run): Promise<Report> {
       .map(
         ({ organizationId, ...amounts }) =>
           `${organizationId}: overdraft ${amounts.overdraftNano} beyond ${amounts.boundNano}`,
+      ),
+    ...overruns
+      .filter(({ overdraftNano, boundNano }) => overdraftNano > boundNano)
+      .map(
+        ({ organizationId, ...amounts }) =>
+          `${organizationId}: a budget overrun by ${amounts.overdraftNano}, beyond ${amounts.boundNano}`,
       ),
     ...(await describeAll(cluster, findings)),
   ]
@@ -174,6 +182,21 @@ async function readLowestBalancesOf({
   )
   const lowest = await readLowestBalances(cluster.pool)
   return new Map([...lowest].filter(([organizationId]) => !refunded.has(organizationId)))
+}
+
+/** The least that was left of the budget of each organization that has one. */
+async function readLeastBudgetsOf({ cluster, customers }: Run): Promise<ReadonlyMap<string, bigint>> {
+  const spent = {
+    weekly: await readGreatestSpending(cluster.pool, 'week'),
+    monthly: await readGreatestSpending(cluster.pool, 'month'),
+  }
+  return new Map(
+    customers.flatMap(({ kind, organizationId }) =>
+      kind === 'weekly' || kind === 'monthly'
+        ? [[organizationId, budgetNano - (spent[kind].get(organizationId) ?? 0n)] as const]
+        : [],
+    ),
+  )
 }
 
 async function findWrongCredits({ cluster, customers }: Run): Promise<readonly string[]> {

@@ -13,10 +13,11 @@ import { until } from './until.ts'
 
 /**
  * Who sends requests. `rich` never runs out; `poor` lives from one small top-up to the next; `limited` has
- * limits that change; `blocked` is blocked and unblocked; `payer` has what is paid at the test payment
- * provider, less refunds; `watcher` checks whether the gateways serve.
+ * limits that change; `weekly` has a budget of its key, and `monthly` of its organization, that ends soon; `blocked` is
+ * blocked and unblocked; `payer` has what is paid at the test payment provider, less refunds; `watcher` checks whether
+ * the gateways serve.
  */
-type Kind = 'rich' | 'poor' | 'limited' | 'blocked' | 'payer' | 'watcher'
+type Kind = 'rich' | 'poor' | 'limited' | 'weekly' | 'monthly' | 'blocked' | 'payer' | 'watcher'
 
 export type ChaosCustomer = Customer & {
   readonly kind: Kind
@@ -32,9 +33,14 @@ const unlimited: KeyLimits = { rpm: 1_000_000, tpm: 1_000_000_000 }
 /** A request holds about 0.2 ₽: a few of them, then a 402 or a 429. */
 const poorNano = rub
 
+/** Of a week or a month: spent within a short storm. */
+export const budgetNano = nanoRub(rub / 2n)
+
 const kinds: readonly Kind[] = [
   'rich',
   'rich',
+  'weekly',
+  'monthly',
   'poor',
   'poor',
   'poor',
@@ -57,6 +63,7 @@ export async function createCustomers(pool: Pool): Promise<readonly ChaosCustome
     kinds.map(async (kind) => {
       const creditedNano = kind === 'payer' ? 0n : kind === 'poor' ? poorNano : richNano
       const customer = await createCustomer(pool, { ...unlimited, balanceNano: creditedNano })
+      await setBudget(pool, kind, customer)
       const person = await makePayer(pool, { organizationId: customer.organizationId })
       return { ...customer, kind, person, creditedNano }
     }),
@@ -65,6 +72,18 @@ export async function createCustomers(pool: Pool): Promise<readonly ChaosCustome
   const areKnown = async () => (await readKeyStates(pool, keyIds)).every(({ isProjected }) => isProjected)
   if (!(await until(areKnown, { withinMs: programMsMax }))) throw new Error('the keys never reached Redis')
   return customers
+}
+
+async function setBudget(pool: Pool, kind: Kind, { keyId, organizationId }: Customer): Promise<void> {
+  if (kind === 'weekly') {
+    const limits = { ...unlimited, weeklyBudgetNano: budgetNano }
+    await inTestScope(pool, (client) => setLimits(client, keyId, limits))
+  }
+  if (kind === 'monthly')
+    await pool.query('update organizations set monthly_budget_nano = $2 where id = $1', [
+      organizationId,
+      budgetNano,
+    ])
 }
 
 /** Tops up, changes limits, blocks and unblocks until it is stopped. */

@@ -27,6 +27,12 @@ export async function survive({
   // A storm in which nothing was served would prove nothing.
   expect(report.complete.plain).toBeGreaterThan(2 * secondsMax)
   expect(report.complete.streamed).toBeGreaterThan(secondsMax)
+  const {
+    budget_exceeded: spent = 0,
+    request_exceeds_budget: nearlySpent = 0,
+    budget_reserved: held = 0,
+  } = report.refused
+  expect(spent + nearlySpent + held).toBeGreaterThan(0)
   expect(report.payments.paid).toBeGreaterThan(secondsMax / 10)
   expect(report.payments.refunds).toBeGreaterThanOrEqual(refundsMin)
 }
