@@ -34,6 +34,7 @@ export const pageRoutes = {
   '/app/billing/payments': page('app', 'Платежи и документы', 'Payments and documents'),
   '/app/billing/history': page('app', 'История', 'History'),
   '/app/billing/return': page('app', 'Платёж', 'Payment'),
+  '/app/connect': page('app', 'Подключение', 'Connect'),
   '/app/playground': page('app', 'Песочница', 'Playground'),
   '/app/models': page('app', 'Модели и цены', 'Models and prices'),
   '/app/models/compare': page('app', 'Сравнение моделей', 'Compare models'),

@@ -73,7 +73,9 @@ test('a key is created, its secret copied, the official SDK streams with it, and
   expect(secret).toMatch(/^sk-gateway-\w{40,}$/)
   expect(curl).toContain(`curl ${system.baseUrl}/chat/completions`)
   expect(curl).toContain(`Bearer ${secret}`)
-  expect(curl).toContain('"model":"demo/echo"')
+  expect(curl).toContain('"model": "demo/echo"')
+  await page.getByLabel('Программа').selectOption('OpenAI: Python')
+  await page.locator('dialog pre', { hasText: `export MODEL_GATEWAY_API_KEY='${secret}'` }).waitFor()
 
   for (let times = 0; times < 3; times++) await page.keyboard.press('Escape')
   await page.mouse.click(5, 5)
@@ -158,7 +160,19 @@ test('a secret that the browser cannot copy stays visible, and the dialog shows 
   expect(await page.locator('[data-secret]').isVisible()).toBe(true)
   await page.locator('dialog figure').getByRole('button', { name: 'Копировать код' }).click()
   await page.locator('dialog figure').getByRole('alert').waitFor()
+  await page.locator('dialog').evaluate('(dialog) => dialog.scrollTo(0, 0)')
   await expectNoViolations(page)
+})
+
+test('a new secret is shown with the command of a first request even if the other configurations cannot be loaded', async () => {
+  const { page } = await openCustomer()
+  await page.route('**/assets/connect-*.js', (route) => route.fulfill({ status: 404 }))
+  await fillNewKey(page, { name: newName() })
+  await page.getByRole('button', { name: 'Создать ключ' }).last().click()
+  const secret = (await page.locator('[data-secret]').textContent()) ?? ''
+  await page.locator('dialog pre', { hasText: `Bearer ${secret}` }).waitFor()
+  await page.getByRole('button', { name: 'Ключ сохранён' }).click()
+  await page.locator('dialog').waitFor({ state: 'detached' })
 })
 
 test('a lost response is reported for a new key and for a new secret, and there is one key', async () => {

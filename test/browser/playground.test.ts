@@ -374,3 +374,48 @@ test('axe finds nothing in the playground: empty, with an answer, and with an er
   await page.getByRole('button', { name: 'Спросить ещё раз' }).waitFor()
   await expectNoViolations(page)
 })
+
+test('the page Connect fills in the URL and the model for each program, by keyboard too, and its test shows the receipt of the request', async () => {
+  const { page, complaints } = await openBrowser({ width: 320 })
+  await signInOwner(page)
+  await page.goto('/app/connect?client=codex&model=demo/slow')
+  const config = page.locator('figure', { hasText: '~/.codex/config.toml' }).locator('pre')
+  await config.waitFor()
+  expect(await config.textContent()).toContain(`model = "demo/slow"`)
+  expect(await config.textContent()).toContain(`base_url = "${system.baseUrl}"`)
+  await chooseModel(page, 'demo/echo')
+  await expect.poll(() => config.textContent()).toContain(`model = "demo/echo"`)
+
+  await page.getByLabel('Программа').focus()
+  await page.keyboard.press('End')
+  const field = (name: string) => page.locator('dl div', { hasText: name }).locator('code')
+  await expect.poll(() => field('Base URL').textContent()).toBe(system.baseUrl)
+  expect(await field('API Key').textContent()).toBe('sk-gateway-…')
+  expect(page.url()).toContain('?client=n8n&model=demo%2Fecho')
+  await expectNoViolations(page)
+
+  await page.getByRole('button', { name: 'Отправить запрос' }).press('Enter')
+  const result = page.getByRole('region', { name: 'Проверка' }).getByRole('status')
+  const link = result.getByRole('link')
+  await link.waitFor()
+  const id = (await link.textContent()) ?? ''
+  expect(await link.getAttribute('href')).toBe(`/app/requests/${id}`)
+  const shown = await result.locator('data').getAttribute('value')
+  await expect
+    .poll(async () => (await call<{ cost_rub?: string }>(page, 'GET', `/requests/${id}`)).cost_rub)
+    .toBe(shown)
+  await expectNoViolations(page)
+  expect(complaints).toEqual([])
+})
+
+test('a rejected test request shows the message of its error', async () => {
+  const { page } = await openBrowser()
+  await signInOwner(page)
+  await page.goto('/app/connect')
+  await page.route('**/v1/chat/completions', (route) =>
+    route.fulfill({ status: 402, json: { error: { code: 'insufficient_balance', message: 'no money' } } }),
+  )
+  await page.getByRole('button', { name: 'Отправить запрос' }).click()
+  await page.getByRole('alert').getByText('На балансе нет денег').waitFor()
+  await page.getByRole('button', { name: 'Отправить ещё раз' }).waitFor()
+})

@@ -107,6 +107,7 @@ const allPlaces: readonly Place[] = [
   { path: '/app/usage', icon: 'usage', word: 'usage' },
   { path: '/app/requests', icon: 'requests', word: 'requests' },
   { path: '/app/billing', icon: 'billing', word: 'billing', right: 'billing.read' },
+  { path: '/app/connect', icon: 'connect', word: 'connect', right: 'keys.read' },
   { path: '/app/playground', icon: 'playground', word: 'playground', right: 'keys.write' },
   { path: '/app/models', icon: 'models', word: 'models' },
   { path: '/app/team', icon: 'team', word: 'team' },

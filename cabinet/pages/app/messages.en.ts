@@ -9,6 +9,7 @@ export const en: typeof ru = {
   usage: 'Usage',
   requests: 'Requests',
   billing: 'Billing',
+  connect: 'Connect',
   playground: 'Playground',
   settings: 'Settings',
   team: 'Team',

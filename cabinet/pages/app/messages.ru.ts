@@ -7,6 +7,7 @@ export const ru = {
   usage: 'Расход',
   requests: 'Запросы',
   billing: 'Баланс',
+  connect: 'Подключение',
   playground: 'Песочница',
   settings: 'Настройки',
   team: 'Команда',

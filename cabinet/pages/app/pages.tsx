@@ -12,6 +12,7 @@ const groups = {
   keys: () => import('../features/keys/key-pages.ts').then((module) => module.keyPages),
   usage: () => import('../features/usage/usage-pages.ts').then((module) => module.usagePages),
   billing: () => import('../features/billing/billing-pages.ts').then((module) => module.billingPages),
+  connect: () => import('../features/connect/connect-pages.ts').then((module) => module.connectPages),
   playground: () =>
     import('../features/playground/playground-pages.ts').then((module) => module.playgroundPages),
   team: () => import('../features/team/team-pages.ts').then((module) => module.teamPages),
@@ -45,6 +46,7 @@ const groupOf: Readonly<Record<PagePath, Group>> = {
   '/app/billing/payments': 'billing',
   '/app/billing/history': 'billing',
   '/app/billing/return': 'billing',
+  '/app/connect': 'connect',
   '/app/playground': 'playground',
   '/app/models': 'models',
   '/app/models/compare': 'models',

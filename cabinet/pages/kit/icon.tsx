@@ -5,6 +5,7 @@ const paths = {
   requests: 'M8 6h12M8 12h12M8 18h12M4 6h.01M4 12h.01M4 18h.01',
   billing:
     'M4 7.5h13.5A2.5 2.5 0 0 1 20 10v7a2.5 2.5 0 0 1-2.5 2.5h-11A2.5 2.5 0 0 1 4 17V7.5Zm0 0A2.5 2.5 0 0 1 6.5 5H16m0 8.5h.01',
+  connect: 'M9 4v5m6-5v5m-8.5 0h11v3a5.5 5.5 0 0 1-11 0V9Zm5.5 8.5V21',
   playground: 'M5 5h14v10.5H12L7.5 19v-3.5H5V5Zm4.5 5h5',
   settings: 'M5 7h8m4 0h2M5 17h2m4 0h8M15 9a2 2 0 1 0 0-4 2 2 0 0 0 0 4Zm-6 10a2 2 0 1 0 0-4 2 2 0 0 0 0 4Z',
   models: 'M12 3.5 20 8v8l-8 4.5L4 16V8l8-4.5Zm0 0v0M4 8l8 4.5L20 8m-8 4.5v8',

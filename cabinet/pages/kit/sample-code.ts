@@ -14,13 +14,20 @@ export type SampleRequest =
   | { readonly path: '/embeddings'; readonly body: { readonly model: string; readonly input: string } }
 
 /** The variable from which programs read their key: it is never in the code. */
-const keyVariable = 'MODEL_GATEWAY_API_KEY'
+export const keyVariable = 'MODEL_GATEWAY_API_KEY'
 
-/** For a POSIX shell. Pure. */
-export function curlOf(baseUrl: string, { path, body }: SampleRequest): string {
+/** For a POSIX shell, between double quotes. */
+const keyOfVariable = `Bearer $${keyVariable}`
+
+/** For a POSIX shell; `authorization`: without quotes in it. Pure. */
+export function curlOf(
+  baseUrl: string,
+  { path, body }: SampleRequest,
+  authorization: string = keyOfVariable,
+): string {
   const json = JSON.stringify(body, undefined, 2).replaceAll("'", `'\\''`).replaceAll('\n', '\n  ')
   return `curl ${'stream' in body ? '-N ' : ''}${baseUrl}${path} \\
-  -H "Authorization: Bearer $${keyVariable}" \\
+  -H "Authorization: ${authorization}" \\
   -H "Content-Type: application/json" \\
   -d '${json}'`
 }

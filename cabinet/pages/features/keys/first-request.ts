@@ -33,7 +33,8 @@ export function firstRequest({
   ].join('\n')
 }
 
-function mayUse(allowed: readonly string[] | null, model: string): boolean {
+/** Whether a key with this list may use a model; `null`: all. Pure. */
+export function mayUse(allowed: readonly string[] | null, model: string): boolean {
   const covers = (entry: string) =>
     entry.endsWith('/*') ? model.startsWith(entry.slice(0, -1)) : entry === model
   return allowed === null || allowed.some(covers)
