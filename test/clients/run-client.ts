@@ -95,6 +95,7 @@ async function startClosedDoor(
   })
   server.on('connect', ({ url = '' }, socket) => {
     strangers.push(url)
+    socket.on('error', () => undefined) // a client that ends at once resets it
     socket.end('HTTP/1.1 403 Forbidden\r\n\r\n')
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
