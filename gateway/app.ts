@@ -19,7 +19,14 @@ import { embeddingRoutes } from './embeddings/routes.ts'
 import type { CompleteExchange } from './exchange/exchange.ts'
 import { messagesRejections } from './formats/messages-format.ts'
 import { guardRoutes } from './http/access.ts'
-import { isPreflight, type RejectionFormat, sendEmpty, sendPreflight, sendRefusal } from './http/answer.ts'
+import {
+  documentErrors,
+  isPreflight,
+  type RejectionFormat,
+  sendEmpty,
+  sendPreflight,
+  sendRefusal,
+} from './http/answer.ts'
 import { type Caller, createFindCaller } from './http/authenticate.ts'
 import { type BodyReader, BodyRefused, createBodyReader } from './http/body-reader.ts'
 import { answerClientError, answerTunnel, type OpenAnswers } from './http/client-error.ts'
@@ -96,6 +103,8 @@ export type AppDeps = {
   readonly receipts: ReceiptSource | undefined
   /** The stored responses, if there is a cabinet. */
   readonly responses: ResponseStore | undefined
+  /** Public address of the cabinet, without a slash at its end; its documentation explains errors. */
+  readonly publicCabinetUrl?: string | undefined
   readonly metrics: GatewayMetrics
   readonly log: Log
   readonly writeRequestLine: WriteRequestLine
@@ -111,8 +120,7 @@ const clockIntervalMs = 5000
 /** The gateway's public HTTP application; opens no socket and no connection. */
 export function buildApp(deps: AppDeps): FastifyInstance {
   const { metrics, now } = deps
-  const answers: OpenAnswers = new WeakMap()
-  const raw = createRawAnswers(metrics, answers)
+  const raw = createRawAnswers(metrics, deps.publicCabinetUrl)
   let openCount = 0
   watchOpen(metrics, () => openCount)
   const writeEnd = createNoteEnd(deps.log, deps.writeRequestLine, metrics, now)
@@ -129,14 +137,18 @@ export function buildApp(deps: AppDeps): FastifyInstance {
   const bodies = createBodyReader(deps.http.bodyBytesMax, { inspect, share: deps.share, held: deps.held })
   watchBodies(metrics, deps.held.bytes)
   const revoked = createRevokedKeys(now)
+  const begin = (request: FastifyRequest, { raw }: FastifyReply) => {
+    request.startedAtMs = now()
+    openCount += 1
+    documentErrors(raw, deps.publicCabinetUrl)
+  }
   const app = Fastify({
     ...serverOptions(deps.http),
     logger: false, // one line per request, written by `noteEnd`
     genReqId: () => newRequestId(Date.now()),
     clientErrorHandler: raw.onError,
     frameworkErrors: (_error, request, reply) => {
-      request.startedAtMs = now() // no hook ran: the URL could not be decoded
-      openCount += 1
+      begin(request, reply) // no hook ran: the URL could not be decoded
       refuse(request, reply, { refusal: refuseAddress(request.raw) })
     },
   })
@@ -153,9 +165,8 @@ export function buildApp(deps: AppDeps): FastifyInstance {
   decorateRequests(app)
   app.addHook('onClose', rejections.flush)
   app.addHook('onRequest', (request, reply, done) => {
-    request.startedAtMs = now()
-    answers.set(request.raw.socket, { raw: reply.raw, rejections: rejectionsOf(request) })
-    openCount += 1
+    begin(request, reply)
+    raw.answers.last.set(request.raw.socket, { raw: reply.raw, rejections: rejectionsOf(request) })
     if (request.is404 && isPreflight(request.raw)) return answerPreflight(request, reply, noteEnd)
     const refusal = refuseProtocol(request.raw) ?? (request.is404 ? refuseAddress(request.raw) : undefined)
     if (refusal !== undefined) return refuse(request, reply, { refusal })
@@ -163,8 +174,7 @@ export function buildApp(deps: AppDeps): FastifyInstance {
   })
   guardRoutes(app, { api_key: createKeyGuard(deps, revoked, refuse) })
 
-  app.removeAllContentTypeParsers()
-  app.addContentTypeParser('application/json', bodies.read)
+  readOnlyJson(app, bodies)
   app.setErrorHandler(async (error, request, reply) => {
     reply.hijack()
     if (request.raw.destroyed) return noteEnd(request, leftUnadmitted)
@@ -178,6 +188,11 @@ export function buildApp(deps: AppDeps): FastifyInstance {
   return app
 }
 
+function readOnlyJson(app: FastifyInstance, bodies: BodyReader): void {
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('application/json', bodies.read)
+}
+
 function rememberRevoked(revoked: RevokedKeys, { caller }: FastifyRequest, end: RequestEnd): void {
   const revokedKey = revokedKeyOf(end)
   // Of an address that cannot be decoded there is not even `null`.
@@ -185,11 +200,13 @@ function rememberRevoked(revoked: RevokedKeys, { caller }: FastifyRequest, end: 
 }
 
 /** Answers what Node gives to no request handler, and counts it. */
-function createRawAnswers({ refusals }: GatewayMetrics, answers: OpenAnswers) {
+function createRawAnswers({ refusals }: GatewayMetrics, cabinetUrl: string | undefined) {
+  const answers: OpenAnswers = { last: new WeakMap(), cabinetUrl }
   const note = (refusal: Refusal | undefined) => {
     if (refusal !== undefined) refusals.inc({ code: refusal.code })
   }
   return {
+    answers,
     onError: (error: Error, socket: Socket) =>
       note(answerClientError(error, socket, newRequestId(Date.now()), answers)),
     onTunnel: (_request: IncomingMessage, socket: Socket) =>

@@ -76,6 +76,8 @@ export const envSchema = z.object({
   BUFFERED_CHARGES_MAX: z.coerce.number().int().positive().default(500_000),
   /** The cabinet, which serves `/v1/requests/*`; without it these are 503. */
   CABINET_URL: httpUrlSetting.optional(),
+  /** Public address of the cabinet, for `doc_url` in errors: where its documentation explains each code. */
+  APP_URL: httpUrlSetting.optional(),
   /** For counting tokens if a provider gave no count; then they are estimated. The end of an answer waits for it. */
   TOKEN_COUNT_TIMEOUT_MS: spanMsSetting.default(2_000),
   /** `trace`, `debug`, `info`, `warn`, `error`, `fatal` or `silent`. Requests that need no working key are logged at `debug`. */
@@ -104,6 +106,8 @@ export type Config = {
   readonly leaseMs: number
   readonly bufferedChargesMax: number
   readonly cabinetUrl: string | undefined
+  /** Where users open the cabinet, without a slash at its end. */
+  readonly publicCabinetUrl: string | undefined
   readonly tokenCountTimeoutMs: number
   readonly logLevel: string
 }
@@ -148,6 +152,7 @@ export function readConfig(env: NodeJS.ProcessEnv, warn?: Warn): Config {
     leaseMs: settings.LEASE_MS,
     bufferedChargesMax: settings.BUFFERED_CHARGES_MAX,
     cabinetUrl: settings.CABINET_URL,
+    publicCabinetUrl: settings.APP_URL?.replace(/\/+$/, ''),
     tokenCountTimeoutMs: settings.TOKEN_COUNT_TIMEOUT_MS,
     logLevel: settings.LOG_LEVEL,
   }

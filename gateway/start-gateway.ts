@@ -106,8 +106,7 @@ export async function startGateway(
   const exchanges = trackExchanges(createComplete({ ...serving, ...tokens, ...providers }))
   const cabinet = openCabinet(config, noting)
   const app = buildApp({
-    http: config.http,
-    ...callersOf(config),
+    ...httpSettingsOf(config),
     sealingKeys: config.catalogKeys.sealingKeys,
     admission,
     share,
@@ -144,9 +143,9 @@ export async function startGateway(
   }
 }
 
-/** How callers are found: by their keys, and where they are. */
-function callersOf({ keyPepper, trustedProxies }: Config) {
-  return { keyPepper, trustedProxies: createNetworks(trustedProxies) }
+/** How callers are found, by their keys, what they may take, and where their errors are explained. */
+function httpSettingsOf({ http, keyPepper, trustedProxies, publicCabinetUrl }: Config) {
+  return { http, keyPepper, trustedProxies: createNetworks(trustedProxies), publicCabinetUrl }
 }
 
 /** What the cabinet has for gateways; nothing if there is none. */

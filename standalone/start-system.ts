@@ -243,6 +243,7 @@ async function startProcesses(
       KEY_PEPPER: keyPepper,
       CREDENTIALS_KEY: credentialsKey,
       CABINET_URL: appUrl,
+      APP_URL: appUrl,
       GATEWAY_HOST: options.gatewayHost,
       GATEWAY_PORT: String(gatewayPort),
       GATEWAY_ADMIN_PORT: String(options.adminPort),

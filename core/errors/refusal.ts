@@ -112,6 +112,8 @@ export type Refusal = {
   readonly resetsAt?: string
   /** The largest `max_tokens` that would be affordable. */
   readonly affordableMaxTokens?: number
+  /** Where the documentation explains the code. */
+  readonly docUrl?: string
 }
 
 type Details = Partial<
@@ -170,6 +172,12 @@ export function retrySecondsOf(retryAfterMs: number): number {
   return Math.max(1, Math.ceil(retryAfterMs / 1000))
 }
 
+/** The same with the address of its explanation in the documentation, which the cabinet at `cabinetUrl` serves. */
+export function withDocUrl(refusal: Refusal, cabinetUrl: string | undefined): Refusal {
+  if (cabinetUrl === undefined) return refusal
+  return { ...refusal, docUrl: `${cabinetUrl}/docs/errors#${refusal.code}` }
+}
+
 /** The error body in OpenAI's shape, as JSON text. */
 export function errorBody(refusal: Refusal, requestId: string): string {
   const {
@@ -186,6 +194,7 @@ export function errorBody(refusal: Refusal, requestId: string): string {
     needed,
     resetsAt,
     affordableMaxTokens,
+    docUrl,
   } = refusal
   return JSON.stringify({
     error: {
@@ -203,6 +212,7 @@ export function errorBody(refusal: Refusal, requestId: string): string {
       needed,
       resets_at: resetsAt,
       affordable_max_tokens: affordableMaxTokens,
+      doc_url: docUrl,
     },
   })
 }

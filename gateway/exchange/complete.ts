@@ -5,7 +5,7 @@ import { formatRub, nanoRub } from '#core/ledger/money'
 import type { RequestRecord } from '#core/ledger/request-record'
 import { RedisUnavailable } from '#core/redis/redis-connection'
 import type { BookedAnswer, ChargeKeeper } from '../charges/charge-keeper.ts'
-import { sendPlain, sendRefusal } from '../http/answer.ts'
+import { documented, sendPlain, sendRefusal } from '../http/answer.ts'
 import type { ConnectionShare } from '../http/connection-share.ts'
 import { type Departure, watchDeparture } from '../http/departure.ts'
 import { limitsShown, type Refused } from '../http/key-first.ts'
@@ -142,7 +142,7 @@ function giveUp(deps: CompleteDeps, run: Run): void {
     errorCode: refusal.code,
   }
   run.departure.giveUp() // what was written of a stream leaves first
-  if (hasBegun) raw.end(format.writeStreamError(refusal, requestId))
+  if (hasBegun) raw.end(format.writeStreamError(documented(raw, refusal), requestId))
   else sendRefusal(raw, refusal, factsOf(run, deps.now()), format)
 }
 
@@ -365,7 +365,7 @@ async function endStreamed(
   const { raw, format, requestId } = run.exchange
   const refusal = cutBy === null || ending === 'client_gone' ? undefined : refusalOfCut(cutBy)
   // A broken answer has no last byte to hold back.
-  if (refusal !== undefined) raw.end(format.writeStreamError(refusal, requestId))
+  if (refusal !== undefined) raw.end(format.writeStreamError(documented(raw, refusal), requestId))
   const bill = await deps.bill(run, { kind: ending, usage }, () => run.delivered ?? createDelivered())
   const recorded =
     ending === 'client_gone' ? run.leftAs : { ...streamEndings[ending], errorCode: refusal?.code ?? null }
@@ -373,7 +373,7 @@ async function endStreamed(
   const settled = await book(deps, run, conclusion, { kind: 'streamed' })
   if (ending !== 'complete') return reportOf(run, conclusion)
   // If Redis stayed unavailable the charge remains nevertheless: all content was delivered.
-  if (settled === undefined) raw.end(format.writeStreamError(chargeUnconfirmed, requestId))
+  if (settled === undefined) raw.end(format.writeStreamError(documented(raw, chargeUnconfirmed), requestId))
   else {
     const shown = [shownUsageOf(usage, bill), formatRub(nanoRub(settled.costNano))] as const
     if (keep !== undefined) await keep(...shown)

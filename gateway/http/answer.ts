@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { LimitState, RateLimits } from '#core/admission/admission-reply'
-import { errorBody, type Refusal } from '#core/errors/refusal'
+import { errorBody, type Refusal, withDocUrl } from '#core/errors/refusal'
 import { formatRub, nanoRub } from '#core/ledger/money'
 
 /** The facts in the headers of a response. Values not known yet, or not applicable, are absent. */
@@ -56,10 +56,24 @@ export function sendRefusal(
   facts: AnswerFacts,
   format: RejectionFormat = openAiRejections,
 ): void {
-  const { status, headers: own, type, body } = writeRejection(raw.req, refusal, facts.requestId, format)
+  const told = documented(raw, refusal)
+  const { status, headers: own, type, body } = writeRejection(raw.req, told, facts.requestId, format)
   const headers = headersFor(raw, facts)
   for (const [name, value] of Object.entries(own)) headers.push(name, value)
   sendWhole(raw, status, { type, body }, headers)
+}
+
+/** Public address of the cabinet, whose documentation explains errors, by response. */
+const documentations = new WeakMap<ServerResponse, string>()
+
+/** Errors of this response have `doc_url` from now on, an address within the cabinet at `cabinetUrl`, if there is one. */
+export function documentErrors(raw: ServerResponse, cabinetUrl: string | undefined): void {
+  if (cabinetUrl !== undefined) documentations.set(raw, cabinetUrl)
+}
+
+/** A rejection as this response writes it. */
+export function documented(raw: ServerResponse, refusal: Refusal): Refusal {
+  return withDocUrl(refusal, documentations.get(raw))
 }
 
 type WrittenRejection = Body & {

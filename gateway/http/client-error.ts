@@ -1,11 +1,15 @@
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
-import type { Refusal } from '#core/errors/refusal'
+import { type Refusal, withDocUrl } from '#core/errors/refusal'
 import { headersTooLarge, malformedRequest, methodNotAllowed, requestTimeout } from '../wire/errors.ts'
 import { answerHeaders, anyOrigin, type RejectionFormat, writeRejection } from './answer.ts'
 
-/** The last answer of each connection. */
-export type OpenAnswers = WeakMap<Socket, OpenAnswer>
+export type OpenAnswers = {
+  /** The last answer of each connection. */
+  readonly last: WeakMap<Socket, OpenAnswer>
+  /** Public address of the cabinet, whose documentation explains errors. */
+  readonly cabinetUrl: string | undefined
+}
 
 type OpenAnswer = {
   readonly raw: ServerResponse<IncomingMessage>
@@ -24,19 +28,21 @@ export function answerClientError(
   requestId: string,
   answers: OpenAnswers,
 ): Refusal | undefined {
-  const last = answers.get(socket)
+  const last = answers.last.get(socket)
   if (error.code === 'ECONNRESET' || !socket.writable || isWithinAnswer(last?.raw)) {
     socket.destroy()
     return undefined
   }
-  return answerRaw(refusalOf(error.code), socket, requestId, last)
+  return answerRaw(withDocUrl(refusalOf(error.code), answers.cabinetUrl), socket, requestId, last)
 }
 
 /** Answers CONNECT, which Node gives to no request handler: without this, it would close the connection in silence. */
 export function answerTunnel(socket: Socket, requestId: string, answers: OpenAnswers): Refusal | undefined {
-  const last = answers.get(socket)
-  if (!isWithinAnswer(last?.raw))
-    return answerRaw(methodNotAllowed('CONNECT', 'GET, POST'), socket, requestId, undefined)
+  const last = answers.last.get(socket)
+  if (!isWithinAnswer(last?.raw)) {
+    const refusal = withDocUrl(methodNotAllowed('CONNECT', 'GET, POST'), answers.cabinetUrl)
+    return answerRaw(refusal, socket, requestId, undefined)
+  }
   socket.destroy()
   return undefined
 }

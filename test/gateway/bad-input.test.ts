@@ -4,14 +4,19 @@ import { gzipSync } from 'node:zlib'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { chargesName } from '#core/redis/shard'
 import { type Answer, loneGatewayOfThisFile, unknownKeyBeside } from '../support/lone-gateway.ts'
-import { pausedAnswer } from '../support/upstream.ts'
+import { goodStream, pausedAnswer, plain, streamHeaders } from '../support/upstream.ts'
 
-const { connection, upstream, gateway, closed, logged, createKey, send } = await loneGatewayOfThisFile()
+const { connection, upstream, gateway, closed, logged, createKey, send } = await loneGatewayOfThisFile({
+  APP_URL: 'https://cabinet.example/',
+})
 const bodyBytesMax = 32 * 1024 * 1024
 
 const uuidV7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
 
-/** Checks that an error has the one shape, and returns the fields that identify it. */
+/** Where the documentation explains a code. */
+const docUrlOf = (code: string) => `https://cabinet.example/docs/errors#${code}`
+
+/** Checks that an error has the one shape and the address of its explanation, and returns the fields that identify it. */
 function errorOf({ status, headers, text }: Answer) {
   const { error, ...rest } = JSON.parse(text)
   expect(rest).toEqual({})
@@ -23,6 +28,7 @@ function errorOf({ status, headers, text }: Answer) {
     message: expect.any(String),
     type: expect.any(String),
     source: expect.any(String),
+    doc_url: docUrlOf(error.code),
   })
   return { status, code: error.code, param: error.param, message: error.message }
 }
@@ -466,6 +472,16 @@ test('the line of a rejected request has the key and the model, whichever check 
     await send({ method: 'GET', path, key: blocked.key })
     await vi.waitFor(() => expect(logged).toMatchObject([{ status: 403, keyId: blocked.keyId }]))
   }
+})
+
+test('an error after the first content of a stream has the address of its explanation, too', async () => {
+  const { key } = await createKey()
+  const steps = [goodStream.role, goodStream.say('Hi'), { cut: 'fin' }] as const
+  upstream.answer('demo/echo', { headers: streamHeaders, steps })
+  const { text } = await send({ body: valid.replace('{', '{"stream":true,'), key })
+  upstream.answer('demo/echo', plain('Hello'))
+  const { error } = JSON.parse(text.trimEnd().split('\n').at(-1)?.replace('data: ', '') ?? '')
+  expect(error).toMatchObject({ code: 'upstream_error', doc_url: docUrlOf('upstream_error') })
 })
 
 test('the gateway is as alive as before', async () => {

@@ -4,6 +4,7 @@ import { type Answer, madeUpKeyBeside, unknownKeyBeside } from '../support/lone-
 import {
   type Asking,
   bodyBytesMax,
+  docUrlOf,
   type Rejection,
   rejectingGatewayOfThisFile,
 } from '../support/rejecting-gateway.ts'
@@ -231,7 +232,7 @@ describe.each(versions)("Anthropic's SDK, version %s", (version) => {
       expect(error.constructor.name).toBe(name)
       expect(told).toMatchObject({
         type: 'error',
-        error: { type: types[status], code },
+        error: { type: types[status], code, doc_url: docUrlOf(code) },
         request_id: requestID,
       })
     }

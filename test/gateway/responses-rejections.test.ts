@@ -1,7 +1,12 @@
 import OpenAI from 'openai'
 import { describe, expect, test } from 'vitest'
 import { type Answer, madeUpKeyBeside, unknownKeyBeside } from '../support/lone-gateway.ts'
-import { type Asking, type Rejection, rejectingGatewayOfThisFile } from '../support/rejecting-gateway.ts'
+import {
+  type Asking,
+  docUrlOf,
+  type Rejection,
+  rejectingGatewayOfThisFile,
+} from '../support/rejecting-gateway.ts'
 import { expectStream, readEvents } from '../support/response-events.ts'
 import { refusal } from '../support/upstream.ts'
 
@@ -73,6 +78,7 @@ describe.each(rejections)('%s', (what, asking, status, code) => {
     expect(JSON.parse(answer.text).error).toMatchObject({
       code,
       request_id: answer.headers['x-gateway-request-id'],
+      doc_url: docUrlOf(code),
     })
     expect(lastLine()).toMatchObject({ status, code })
   })

@@ -33,6 +33,9 @@ type WithKey = (changes: Parameters<Lone['createKey']>[0], asking?: Asking) => (
 
 const spoken: Answer = ({ body }) => (body.stream === true ? streamed(['Hello']) : plain('Hello'))
 
+/** Where the documentation of the gateway below explains a code. */
+export const docUrlOf = (code: string) => `https://cabinet.example/docs/errors#${code}`
+
 /** Of the gateway below: larger than all that its tests send, and quickly sent. */
 export const bodyBytesMax = 200_000
 
@@ -41,6 +44,7 @@ export async function rejectingGatewayOfThisFile() {
   const lone = await loneGatewayOfThisFile({
     GATEWAY_REQUEST_TIMEOUT_MS: '1000',
     GATEWAY_BODY_BYTES_MAX: String(bodyBytesMax),
+    APP_URL: 'https://cabinet.example',
   })
   const withKey: WithKey = (changes, asking) => async () => ({
     key: (await lone.createKey(changes)).key,

@@ -17,7 +17,7 @@ const noThreads = { error_code: 'thread_unsupported_request', unsupported: [] } 
 
 /** An error as Anthropic's API has it, with the gateway's own facts. */
 export function messagesErrorBody(refusal: Refusal, requestId: string): string {
-  const { status, message, param, code, source, limit, used, resetsAt, affordableMaxTokens } = refusal
+  const { status, message, param, code, source, limit, used, resetsAt, affordableMaxTokens, docUrl } = refusal
   const type = types.get(status) ?? (status < 500 ? 'invalid_request_error' : 'api_error')
   return JSON.stringify({
     type: 'error',
@@ -31,6 +31,7 @@ export function messagesErrorBody(refusal: Refusal, requestId: string): string {
       used,
       resets_at: resetsAt,
       affordable_max_tokens: affordableMaxTokens,
+      doc_url: docUrl,
       ...(param === 'thread' ? { details: noThreads } : {}),
     },
     request_id: requestId,
