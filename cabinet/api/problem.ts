@@ -614,7 +614,11 @@ export function statusOf(code: ProblemCode): number {
 }
 
 /** The RFC 9457 body in the given language. Pure. */
-export function problemBody(problem: Problem, locale: Locale, requestId: string): Record<string, unknown> {
+export function problemBody(
+  problem: Problem,
+  locale: Locale,
+  { requestId, docUrl }: { readonly requestId: string; readonly docUrl: string | undefined },
+): Record<string, unknown> {
   const { code, errors, facts } = problem
   const { status, [locale]: message } = problems[code]
   const [title, detail] = message
@@ -625,6 +629,7 @@ export function problemBody(problem: Problem, locale: Locale, requestId: string)
     detail,
     code,
     request_id: requestId,
+    ...(docUrl === undefined ? {} : { doc_url: docUrl }),
     ...(errors === undefined ? {} : { errors }),
     ...facts,
   }

@@ -24,12 +24,16 @@ test('a problem is RFC 9457, with a request id, in the language that is preferre
     code: 'not_found',
     detail: 'Ресурс не найден, или у вас нет к нему доступа.',
     request_id: headers.get('x-request-id'),
+    doc_url: `${appUrl}/docs/cabinet-errors#not_found`,
   })
   const english = await web.call('POST', '/pricing/estimate', {
     ...estimate,
     headers: { 'accept-language': 'en' },
   })
-  expect(english.body.title).toBe('Not found')
+  expect(english.body).toMatchObject({
+    title: 'Not found',
+    doc_url: `${appUrl}/en/docs/cabinet-errors#not_found`,
+  })
 })
 
 test.each([

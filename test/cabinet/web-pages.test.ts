@@ -1,11 +1,13 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, test } from 'vitest'
+import { problems } from '#cabinet/api/problem'
 import { buildPagesIfOlder, pagesFolder } from '#cabinet/pages/build-pages'
 import { pageRoutes } from '#cabinet/pages/page-routes'
 import { userSessions } from '#cabinet/web/internal/api/caller'
 import { buildApp } from '#cabinet/web/internal/app'
 import { createWebMetrics } from '#cabinet/web/metrics'
+import { errorRows } from '#core/errors/refusal'
 import { unthrottled } from '../support/no-throttles.ts'
 import { databaseOfThisFile } from '../support/postgres.ts'
 import { startTestWeb, type TestWeb } from '../support/web.ts'
@@ -155,6 +157,26 @@ describe('the documentation', () => {
     )
     for (const text of [page, markdown]) expect(text).toContain('http://localhost:8080/v1')
     expect(markdown).toMatch(/^# SDKs and coding agents\n/)
+  })
+
+  test('has a section for each error code of the gateway and of the cabinet, in both languages, and for no other', async () => {
+    for (const language of ['', '/en'])
+      for (const [path, codes, level] of [
+        ['/docs/errors', Object.keys(errorRows), 3],
+        ['/docs/cabinet-errors', Object.keys(problems), 2],
+      ] as const) {
+        const response = await open(`${language}${path}`)
+        const headings = [...(await response.text()).matchAll(new RegExp(`<h${level} id="(\\w+)"`, 'g'))]
+        const explained = headings.map(([, code]) => code)
+        expect([response.status, explained.toSorted()]).toEqual([200, codes.toSorted()])
+      }
+  })
+
+  test('is where the errors of the cabinet’s API lead', async () => {
+    const { code, doc_url } = (await web.call('GET', '/me')).body
+    const { origin, pathname, hash } = new URL(doc_url)
+    expect([origin, hash]).toEqual(['http://localhost:3000', `#${code}`])
+    expect(await (await open(pathname)).text()).toContain(`id="${code}"`)
   })
 
   test('and every other public page has links to nothing but addresses that respond', async () => {

@@ -25,7 +25,7 @@ import { createCustomer, entryOf, pepper, recordOf } from '../support/customer.t
 import { noThrottles, unthrottled } from '../support/no-throttles.ts'
 import { databaseOfThisFile, urlAs } from '../support/postgres.ts'
 import { inTestScope } from '../support/scope.ts'
-import { webSettings } from '../support/web-settings.ts'
+import { appUrl, webSettings } from '../support/web-settings.ts'
 
 const { pool, url } = await databaseOfThisFile()
 const heard: { readonly status: number; readonly level: 'debug' | 'info' }[] = []
@@ -116,6 +116,7 @@ describe('a key', () => {
         source: 'client',
         param: null,
         request_id: requestId,
+        doc_url: `${appUrl}/docs/errors#${code}`,
       })
     }
   })

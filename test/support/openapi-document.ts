@@ -20,6 +20,7 @@ const problem = z
     detail: z.string(),
     code: z.string().meta({ description: 'For programs; the words are for people.' }),
     request_id: z.string(),
+    doc_url: z.string().optional().meta({ description: 'The section of the documentation about the code.' }),
     errors: z.array(fieldError).optional(),
     challenge: z
       .looseObject({ parameters: z.looseObject({}), signature: z.string() })

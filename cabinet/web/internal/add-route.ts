@@ -1,6 +1,6 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { isUnavailability } from '#core/db/availability'
-import { errorBody, type Refusal, type RefusalCode, refusal } from '#core/errors/refusal'
+import { errorBody, type Refusal, type RefusalCode, refusal, withDocUrl } from '#core/errors/refusal'
 import type { HttpRoute, RouteCaller } from '#core/process/http-route'
 import type { Log } from '#core/process/log'
 import type { createKeyAccess } from './key-access.ts'
@@ -76,5 +76,5 @@ function sendRefusal(reply: FastifyReply, refused: Refusal): void {
     .code(refused.status)
     .headers(refused.headers)
     .type('application/json')
-    .send(errorBody(refused, reply.request.id))
+    .send(errorBody(withDocUrl(refused, reply.server.docsOrigin), reply.request.id))
 }

@@ -52,6 +52,7 @@ const givenId = /^[0-9a-f-]{36}$/
 
 /** The cabinet's web application. Opens no sockets or connections. */
 export function buildApp(deps: AppDeps): FastifyInstance {
+  const docsOrigin = deps.site?.publicPages?.addresses.cabinet
   const app = Fastify({
     logger: false, // one line per request, written below
     requestTimeout: requestTimeoutMs,
@@ -60,7 +61,7 @@ export function buildApp(deps: AppDeps): FastifyInstance {
     return503OnClosing: false,
     // Accept IDs of any length, so that they get the usual 404. Node accepts no longer URL than this.
     routerOptions: { maxParamLength: maxHeaderSize },
-    clientErrorHandler: answerClientError,
+    clientErrorHandler: (error, socket) => answerClientError(error, socket, docsOrigin),
     frameworkErrors: (error, request, reply) => {
       reply.headers({ ...securityHeaders, 'x-request-id': request.id })
       // The URL cannot be decoded. No hook has run, so there is no page.
@@ -101,6 +102,7 @@ export function buildApp(deps: AppDeps): FastifyInstance {
   app.setErrorHandler((error, request, reply) =>
     sendProblem(reply, request, problemOf(error, request, deps.log)),
   )
+  app.decorate('docsOrigin', docsOrigin)
   app.decorateRequest('hasGenuineKey', false)
   app.decorateRequest('account', undefined)
   if (deps.byKey !== undefined) addRoutes(app, deps.byKey, deps.log)
@@ -111,7 +113,7 @@ export function buildApp(deps: AppDeps): FastifyInstance {
     const served = { ...deps, exportSlots: createExportSlots(deps.throttles) }
     for (const endpoint of deps.endpoints) serveEndpoint(api, endpoint, served)
   })
-  app.server.on('connect', (_request, socket: Socket) => answerTunnel(socket))
+  app.server.on('connect', (_request, socket: Socket) => answerTunnel(socket, docsOrigin))
   for (const page of deps.localPages ?? []) addLocalPage(app, page)
   for (const mount of deps.mounts ?? []) addMount(app, mount)
   return app

@@ -13,6 +13,7 @@ import type { Throttles } from '../../../api/throttles.ts'
 import { createRateWindow } from '../rate-window.ts'
 import { csvText } from './csv-text.ts'
 import type { DeviceCookies } from './device-cookie.ts'
+import { docUrlOf } from './doc-url.ts'
 import { endpointThrottle } from './endpoint-throttle.ts'
 import { eventStream } from './event-stream-writer.ts'
 import type { ExportSlots } from './export-slots.ts'
@@ -203,7 +204,13 @@ export function sendProblem(
     .code(statusOf(problem.code))
     .header('cache-control', 'no-store')
     .type('application/problem+json')
-    .send({ ...problemBody(problem, localeOf(request.headers['accept-language']), request.id), ...more })
+    .send({ ...bodyOf(request, problem), ...more })
+}
+
+function bodyOf(request: FastifyRequest, problem: Problem): Record<string, unknown> {
+  const locale = localeOf(request.headers['accept-language'])
+  const docUrl = docUrlOf(problem.code, locale, request.server.docsOrigin)
+  return problemBody(problem, locale, { requestId: request.id, docUrl })
 }
 
 /** Rejections by Fastify itself, by status. */
