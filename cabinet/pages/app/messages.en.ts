@@ -14,6 +14,7 @@ export const en: typeof ru = {
   settings: 'Settings',
   team: 'Team',
   models: 'Models',
+  docs: 'Docs',
   documents: 'Documents',
   cabinet: 'Dashboard',
   login: 'Sign in',

@@ -12,6 +12,7 @@ export const ru = {
   settings: 'Настройки',
   team: 'Команда',
   models: 'Модели',
+  docs: 'Документация',
   documents: 'Документы',
   cabinet: 'Кабинет',
   login: 'Войти',

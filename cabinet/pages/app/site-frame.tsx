@@ -1,7 +1,8 @@
 import type { ReactNode } from 'react'
 import { Link } from 'wouter'
-import { useWords } from '../i18n/language.ts'
+import { useLanguage, useWords } from '../i18n/language.ts'
 import { ButtonLink } from '../kit/button.tsx'
+import { addressIn } from '../public-addresses.ts'
 import { Brand } from './brand.tsx'
 import { chooseLanguage } from './me.ts'
 import { Menu } from './menu.tsx'
@@ -29,6 +30,7 @@ export function SiteFrame({
             <Link href="/models" className={link}>
               {words.models}
             </Link>
+            <DocsLink />
           </nav>
           <div className="ms-auto flex items-center gap-1">
             <Menu icon="sun" label={`${words.language}, ${words.theme.toLowerCase()}`}>
@@ -50,11 +52,22 @@ export function SiteFrame({
           <Link href="/models" className={link}>
             {words.models}
           </Link>
+          <DocsLink />
           <Link href="/legal" className={link}>
             {words.documents}
           </Link>
         </nav>
       </footer>
     </div>
+  )
+}
+
+/** The documentation is prerendered: the browser loads it as a document. */
+function DocsLink() {
+  const words = useWords(shellWords)
+  return (
+    <a href={addressIn(useLanguage(), '/docs')} className={link}>
+      {words.docs}
+    </a>
   )
 }

@@ -13,14 +13,15 @@ const contentsFrom = 3
  */
 export function writeDocPage(doc: Doc, docs: readonly Doc[], index: string): Html {
   const words = docWords[doc.language]
-  return html`<div class="grid gap-6 lg:grid-cols-[15rem_minmax(0,1fr)] lg:gap-10">
+  return html`<div class="grid gap-6 lg:grid-cols-[15rem_minmax(0,1fr)] lg:gap-10 xl:grid-cols-[14rem_minmax(0,1fr)_13rem]">
 <div class="min-w-0 text-sm">
 <form role="search" hidden data-search="${index}" class="relative mb-4"><input type="search" maxlength="100" autocomplete="off" spellcheck="false" aria-label="${words.search}" placeholder="${words.search}" class="min-h-10 w-full rounded-md border border-edge bg-surface px-3 text-base text-ink"><p role="status" class="sr-only"></p><ul hidden class="mt-2 rounded-md border border-line bg-raised p-1"></ul></form>
 <details class="rounded-md border border-line lg:hidden"><summary class="px-3 py-2 font-medium">${words.pages}</summary><nav aria-label="${words.pages}" class="px-2 pb-2">${listOf(doc, docs)}</nav></details>
 <nav aria-label="${words.pages}" class="hidden lg:block">${listOf(doc, docs)}</nav>
 </div>
+${contentsOf(doc)}
 <article class="prose">
-${contentsOf(doc)}${trustedHtml(doc.markup)}
+${trustedHtml(doc.markup)}
 <p class="mt-10 text-sm"><a href="${markdownAddressOf(doc)}">${words.markdown}</a></p>
 </article>
 </div>`
@@ -44,12 +45,13 @@ function listOf(shown: Doc, docs: readonly Doc[]): Html {
   )}</ul>`
 }
 
-/** The headings of a page that has several, below its title. */
+/** The headings of a page that has several, on wide screens. */
 function contentsOf({ language, sections }: Doc): Html | undefined {
   const headings = sections.filter(({ level }) => level === 2)
   if (headings.length < contentsFrom) return undefined
   const words = docWords[language]
-  return html`<nav aria-label="${words.onThisPage}" class="float-end ms-6 mb-4 hidden w-56 rounded-md border border-line bg-surface p-3 text-sm xl:block"><p class="mb-1 font-medium">${words.onThisPage}</p><ul>${headings.map(
-    ({ anchor, title }) => html`<li><a href="#${anchor}" class="block py-1 no-underline">${title}</a></li>`,
+  return html`<nav aria-label="${words.onThisPage}" class="order-last hidden text-sm xl:block"><p class="mb-1 font-medium">${words.onThisPage}</p><ul>${headings.map(
+    ({ anchor, title }) =>
+      html`<li><a href="#${anchor}" class="block py-1 wrap-anywhere no-underline">${title}</a></li>`,
   )}</ul></nav>`
 }
