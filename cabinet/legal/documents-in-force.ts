@@ -2,7 +2,7 @@ import type { Pool } from 'pg'
 import type { Log } from '#core/process/log'
 import { shippedTexts } from './internal/shipped-texts.ts'
 import { listLegalVersions } from './legal-texts.ts'
-import { type LegalVersion, legalDay, versionsInForce } from './legal-version.ts'
+import { type LegalVersion, legalDay, type SignUpKind, versionsInForce } from './legal-version.ts'
 
 const freshMs = 5_000
 
@@ -13,7 +13,7 @@ const freshMs = 5_000
 export function createDocumentsInForce(
   pool: Pool,
   log: Pick<Log, 'warn'>,
-): () => Pick<LegalVersion, 'kind' | 'version'>[] {
+): () => { kind: SignUpKind; version: string }[] {
   let versions: readonly LegalVersion[] = shippedTexts
   let askedAt = Number.NEGATIVE_INFINITY
 

@@ -1,7 +1,15 @@
 import type { Queryable } from '#core/db/pool'
 import type { Locale } from '../api/access.ts'
 import { shippedTexts } from './internal/shipped-texts.ts'
-import { type LegalText, type LegalVersion, legalDay, versionsInForce } from './legal-version.ts'
+import {
+  type LegalKind,
+  type LegalText,
+  type LegalVersion,
+  legalDay,
+  type SignUpKind,
+  versionInForce,
+  versionsInForce,
+} from './legal-version.ts'
 
 /** More rows than documents will ever have versions and languages. */
 const versionsMax = 2_000
@@ -19,12 +27,21 @@ export async function listLegalVersions(client: Queryable): Promise<readonly Leg
   )
 }
 
-/** The versions that users accept now, one of each kind. */
+/** The versions that every user accepts now, one of each kind. */
 export async function readVersionsInForce(
   client: Queryable,
   locale: Locale,
-): Promise<readonly LegalVersion[]> {
+): Promise<readonly (LegalVersion & { readonly kind: SignUpKind })[]> {
   return versionsInForce(await listLegalVersions(client), locale, legalDay(new Date()))
+}
+
+/** The version of one document that is accepted now. */
+export async function readVersionInForce(
+  client: Queryable,
+  kind: LegalKind,
+  locale: Locale,
+): Promise<LegalVersion> {
+  return versionInForce(await listLegalVersions(client), kind, { locale, day: legalDay(new Date()) })
 }
 
 /** The text of one version. */

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { memberRoles, rights } from '../api/access.ts'
 import type { Contract } from '../api/contract.ts'
 import { id, pathId, time } from '../api/fields.ts'
-import { legalKinds } from '../legal/legal-version.ts'
+import { legalKinds, signUpKinds } from '../legal/legal-version.ts'
 import { hasOneFactor, locale, password, secondFactor, totpCode } from './fields.ts'
 
 const organization = z.object({
@@ -23,7 +23,7 @@ const me = z.object({
   accepted_offer_at: time,
   accepted_pdn_at: time,
   outdated_consents: z
-    .array(z.enum(legalKinds))
+    .array(z.enum(signUpKinds))
     .meta({ description: 'Documents in force that the user has not accepted.' }),
   organization: organization.nullable().meta({
     description:
@@ -145,10 +145,8 @@ export const removeTotp = {
   problems: ['forbidden', 'invalid_code', 'invalid_credentials', 'mfa_required'],
 } as const satisfies Contract
 
-const documentKind = z.enum(['offer', 'personal_data'])
-
 const consent = z.object({
-  kind: documentKind,
+  kind: z.enum(legalKinds),
   version: z.string(),
   locale,
   sha256: z.string(),
@@ -172,7 +170,7 @@ export const acceptDocument = {
   url: '/api/v1/me/consents',
   access: { to: 'person' },
   body: z.strictObject({
-    kind: documentKind,
+    kind: z.enum(signUpKinds),
     version: z
       .string()
       .max(64)

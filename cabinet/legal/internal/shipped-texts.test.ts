@@ -18,4 +18,6 @@ const published = {
   'offer 2026-11-22 ru': '81a378c653bdbdd4123b2e96b1e72aeb87bb09f727e3ee2ea5b691b6cb2d08ca',
   'personal_data 2026-11-22 en': '5d63bfd439b3b1ebb2cff83d0cd9c4b535f245e55f65a5a5d9c176d397c892dd',
   'personal_data 2026-11-22 ru': 'ae09683fcdd54f0c58b75c645d8abb8f9964d02a2d5bb96bb28047e917355115',
+  'saved_card 2026-11-22 en': 'c043ef2602268d24bf839e3d7a1bb36c9a9f9e5e0eadf68487eb3cabe1d5933e',
+  'saved_card 2026-11-22 ru': 'ce25f633fab4557ebe8a8a4f567f47a26fae73712a4ba48eb31ecc1d9a2fd6a8',
 }

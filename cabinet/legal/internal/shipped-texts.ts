@@ -5,7 +5,7 @@ import type { Locale } from '../../api/access.ts'
 import type { LegalKind, LegalText } from '../legal-version.ts'
 
 const folder = join(import.meta.dirname, '../texts')
-const fileName = /^(offer|personal_data)-(\d{4}-\d{2}-\d{2})\.(ru|en)\.md$/
+const fileName = /^(offer|personal_data|saved_card)-(\d{4}-\d{2}-\d{2})\.(ru|en)\.md$/
 
 /** Every text that comes with this release. Read once, when the process starts. */
 export const shippedTexts: readonly LegalText[] = readdirSync(folder).map((file): LegalText => {

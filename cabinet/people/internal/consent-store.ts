@@ -2,13 +2,10 @@ import type { z } from 'zod'
 import type { ScopedClient } from '#core/audit/scope'
 import type { Queryable } from '#core/db/pool'
 import type { Locale } from '../../api/access.ts'
-import type { Visit } from '../../api/endpoint.ts'
 import { readVersionsInForce } from '../../legal/legal-texts.ts'
-import type { LegalKind, LegalVersion } from '../../legal/legal-version.ts'
+import type { LegalKind, LegalVersion, SignUpKind } from '../../legal/legal-version.ts'
+import { insertConsent, type Place } from '../consents.ts'
 import type { acceptDocument, listConsents } from '../me-contracts.ts'
-
-/** The request with which a user agreed, stored with the consent. */
-type Place = Pick<Visit, 'address' | 'agent'>
 
 /** More rows than any user has consents. */
 const consentsMax = 200
@@ -37,7 +34,7 @@ export async function readConsents(
 }
 
 /** The documents in force that a user has not accepted, or no longer accepts. */
-export async function readOutdatedConsents(client: Queryable, userId: string): Promise<LegalKind[]> {
+export async function readOutdatedConsents(client: Queryable, userId: string): Promise<SignUpKind[]> {
   const { rows } = await client.query<Pick<ConsentRow, 'kind' | 'version' | 'withdrawn'>>(
     `select distinct on (kind) kind, version, withdrawn from consents where user_id = $1 order by kind, id desc`,
     [userId],
@@ -56,7 +53,7 @@ export async function insertConsents(
   place: Place,
 ): Promise<void> {
   const inForce = await readVersionsInForce(client, locale)
-  for (const document of inForce) await insertConsent(client, userId, document, place)
+  for (const document of inForce) await insertConsent(client, { userId, document, place })
 }
 
 /** Records a user's consent to a document, once. A repeated call returns the existing consent. */
@@ -66,7 +63,7 @@ export async function acceptOnce(
   document: LegalVersion,
   place: Place,
 ): Promise<z.output<(typeof acceptDocument.answers)[200]>> {
-  const { kind, version } = document
+  const { kind, version, locale, sha256 } = document
   // Of two concurrent calls, the second finds the consent of the first.
   await client.query('select from users where id = $1 for no key update', [userId])
   const { rows } = await client.query<ConsentRow>(
@@ -86,24 +83,8 @@ export async function acceptOnce(
       after: { kind, version },
     }),
   )
-  return show(await insertConsent(client, userId, document, place))
-}
-
-async function insertConsent(
-  client: ScopedClient,
-  userId: string,
-  { kind, version, sha256, locale }: LegalVersion,
-  { address, agent }: Place,
-): Promise<ConsentRow> {
-  const { rows } = await client.withoutAudit<ConsentRow>(
-    'consents are append-only and name the user',
-    `insert into consents (user_id, kind, version, sha256, locale, address, agent) values ($1, $2, $3, $4, $5, $6, $7)
-     returning ${columns}`,
-    [userId, kind, version, sha256, locale, address, agent],
-  )
-  const [consent] = rows
-  if (consent === undefined) throw new Error('Postgres returned no consent')
-  return consent
+  const { withdrawn, at } = await insertConsent(client, { userId, document, place })
+  return show({ kind, version, locale, sha256, withdrawn, at })
 }
 
 function show({ at, ...consent }: ConsentRow) {

@@ -62,6 +62,7 @@ function VersionsSection() {
   )
 }
 
+const kinds = ['offer', 'personal_data', 'saved_card'] as const
 const names = ['version', 'texts.ru', 'texts.en', 'reason'] as const
 
 function PublishSection() {
@@ -79,7 +80,7 @@ function PublishSection() {
         }}
       >
         <SelectField name="kind" label={words.document}>
-          {(['offer', 'personal_data'] as const).map((kind) => (
+          {kinds.map((kind) => (
             <option key={kind} value={kind}>
               {words.kinds[kind]}
             </option>
@@ -100,7 +101,7 @@ function missing(values: FormData, name: string, message: string): string | unde
 }
 
 function publish(values: FormData) {
-  const kind = textOf(values, 'kind') === 'offer' ? 'offer' : 'personal_data'
+  const kind = kinds.find((one) => one === textOf(values, 'kind')) ?? 'offer'
   const texts = { ru: textOf(values, 'texts.ru'), en: textOf(values, 'texts.en') }
   const body = { kind, version: textOf(values, 'version'), texts, reason: textOf(values, 'reason') } as const
   return call('POST /admin/legal/documents', { body })

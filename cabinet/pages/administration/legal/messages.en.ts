@@ -6,7 +6,11 @@ export const en: typeof ru = {
   document: 'Document',
   day: 'In force from',
   state: 'Status',
-  kinds: { offer: 'Public offer', personal_data: 'Consent to the processing of personal data' },
+  kinds: {
+    offer: 'Public offer',
+    personal_data: 'Consent to the processing of personal data',
+    saved_card: 'Consent to automatic top-ups with a saved card',
+  },
   states: { upcoming: 'Not in force yet', in_force: 'In force', outdated: 'Previous version' },
   publish: 'New version',
   publishLead:

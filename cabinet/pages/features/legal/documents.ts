@@ -2,7 +2,7 @@ import { useRead } from '../../api/queries.ts'
 import { useLanguage } from '../../i18n/language.ts'
 import type { Language } from '../../preferences.ts'
 
-export type Kind = 'offer' | 'personal_data'
+export type Kind = 'offer' | 'personal_data' | 'saved_card'
 
 export type Version = { readonly version: string; readonly state: 'upcoming' | 'in_force' | 'outdated' }
 

@@ -1,8 +1,12 @@
 import type { ru } from './messages.ru.ts'
 
 export const en: typeof ru = {
-  lead: 'The documents that you accept when you register. A published version never changes: amendments are published as a new version.',
-  kinds: { offer: 'Public offer', personal_data: 'Consent to the processing of personal data' },
+  lead: 'The documents that you accept when you register or save a card. A published version never changes: amendments are published as a new version.',
+  kinds: {
+    offer: 'Public offer',
+    personal_data: 'Consent to the processing of personal data',
+    saved_card: 'Consent to automatic top-ups with a saved card',
+  },
   states: { upcoming: 'Not in force yet', in_force: 'In force', outdated: 'Previous version' },
   since: 'Version of',
   otherVersions: 'Other versions',

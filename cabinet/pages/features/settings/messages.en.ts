@@ -89,7 +89,11 @@ export const en: typeof ru = {
   consentsLead: 'The documents you have accepted, and when.',
   noConsents: 'You have not accepted anything yet.',
   document: 'Document',
-  documents: { offer: 'Public offer', personal_data: 'Consent to the processing of personal data' },
+  documents: {
+    offer: 'Public offer',
+    personal_data: 'Consent to the processing of personal data',
+    saved_card: 'Consent to automatic top-ups with a saved card',
+  },
   version: 'Version',
   versionOf: (day: string) => `of ${day}`,
   acceptedAt: 'Accepted',

@@ -88,7 +88,11 @@ export const ru = {
   consentsLead: 'Какие документы вы приняли и когда.',
   noConsents: 'Вы пока не приняли ни одного документа.',
   document: 'Документ',
-  documents: { offer: 'Публичная оферта', personal_data: 'Согласие на обработку персональных данных' },
+  documents: {
+    offer: 'Публичная оферта',
+    personal_data: 'Согласие на обработку персональных данных',
+    saved_card: 'Согласие на автопополнение сохранённой картой',
+  },
   version: 'Редакция',
   versionOf: (day: string) => `от ${day}`,
   acceptedAt: 'Принято',
