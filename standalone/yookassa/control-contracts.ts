@@ -43,6 +43,13 @@ export const settingsContract = z.strictObject({
   notifications: z.enum(['sent', 'held', 'lost']).optional(),
   /** Number of simultaneous copies of each notification. */
   copies: z.int().min(1).max(1_000).optional(),
+  /**
+   * What charges of saved cards do: succeed immediately, stay pending until `pay` or `decline`, or are canceled for this
+   * reason.
+   */
+  savedCards: z
+    .enum(['pay', 'wait', 'insufficient_funds', 'card_expired', 'general_decline', 'issuer_unavailable'])
+    .optional(),
   /** Whether refunds succeed immediately or wait for `finish`. */
   refunds: z.enum(['at_once', 'later']).optional(),
 })
@@ -59,6 +66,9 @@ export const declineContract = z.strictObject({
 
 /** `POST /till/payments/{id}/refund`, as in the provider's own console. Without an amount: the remaining amount. */
 export const refundContract = z.strictObject({ amount: z.string().regex(rubPattern).optional() })
+
+/** `POST /till/payments/{id}/revoke-method`: the payer of a saved card forbids further charges. */
+export const revokeContract = z.strictObject({})
 
 /** `POST /till/refunds/{id}/finish`. */
 export const finishContract = z.strictObject({ status: z.enum(['succeeded', 'canceled']) })

@@ -23,6 +23,8 @@ export type TillOptions = {
   readonly secretKey: string
   /** Payments of a test shop have `test: true`; default true. */
   readonly isTestShop?: boolean
+  /** Whether the shop may save and charge cards, as test shops may; default true. */
+  readonly savesCards?: boolean
   /** Whether each payment needs a 54-FZ receipt; default optional. Receipts are always validated. */
   readonly receipts?: 'required' | 'optional'
   /** The webhook URL. Default: none, until `PATCH /till/settings`. */
@@ -54,7 +56,7 @@ const localNames = ['localhost', '127.0.0.1', '[::1]']
  * @throws Error when it cannot listen or cannot use the file
  */
 export async function startTill(options: TillOptions): Promise<Till> {
-  const { host = '127.0.0.1', port = 0, secretKey, receipts = 'optional' } = options
+  const { host = '127.0.0.1', port = 0, secretKey, receipts = 'optional', savesCards = true } = options
   const app = Fastify({ logger: false, forceCloseConnections: true, return503OnClosing: false })
   const urlOf = () => `http://${host.includes(':') ? `[${host}]` : host}:${listeningPort(app.server)}`
   const parts = createParts(options, () => options.publicUrl ?? urlOf())
@@ -67,6 +69,7 @@ export async function startTill(options: TillOptions): Promise<Till> {
   addApiRoutes(app, {
     shop,
     secretKey,
+    savesCards,
     receipts,
     books,
     idempotence,

@@ -40,6 +40,8 @@ export function driveTill(url: string) {
     pay: (id: string, notification: 'usual' | 'lost' = 'usual') =>
       command('POST', `payments/${id}/pay`, { notification }),
     decline: (id: string, reason?: string) => command('POST', `payments/${id}/decline`, { reason }),
+    /** The payer of a saved card forbids further charges. @param id the payment that saved it */
+    revokeMethod: (id: string) => command('POST', `payments/${id}/revoke-method`, {}),
     /** In the provider's console. @param amount undefined: all that is left */
     refund: (id: string, amount?: string) => command('POST', `payments/${id}/refund`, { amount }),
     finishRefund: (id: string, status: 'succeeded' | 'canceled') =>

@@ -26,6 +26,8 @@ import { kopecksOf } from './rub.ts'
 export type ApiDeps = {
   readonly shop: Shop
   readonly secretKey: string
+  /** Whether the provider has allowed the shop to save and charge cards. */
+  readonly savesCards: boolean
   /** Whether payments need a receipt. */
   readonly receipts: 'required' | 'optional'
   readonly books: Books
@@ -78,7 +80,7 @@ function addPaymentRoutes(app: FastifyInstance, deps: ApiDeps): void {
   app.post('/payments', (request, reply) =>
     serve.post('create_payment', request, reply, createPaymentContract, (body) => {
       const fault = faultOfPayment(body, deps)
-      return fault ?? books.bodyOf(books.create(body))
+      return fault ?? books.bodyOfAny(books.create(body))
     }),
   )
   app.get('/payments', (request, reply) =>
@@ -243,9 +245,14 @@ function idOf({ params }: FastifyRequest): string {
   return String((params as { id?: unknown }).id)
 }
 
-function faultOfPayment(body: z.infer<typeof createPaymentContract>, { shop, receipts }: ApiDeps) {
+function faultOfPayment(
+  body: z.infer<typeof createPaymentContract>,
+  { shop, receipts, savesCards }: ApiDeps,
+) {
   const kopecks = kopecksOf(body.amount.value)
   if (kopecks < amountMin || kopecks > amountMax) return amountOutOfRange
+  if (!savesCards && (body.save_payment_method === true || body.payment_method_id !== undefined))
+    return noSavedCards
   if (shop.isTest && !testMethods.includes(body.payment_method_data?.type ?? 'bank_card'))
     return methodUnavailable
   return faultOfReceipt(body.amount.value, body.receipt, receipts === 'required')
@@ -295,6 +302,10 @@ const amountOutOfRange: Refusal = {
   refused: 400,
   description: 'Amount is out of range: from 1.00 to 350000.00',
   parameter: 'amount.value',
+}
+const noSavedCards: Refusal = {
+  refused: 403,
+  description: 'This store cannot make recurring payments. Contact the YooMoney manager to learn more',
 }
 const methodUnavailable: Refusal = {
   refused: 400,

@@ -92,13 +92,36 @@ function createKeeper({ shop, now, notify, record }: BooksDeps) {
 type Keeper = ReturnType<typeof createKeeper>
 
 function paymentStepsOf({ find, become }: Keeper, now: () => number) {
+  let savedCards: NonNullable<ChangedSettings['savedCards']> = 'pay'
   function change(id: string, from: Payment['status'], to: (payment: Payment) => Payment, isLost = false) {
     const payment = find(id, from)
     return isRefusal(payment) ? payment : become(to(payment), isLost)
   }
 
   return {
-    create: (request: z.infer<typeof createPaymentContract>): Payment => become(newPayment(request, now())),
+    /** A saved card is charged immediately. */
+    create(request: z.infer<typeof createPaymentContract>): Payment | Refusal {
+      const { payment_method_id: methodId } = request
+      if (methodId === undefined) return become(newPayment(request, now()))
+      const saved = find(methodId)
+      if (isRefusal(saved) || saved.savesMethod !== true || saved.paidAtMs === undefined)
+        return methodNotSaved
+      const made = { ...newPayment(request, now()), method: saved.method }
+      if (saved.isMethodRevoked === true)
+        return become(canceled(made, { party: 'yoo_money', reason: 'permission_revoked' }))
+      if (savedCards === 'wait') return become(made)
+      if (savedCards === 'pay') return become(paid(made, now()))
+      return become(canceled(made, { party: 'payment_network', reason: savedCards }))
+    },
+    /** The payer forbids further charges of a saved card. */
+    revokeMethod(id: string): Payment | Refusal {
+      const saved = find(id)
+      if (isRefusal(saved) || saved.savesMethod !== true) return methodNotSaved
+      return change(id, saved.status, (payment) => ({ ...payment, isMethodRevoked: true }), true)
+    },
+    setSavedCards(settings: ChangedSettings): void {
+      savedCards = settings.savedCards ?? savedCards
+    },
     /**
      * The payer pays.
      * @param isLost sends no notification
@@ -175,7 +198,9 @@ function newPayment(request: z.infer<typeof createPaymentContract>, nowMs: numbe
     description: request.description,
     metadata: request.metadata,
     merchantCustomerId: request.merchant_customer_id,
-    returnUrl: request.confirmation.return_url,
+    returnUrl: request.confirmation?.return_url,
+    savesMethod: request.save_payment_method === true,
+    methodId: request.payment_method_id,
     hasReceipt: request.receipt !== undefined,
     createdAtMs: nowMs,
     expiresAtMs: nowMs + confirmWithinMs,
@@ -195,6 +220,11 @@ const paymentNotFound: Refusal = {
   parameter: 'payment_id',
 }
 const refundNotFound: Refusal = { refused: 404, description: 'Refund is not found', parameter: 'refund_id' }
+const methodNotSaved: Refusal = {
+  refused: 400,
+  description: 'Payment method is not found or not saved',
+  parameter: 'payment_method_id',
+}
 const wrongAmount: Refusal = {
   refused: 400,
   description: 'Incorrect amount: nothing, or more than is left',

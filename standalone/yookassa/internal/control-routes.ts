@@ -9,6 +9,7 @@ import {
   type Journal,
   payContract,
   refundContract,
+  revokeContract,
   settingsContract,
 } from '../control-contracts.ts'
 import type { Books } from './books.ts'
@@ -63,6 +64,7 @@ export function addControlRoutes(app: FastifyInstance, deps: ControlDeps): void 
   add('POST', 'faults', faultContract, (fault) => (faults.add(fault) ? {} : tooManyFaults))
   add('PATCH', 'settings', settingsContract, (settings) => {
     books.set(settings)
+    books.setSavedCards(settings)
     notifier.set(settings)
     return {}
   })
@@ -80,6 +82,9 @@ export function addControlRoutes(app: FastifyInstance, deps: ControlDeps): void 
     const refund = refundInConsole(books, id, amount)
     return isRefusal(refund) ? refund : refundBodyOf(refund)
   })
+  add('POST', 'payments/:id/revoke-method', revokeContract, (_, id) =>
+    books.bodyOfAny(books.revokeMethod(id)),
+  )
   add('POST', 'refunds/:id/finish', finishContract, ({ status }, id) => {
     const refund = books.finishRefund(id, status)
     return isRefusal(refund) ? refund : refundBodyOf(refund)

@@ -52,7 +52,7 @@ export function addPageRoutes(app: FastifyInstance, { books, shop, wake }: PageD
     wake()
     if (done === undefined || isRefusal(done)) return show(reply.code(409), payment, 'Не получилось.')
     if (form?.action === 'refund') return reply.redirect(request.url, 303)
-    return reply.redirect(payment.returnUrl, 303)
+    return reply.redirect(payment.returnUrl ?? request.url, 303)
   })
 }
 

@@ -16,9 +16,10 @@ export function paymentPage(payment: Payment, left: string, notice: string | und
     `<h1>${escapeHtml(rubles(amount))}</h1>`,
     `<p>${escapeHtml(description)}</p>`,
     `<p>Платёж ${words[status]}${cancellation === undefined ? '' : ` (${escapeHtml(cancellation.reason)})`}.</p>`,
+    ...(payment.savesMethod ? ['<p>Магазин сохранит карту для автоплатежей.</p>'] : []),
     ...(status === 'pending' ? [payForm] : []),
     ...(left === '0.00' ? [] : [refundForm(left)]),
-    `<p><a href="${escapeHtml(returnUrl)}">Вернуться в магазин</a></p>`,
+    ...(returnUrl === undefined ? [] : [`<p><a href="${escapeHtml(returnUrl)}">Вернуться в магазин</a></p>`]),
     '<p><a href="/">Все платежи</a></p>',
   ])
 }

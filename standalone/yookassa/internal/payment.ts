@@ -17,7 +17,14 @@ export type Payment = {
   readonly description: string | undefined
   readonly metadata: Readonly<Record<string, string>>
   readonly merchantCustomerId: string | undefined
-  readonly returnUrl: string
+  /** undefined: a saved card is charged, and no payer returns. */
+  readonly returnUrl: string | undefined
+  /** Whether its card may be charged again once it is paid. */
+  readonly savesMethod?: boolean
+  /** Whether the payer has revoked the permission to charge its saved card. */
+  readonly isMethodRevoked?: boolean
+  /** The payment whose saved card this one charges. */
+  readonly methodId?: string | undefined
   readonly hasReceipt: boolean
   readonly createdAtMs: number
   /** When it expires, unless the payer or the shop acts before. */
@@ -115,13 +122,15 @@ export function paymentBodyOf(payment: Payment, refunds: readonly Refund[], shop
     ...(status === 'succeeded' ? { income_amount: amountOf(incomeOf(amount)) } : {}),
     ...(description === undefined ? {} : { description }),
     recipient: { account_id: shop.shopId, gateway_id: `${shop.shopId}0` },
-    ...(payment.paidAtMs === undefined ? {} : paidPartOf(payment)),
+    ...(payment.paidAtMs === undefined && payment.methodId === undefined ? {} : paidPartOf(payment)),
     ...(capturedAtMs === undefined ? {} : { captured_at: timeOf(capturedAtMs) }),
     created_at: timeOf(createdAtMs),
     ...(status === 'waiting_for_capture' && payment.expiresAtMs !== undefined
       ? { expires_at: timeOf(payment.expiresAtMs) }
       : {}),
-    ...(status === 'pending' ? { confirmation: confirmationOf(payment, shop) } : {}),
+    ...(status === 'pending' && payment.returnUrl !== undefined
+      ? { confirmation: confirmationOf(payment, shop) }
+      : {}),
     test: shop.isTest,
     ...(refunded > 0n ? { refunded_amount: amountOf(rubOf(refunded)) } : {}),
     paid: status === 'waiting_for_capture' || status === 'succeeded',
@@ -172,7 +181,7 @@ function receiptStateOf(status: Payment['status']) {
 }
 
 /** The payment method: the provider's test card. */
-function paidPartOf({ id, method }: Payment) {
+function paidPartOf({ id, method, methodId, savesMethod, isMethodRevoked, paidAtMs }: Payment) {
   const card = {
     first6: '555555',
     last4: '4444',
@@ -182,15 +191,24 @@ function paidPartOf({ id, method }: Payment) {
     issuer_country: 'RU',
   }
   const isCard = method === 'bank_card'
+  const isSaved = (savesMethod === true && isMethodRevoked !== true) || methodId !== undefined
   return {
     payment_method: {
       type: method,
-      id,
-      saved: false,
-      status: 'inactive',
+      id: methodId ?? id,
+      saved: isSaved,
+      status: isSaved ? 'active' : 'inactive',
       title: isCard ? 'Bank card *4444' : method,
       ...(isCard ? { card } : {}),
     },
-    authorization_details: { rrn: '603668680243', auth_code: '000000', three_d_secure: { applied: false } },
+    ...(paidAtMs === undefined
+      ? {}
+      : {
+          authorization_details: {
+            rrn: '603668680243',
+            auth_code: '000000',
+            three_d_secure: { applied: false },
+          },
+        }),
   }
 }

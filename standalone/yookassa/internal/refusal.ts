@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto'
 const codes = {
   400: 'invalid_request',
   401: 'invalid_credentials',
+  403: 'forbidden',
   404: 'not_found',
   429: 'too_many_requests',
   500: 'internal_server_error',

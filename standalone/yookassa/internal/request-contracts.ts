@@ -129,24 +129,41 @@ const confirmationContract = z.strictObject({
 })
 
 /** Everything that our shop may send. Other features of the provider are rejected. */
-export const createPaymentContract = z.strictObject({
+const paymentFields = z.strictObject({
   amount: amountContract,
   /** Two stages unless it is true. */
   capture: z.boolean().default(false),
-  confirmation: confirmationContract,
+  /** Not with `payment_method_id`: a saved card is charged without its payer. */
+  confirmation: confirmationContract.optional(),
   description: z.string().max(128).optional(),
   metadata: metadataContract.default({}),
   receipt: receiptContract.optional(),
   payment_method_data: z
     .strictObject({ type: z.enum(['bank_card', 'yoo_money', 'sbp', 'sberbank', 'tinkoff_bank']) })
     .optional(),
-  save_payment_method: z.literal(false).optional(),
+  /** A payment whose card was saved. */
+  payment_method_id: z.string().length(36).optional(),
+  save_payment_method: z.boolean().optional(),
   client_ip: z
     .string()
     .refine((address) => isIP(address) !== 0)
     .optional(),
   merchant_customer_id: z.string().max(200).optional(),
 })
+
+export const createPaymentContract = paymentFields
+  .refine((body) => (body.confirmation === undefined) === (body.payment_method_id !== undefined), {
+    path: ['confirmation'],
+    error: 'Required without payment_method_id only',
+  })
+  .refine((body) => body.payment_method_id === undefined || body.payment_method_data === undefined, {
+    path: ['payment_method_data'],
+    error: 'Not allowed with payment_method_id',
+  })
+  .refine((body) => body.payment_method_id === undefined || body.save_payment_method !== true, {
+    path: ['save_payment_method'],
+    error: 'Not allowed with payment_method_id',
+  })
 
 export const capturePaymentContract = z.strictObject({
   amount: amountContract.optional(),
