@@ -62,7 +62,12 @@ export async function startDemoShop(options: DemoShopOptions): Promise<DemoShop>
     throw error
   })
   return {
-    settings: { YOOKASSA_SHOP_ID: shopId, YOOKASSA_SECRET_KEY: tillSecretKey, YOOKASSA_URL: till.apiUrl },
+    settings: {
+      YOOKASSA_SHOP_ID: shopId,
+      YOOKASSA_SECRET_KEY: tillSecretKey,
+      YOOKASSA_URL: till.apiUrl,
+      YOOKASSA_SAVED_CARDS: 'true',
+    },
     testPaymentsUrl: till.url,
     mount: { path: webhookPath, answer: webhook.receive },
     async stop() {

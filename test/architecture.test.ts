@@ -115,7 +115,7 @@ const siblingsOf: Readonly<Record<string, Readonly<Record<string, readonly strin
     team: ['api', 'billing', 'mail', 'people'],
     tokens: ['api'],
     approvals: ['api', 'billing', 'mail'],
-    payments: ['api', 'approvals', 'billing', 'mail', 'people'],
+    payments: ['api', 'approvals', 'billing', 'legal', 'mail', 'people'],
     administrators: ['api', 'approvals', 'people'],
     operations: ['api', 'approvals', 'billing'],
     responses: [],

@@ -16,7 +16,8 @@ const amountMax = nanoRub(9_999_999_000_000_000n)
 /** Smallest refund: 0.01 ₽. */
 const kopeck = nanoRub(10_000_000n)
 
-const wholeKopecks = (min: typeof kopeck) =>
+/** An amount in a request that can be paid: whole kopecks. */
+export const wholeKopecks = (min: typeof kopeck) =>
   rublesFrom(min, amountMax).refine((amount) => amount % kopeck === 0n, {
     error: 'must have at most 2 decimals',
   })
@@ -34,6 +35,9 @@ const payment = z
       'partially_refunded',
       'refunded',
     ]),
+    is_automatic: z
+      .boolean()
+      .meta({ description: 'Whether it was charged to the saved card by an automatic top-up.' }),
     cancellation_reason: z.string().nullable(),
     confirmation_url: z
       .string()
@@ -106,7 +110,13 @@ export const createPayment = {
   access: { ...toWrite, confirmed: true },
   idempotencyKey: true,
   throttle: createThrottle,
-  body: z.strictObject({ amount_rub: wholeKopecks(topUpMin) }),
+  body: z.strictObject({
+    amount_rub: wholeKopecks(topUpMin),
+    saved_card_consent: z.string().max(64).optional().meta({
+      description:
+        'Saves the card for automatic top-ups. The version of the document `saved_card` that the payer accepts: `consent_version` of the automatic top-up.',
+    }),
+  }),
   answers: { 201: payment },
   problems: ['payments_unavailable', 'consent_outdated', 'too_many_open_payments'],
 } as const satisfies Contract

@@ -2,13 +2,15 @@ import { randomUUID } from 'node:crypto'
 import type { Pool } from 'pg'
 import { inReadScope, inScope, scopeOfPerson } from '#core/audit/scope'
 import { isId } from '#core/db/id'
-import { formatRub, type NanoRub } from '#core/ledger/money'
+import type { NanoRub } from '#core/ledger/money'
 import { type Endpoint, endpoint, type Input, type Output } from '../api/endpoint.ts'
 import { once } from '../api/once.ts'
 import { toPage } from '../api/page.ts'
 import { notFound } from '../api/problem.ts'
 import type { Throttles } from '../api/throttles.ts'
+import { readVersionInForce } from '../legal/legal-texts.ts'
 import { addressHash } from '../people/address-hash.ts'
+import { insertConsent } from '../people/consents.ts'
 import { hasAcceptedOffer } from '../people/offer-consent.ts'
 import { paymentBody } from './internal/call-body.ts'
 import {
@@ -19,6 +21,7 @@ import {
   type StoredPayment,
 } from './internal/payment-store.ts'
 import { showPayment as show } from './internal/shown-payment.ts'
+import { tooMuch } from './internal/too-much.ts'
 import type { PaymentChecks } from './payment-checks.ts'
 import * as contracts from './payment-contracts.ts'
 import type { ShopTerms } from './payment-settings.ts'
@@ -69,19 +72,23 @@ async function create(
 ): Promise<Output<typeof contracts.createPayment>> {
   const { pool, checks, shop, topUpMax, keyPepper, appUrl } = deps
   const { userId, organizationId, email } = caller
-  const amount = body.amount_rub
-  if (shop === undefined) return unavailable
+  const { amount_rub: amount, saved_card_consent: consentVersion } = body
+  const savesCard = consentVersion !== undefined
+  if (shop === undefined || (savesCard && shop.savesCards !== true)) return unavailable
   if (amount > topUpMax) return { problem: tooMuch(topUpMax) }
   const noted = await inScope(pool, scopeOfPerson(userId, organizationId, visit), (client) =>
     once(client, { userId }, idempotency, async () => {
       if (!(await hasAcceptedOffer(client, userId))) return { problem: { code: 'consent_outdated' } }
       if (await hasOpenPayments(client, organizationId, openPaymentsMax))
         return { problem: { code: 'too_many_open_payments' } }
+      const document = savesCard ? await readVersionInForce(client, 'saved_card', visit.locale) : undefined
+      if (document?.version !== consentVersion) return { problem: { code: 'consent_outdated' } }
       const id = randomUUID()
       const returnUrl = `${appUrl}/app/billing/return?payment=${id}`
-      const callBody = paymentBody({ id, amount, email, receipt: shop.receipt, returnUrl })
+      const callBody = paymentBody({ id, amount, email, receipt: shop.receipt, returnUrl, savesCard })
+      const consent = document && (await insertConsent(client, { userId, document, place: visit }))
       const payment = { id, organizationId, userId, amount, addressHash: addressHash(email, keyPepper) }
-      await insertPayment(client, { ...payment, callBody })
+      await insertPayment(client, { ...payment, callBody, cardConsentId: consent?.id ?? null })
       const done = { status: 201, body: { id } }
       return { fresh: done, kept: done }
     }),
@@ -110,9 +117,4 @@ async function refresh(
 async function findOwn(pool: Pool, organizationId: string, id: string): Promise<StoredPayment | undefined> {
   if (!isId(id)) return undefined
   return inReadScope(pool, organizationId, (client) => findPayment(client, organizationId, id))
-}
-
-function tooMuch(max: NanoRub) {
-  const message = `must be at most ${formatRub(max)}`
-  return { code: 'validation_failed', errors: [{ path: 'amount_rub', code: 'too_big', message }] } as const
 }

@@ -2,6 +2,8 @@ import type { Pool } from 'pg'
 import { Gauge, type Registry } from 'prom-client'
 import type { Job } from '#core/process/job'
 import type { Log } from '#core/process/log'
+import { autoTopUpJob } from './internal/auto-top-up-job.ts'
+import { cardStates, countAutoTopUps } from './internal/auto-top-up-store.ts'
 import { callPayment, callRefund } from './internal/calls.ts'
 import { checkPayment, removeOldChecks } from './internal/check-payment.ts'
 import { comparedDays, comparePayments, type Span } from './internal/comparison.ts'
@@ -93,6 +95,7 @@ export function paymentJobs(deps: Deps, shop: Shop | undefined): readonly Job[] 
     ...Array.from({ length: noticeLaneCount }, () => notices),
     ...Array.from({ length: checkLaneCount }, () => checks),
     comparison,
+    ...(shop.savesCards ? [autoTopUpJob({ pool, log }, shop)] : []),
     ...always,
   ]
 }
@@ -140,6 +143,18 @@ function measureJob({ pool, registry }: Deps): Job {
     labelNames: ['status'],
     registers,
   })
+  const automatic = new Gauge({
+    name: 'model_gateway_automatic_payments',
+    help: 'Payments charged to saved cards in the last 24 hours, by current status.',
+    labelNames: ['status'],
+    registers,
+  })
+  const cards = new Gauge({
+    name: 'model_gateway_saved_cards',
+    help: 'Organizations with a saved card, by the state of their automatic top-ups.',
+    labelNames: ['state'],
+    registers,
+  })
   const unknownCalls = new Gauge({
     name: 'model_gateway_payment_calls_unknown',
     help: 'Payments and refunds whose create call has an unknown outcome.',
@@ -162,6 +177,9 @@ function measureJob({ pool, registry }: Deps): Job {
       differences.set(backlog.differences)
       const counts = await countPaymentsOfDay(pool)
       for (const status of paymentStatuses) payments.set({ status }, counts.get(status) ?? 0)
+      const autoTopUps = await countAutoTopUps(pool)
+      for (const status of paymentStatuses) automatic.set({ status }, autoTopUps.payments.get(status) ?? 0)
+      for (const state of cardStates) cards.set({ state }, autoTopUps.cards.get(state) ?? 0)
       return 'idle'
     },
   }

@@ -13,6 +13,8 @@ export type ShopSettings = YookassaAccess &
 
 /** What a payment is recorded with. */
 export type ShopTerms = {
+  /** Whether the provider has allowed the shop to save cards and to charge them; default no. */
+  readonly savesCards?: boolean
   /** `undefined`: no receipts are sent to the provider. */
   readonly receipt: ReceiptSettings | undefined
 }
@@ -26,6 +28,8 @@ export const shopTermsSettings = {
     .string()
     .regex(/^\d{1,32}$/, 'must be the shop ID, which has only digits')
     .optional(),
+  /** Whether payers may save a card for automatic top-ups. The provider must have allowed the shop to do so. */
+  YOOKASSA_SAVED_CARDS: z.stringbool().default(false),
   /** VAT code of fiscal receipts, 1 to 12. Without it no receipts are sent. An accountant decides this and the next ones. */
   RECEIPT_VAT_CODE: wholeUpTo(12).optional(),
   /** Tax system code, 1 to 6. */
@@ -60,12 +64,16 @@ export function shopOf(data: Data): ShopSettings | undefined {
   const { YOOKASSA_SHOP_ID: shopId, YOOKASSA_SECRET_KEY: secretKey, YOOKASSA_URL: url } = data
   if (shopId === undefined || secretKey === undefined) return undefined
   const isTest = secretKey.startsWith(testKeyStart)
-  return { url, shopId, secretKey, isTest, receipt: receiptOf(data) }
+  return { url, shopId, secretKey, isTest, ...termsOf(data) }
 }
 
 /** The terms of the shop, or `undefined` if payments are not configured. */
 export function shopTermsOf(data: TermsData): ShopTerms | undefined {
-  return data.YOOKASSA_SHOP_ID === undefined ? undefined : { receipt: receiptOf(data) }
+  return data.YOOKASSA_SHOP_ID === undefined ? undefined : termsOf(data)
+}
+
+function termsOf(data: TermsData): ShopTerms {
+  return { savesCards: data.YOOKASSA_SAVED_CARDS, receipt: receiptOf(data) }
 }
 
 function receiptOf(data: TermsData): ReceiptSettings | undefined {

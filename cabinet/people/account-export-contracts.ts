@@ -27,6 +27,7 @@ const payment = z.object({
   amount_rub: rub,
   refunded_rub: rub,
   status: z.string(),
+  is_automatic: z.boolean(),
   created_at: time,
   succeeded_at: time.nullable(),
 })
@@ -46,6 +47,10 @@ const organization = z.object({
     .array(payment)
     .nullable()
     .meta({ description: 'Newest first. null: your role sees no payments.' }),
+  saved_card: z
+    .object({ brand: z.string(), last4: z.string(), expires: z.string(), saved_at: time })
+    .nullable()
+    .meta({ description: 'For automatic top-ups. null: you saved none.' }),
   is_complete: z.boolean().meta({ description: 'false: there are more than 10,000 keys or payments.' }),
   requests_csv: z.url().meta({ description: 'All requests, for your session.' }),
   ledger_csv: z.url().nullable().meta({ description: 'All postings. null: your role sees no balance.' }),

@@ -8,6 +8,7 @@ import { organizationBudget } from '../billing/organization-budget.ts'
 import { getRequest, listRequests } from '../billing/request-contracts.ts'
 import { rubles } from '../billing/rubles.ts'
 import { listKeys, listRefusals } from '../keys/key-contracts.ts'
+import { autoTopUp } from '../payments/auto-top-up-contracts.ts'
 import { adminListPayments } from '../payments/payment-contracts.ts'
 import { administrator, organization, organizationPath, reason, user } from './administration-contracts.ts'
 
@@ -101,7 +102,12 @@ export const readCustomer = {
   access: administrator,
   params: organizationPath,
   answers: {
-    200: z.object({ organization, members: z.array(user), budgets: z.array(organizationBudget) }),
+    200: z.object({
+      organization,
+      members: z.array(user),
+      budgets: z.array(organizationBudget),
+      auto_top_up: autoTopUp,
+    }),
   },
 } as const satisfies Contract
 

@@ -18,6 +18,7 @@ import { getRequest, listRequests } from '../billing/request-contracts.ts'
 import { requestEndpoints } from '../billing/request-endpoints.ts'
 import { listKeys, listRefusals } from '../keys/key-contracts.ts'
 import { keyReadingEndpoints } from '../keys/key-endpoints.ts'
+import { showAutoTopUp } from '../payments/shown-auto-top-up.ts'
 import * as contracts from './customer-contracts.ts'
 import { readOrganizations, readUsers } from './internal/admin-reads.ts'
 import { emailEndpoints } from './internal/email-endpoints.ts'
@@ -113,5 +114,6 @@ async function readCustomer(client: Queryable, organizationId: string) {
     organization: organizationOf(organization),
     members: members.map(userOf),
     budgets: budgets.map(showBudget),
+    auto_top_up: await showAutoTopUp(client, organizationId),
   }
 }

@@ -44,6 +44,8 @@ const money: Readonly<Record<string, readonly string[]>> = {
   promised_trials: [],
   refunds: ['SELECT'],
   requests: ['SELECT'],
+  // Settings of automatic top-ups, and their end. Only the worker saves a card.
+  saved_cards: ['DELETE', 'SELECT', 'UPDATE'],
   trial_days: [],
   trial_domains: [],
   usage_by_provider: ['SELECT'],

@@ -437,6 +437,12 @@ const examples: Readonly<Record<string, Example>> = {
   },
   adminListLedger: { answer: '200', params: anOrganization },
   createPayment: { answer: '409 consent_outdated', body: () => ({ amount_rub: '100' }) },
+  readAutoTopUp: { answer: '200' },
+  setAutoTopUp: {
+    answer: '503 payments_unavailable',
+    body: () => ({ threshold_rub: '500', amount_rub: '1000', daily_max_rub: '3000' }),
+  },
+  endAutoTopUp: { answer: '204' },
   listPayments: { answer: '200' },
   readPayment: { answer: '200', params: aPayment },
   refreshPayment: { answer: '200', params: aPayment },

@@ -163,6 +163,10 @@ const forgeries: readonly [breaks: string, sql: string][] = [
   ['refund_is_debited_once', "update refunds set status = 'pending'"],
   ['refund_is_debited_once', "delete from balance_ledger where kind = 'refund'"],
   ['payment_is_refunded_by_its_refunds', 'update payments set refunded = refunded + 1'],
+  [
+    'automatic_payments_keep_the_daily_max',
+    'update payments set automatic_day = current_date, automatic_max_nano = amount - 1',
+  ],
   ['welcome_is_kept_with_its_payment', "update bonuses set reversed_at = null where kind = 'welcome'"],
   ['welcome_is_kept_with_its_payment', "update bonuses set payment_id = null where kind = 'welcome'"],
   ['welcome_is_kept_with_its_payment', "delete from balance_ledger where kind = 'bonus_reversal'"],

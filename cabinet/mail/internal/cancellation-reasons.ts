@@ -9,6 +9,10 @@ const reasons: Readonly<Record<string, Readonly<Record<Locale, string>>>> = {
     ru: 'подтверждение платежа в банке (3-D Secure) не пройдено',
     en: "the bank's confirmation (3-D Secure) failed",
   },
+  blocked: {
+    ru: 'организация или владелец карты заблокированы',
+    en: 'the organization or the owner of the card is blocked',
+  },
   call_issuer: {
     ru: 'банк отклонил его и не назвал причину; её можно узнать в банке',
     en: 'the bank declined it without giving a reason; contact your bank',
@@ -68,6 +72,10 @@ const reasons: Readonly<Record<string, Readonly<Record<Locale, string>>>> = {
   issuer_unavailable: {
     ru: 'банк был недоступен; попробуйте позже или заплатите другим способом',
     en: 'the bank was unavailable; try again later or use another payment method',
+  },
+  no_outcome: {
+    ru: 'платёжная система больше суток не сообщает, прошёл ли предыдущий платёж',
+    en: 'the payment service has not reported the outcome of the previous payment for a day',
   },
   payment_method_limit_exceeded: {
     ru: 'превышен лимит платежей этим способом или нашего магазина; попробуйте завтра или заплатите другим способом',

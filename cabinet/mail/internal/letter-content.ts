@@ -59,8 +59,16 @@ export const letterContentSchema = z.discriminatedUnion('kind', [
   }),
   z.object({
     kind: z.literal('payment_credited'),
-    /** `welcome`: the bonus credited with the payment, or null. */
-    vars: z.object({ ...payment, welcome: rub.nullable(), balance: rub }),
+    /**
+     * `welcome`: the bonus credited with the payment, or null. `last4`: of the card that was charged automatically; none if a
+     * user paid.
+     */
+    vars: z.object({
+      ...payment,
+      welcome: rub.nullable(),
+      balance: rub,
+      last4: z.string().max(4).nullish(),
+    }),
   }),
   z.object({
     kind: z.literal('payment_refunded'),
@@ -77,6 +85,11 @@ export const letterContentSchema = z.discriminatedUnion('kind', [
     kind: z.literal('payment_canceled'),
     /** `reason`: the provider's code, or null if the provider sent none. */
     vars: z.object({ ...payment, reason: z.string().max(128).nullable() }),
+  }),
+  z.object({
+    kind: z.literal('auto_top_up_stopped'),
+    /** `amount` was to be charged. `reason`: a code of the provider, or ours. */
+    vars: z.object({ ...payment, last4: z.string().max(4), reason: z.string().max(128), ...maybeLink }),
   }),
   z.object({
     kind: z.literal('invitation'),

@@ -42,6 +42,10 @@ const letters: readonly LetterContent[] = [
   },
   { kind: 'payment_canceled', vars: { organization: '<a&b>', amount: '100', reason: 'insufficient_funds' } },
   {
+    kind: 'auto_top_up_stopped',
+    vars: { organization: '<a&b>', amount: '1000', last4: '4444', reason: 'card_expired', link },
+  },
+  {
     kind: 'invitation',
     vars: {
       organization: '<a&b>',
@@ -132,9 +136,9 @@ test('each reason of the provider has its own text, and an unknown one the gener
     )
   const general = wordsOf('never_made')
   for (const reason of [null, 'constructor', 'toString']) expect(wordsOf(reason)).toEqual(general)
-  expect(knownReasons).toHaveLength(20)
+  expect(knownReasons).toHaveLength(22)
   const all = [general, ...knownReasons.map(wordsOf)]
-  for (const index of [0, 1]) expect(new Set(all.map((each) => each[index])).size).toBe(21)
+  for (const index of [0, 1]) expect(new Set(all.map((each) => each[index])).size).toBe(23)
 })
 
 test('an email about a used up balance states that the keys do not work', () => {

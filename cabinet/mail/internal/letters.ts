@@ -90,6 +90,7 @@ function draftInRussian(content: LetterContent): Draft {
     case 'payment_credited':
     case 'payment_refunded':
     case 'payment_canceled':
+    case 'auto_top_up_stopped':
       return draftPaymentInRussian(content)
     case 'invitation':
       return draftInvitationInRussian(content.vars)
@@ -195,6 +196,7 @@ function draftInEnglish(content: LetterContent): Draft {
     case 'payment_credited':
     case 'payment_refunded':
     case 'payment_canceled':
+    case 'auto_top_up_stopped':
       return draftPaymentInEnglish(content)
     case 'invitation':
       return draftInvitationInEnglish(content.vars)

@@ -4,10 +4,15 @@ import { dayOf, rublesInEnglish, rublesInRussian } from './written-values.ts'
 
 type PaymentLetter = Extract<
   LetterContent,
-  { readonly kind: 'payment_credited' | 'payment_refunded' | 'payment_canceled' }
+  {
+    readonly kind: 'payment_credited' | 'payment_refunded' | 'payment_canceled' | 'auto_top_up_stopped'
+  }
 >
 
-type Draft = { readonly subject: string; readonly paragraphs: readonly string[] }
+type Draft = {
+  readonly subject: string
+  readonly paragraphs: readonly (string | { readonly link: string })[]
+}
 
 /** Emails about payments that were credited, refunded or canceled. Pure. */
 export function draftPaymentInRussian({ kind, vars }: PaymentLetter): Draft {
@@ -17,7 +22,9 @@ export function draftPaymentInRussian({ kind, vars }: PaymentLetter): Draft {
       return {
         subject: `Баланс пополнен на ${amount}`,
         paragraphs: [
-          `Платёж на ${amount} зачислен на баланс организации ${vars.organization}.`,
+          vars.last4 == null
+            ? `Платёж на ${amount} зачислен на баланс организации ${vars.organization}.`
+            : `Автопополнение: с карты ${cardOf(vars.last4)} списано ${amount}, сумма зачислена на баланс организации ${vars.organization}.`,
           ...(vars.welcome === null
             ? []
             : [`Вместе с ним начислен приветственный бонус: ${rublesInRussian(vars.welcome)}.`]),
@@ -45,6 +52,15 @@ export function draftPaymentInRussian({ kind, vars }: PaymentLetter): Draft {
           'Баланс не изменился. Чтобы пополнить его, начните новый платёж.',
         ],
       }
+    case 'auto_top_up_stopped':
+      return {
+        subject: 'Автопополнение остановлено',
+        paragraphs: [
+          `Автопополнение организации ${vars.organization} на ${amount} с карты ${cardOf(vars.last4)} не прошло: ${reasonInWords(vars.reason, 'ru')}.`,
+          'Больше мы ничего не спишем, пока вы снова не включите автопополнение на странице «Баланс».',
+          ...linkOf(vars.link),
+        ],
+      }
   }
 }
 
@@ -55,7 +71,9 @@ export function draftPaymentInEnglish({ kind, vars }: PaymentLetter): Draft {
       return {
         subject: `Your balance was topped up by ${amount}`,
         paragraphs: [
-          `A payment of ${amount} was credited to the balance of the organization ${vars.organization}.`,
+          vars.last4 == null
+            ? `A payment of ${amount} was credited to the balance of the organization ${vars.organization}.`
+            : `Automatic top-up: your card ${cardOf(vars.last4)} was charged ${amount}, which was credited to the balance of the organization ${vars.organization}.`,
           ...(vars.welcome === null
             ? []
             : [`A welcome bonus of ${rublesInEnglish(vars.welcome)} was also credited.`]),
@@ -83,6 +101,15 @@ export function draftPaymentInEnglish({ kind, vars }: PaymentLetter): Draft {
           'Your balance has not changed. To top it up, start a new payment.',
         ],
       }
+    case 'auto_top_up_stopped':
+      return {
+        subject: 'Automatic top-up stopped',
+        paragraphs: [
+          `The automatic top-up of ${amount} for the organization ${vars.organization} with the card ${cardOf(vars.last4)} failed: ${reasonInWords(vars.reason, 'en')}.`,
+          'We will charge nothing more until you turn automatic top-ups on again on the page "Billing".',
+          ...linkOf(vars.link),
+        ],
+      }
   }
 }
 
@@ -98,6 +125,14 @@ function balanceInEnglish(balance: string): readonly string[] {
     `The balance is now ${rublesInEnglish(balance)}.`,
     ...(isUsedUp(balance) ? ["The organization's keys do not work until you top it up."] : []),
   ]
+}
+
+function cardOf(last4: string): string {
+  return `•••• ${last4}`
+}
+
+function linkOf(link: string | undefined): readonly { readonly link: string }[] {
+  return link === undefined ? [] : [{ link }]
 }
 
 /** Keys are blocked at 0 and below. */

@@ -11,6 +11,7 @@ import type * as keys from '../../keys/key-contracts.ts'
 import type * as legal from '../../legal/legal-contracts.ts'
 import type * as notifications from '../../notifications/notification-contracts.ts'
 import type * as organizations from '../../organizations/organization-contracts.ts'
+import type * as autoTopUp from '../../payments/auto-top-up-contracts.ts'
 import type * as config from '../../payments/config-contracts.ts'
 import type * as payments from '../../payments/payment-contracts.ts'
 import type * as accountExport from '../../people/account-export-contracts.ts'
@@ -35,6 +36,7 @@ type Modules =
   | (typeof config)[keyof typeof config]
   | (typeof overview)[keyof typeof overview]
   | (typeof payments)[keyof typeof payments]
+  | (typeof autoTopUp)[keyof typeof autoTopUp]
   | (typeof auth)[keyof typeof auth]
   | (typeof accountExport)[keyof typeof accountExport]
   | (typeof emailChange)[keyof typeof emailChange]

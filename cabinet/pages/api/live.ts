@@ -21,7 +21,7 @@ const changedBy: Readonly<Record<string, readonly string[]>> = {
     '/members',
     '/bonuses',
   ],
-  payments: ['/payments', '/balance', '/ledger', '/overview'],
+  payments: ['/payments', '/auto-top-up', '/balance', '/ledger', '/overview'],
   keys: ['/keys', '/overview'],
 }
 

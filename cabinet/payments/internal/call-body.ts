@@ -25,15 +25,35 @@ const description = 'Пополнение баланса Model Gateway'
  * The call that creates a payment. It is stored with the payment, so that an idempotency key is never sent with
  * another body. Pure.
  */
-export function paymentBody(sale: Sale & { readonly returnUrl: string }): string {
+export function paymentBody(
+  sale: Sale & {
+    readonly returnUrl: string
+    /** Whether the provider saves the card; the payer can then pay only by card. */
+    readonly savesCard?: boolean
+  },
+): string {
   return JSON.stringify({
+    ...commonOf(sale),
+    confirmation: { type: 'redirect', return_url: sale.returnUrl },
+    ...(sale.savesCard === true
+      ? { save_payment_method: true, payment_method_data: { type: 'bank_card' } }
+      : {}),
+  })
+}
+
+/** The call that charges a saved card. Its payer confirms nothing. Pure. */
+export function automaticPaymentBody(sale: Sale & { readonly methodId: string }): string {
+  return JSON.stringify({ ...commonOf(sale), payment_method_id: sale.methodId })
+}
+
+function commonOf(sale: Sale): object {
+  return {
     amount: amountOf(sale.amount),
     capture: true, // payments have two stages by default
-    confirmation: { type: 'redirect', return_url: sale.returnUrl },
     description,
     metadata: { payment_id: sale.id },
     ...receiptOf(sale),
-  })
+  }
 }
 
 /** The call that creates a refund. A full refund uses the receipt of its payment. Pure. */

@@ -1,6 +1,5 @@
 import type { Pool } from 'pg'
 import { inScope, type ScopedClient } from '#core/audit/scope'
-import { tellCanceled } from './payment-letters.ts'
 import { findPayment } from './payment-store.ts'
 import { clockSkewMs, paymentsScope } from './payments-scope.ts'
 import {
@@ -10,6 +9,7 @@ import {
   type Listed,
   listItemsMax,
 } from './provider.ts'
+import { noteCanceled } from './saved-card.ts'
 import { refreshPayment, type SettleDeps, settlePayment } from './settle-payment.ts'
 import { noteUnreadable, unreadableOf } from './unreadable.ts'
 
@@ -174,7 +174,7 @@ async function noteRefused(client: ScopedClient, table: Table, id: string, code:
       where id = $1 and provider_id is null and status = 'pending'`,
     [id, code],
   )
-  if (table === 'payments' && rowCount === 1) await tellCanceled(client, id, code)
+  if (table === 'payments' && rowCount === 1) await noteCanceled(client, id, code)
 }
 
 /** Gives up a payment that was created with other values than requested. No one gets its link, so no one pays it. */

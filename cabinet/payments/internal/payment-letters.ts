@@ -1,7 +1,8 @@
 import type { ScopedClient } from '#core/audit/scope'
 import type { Queryable } from '#core/db/pool'
-import { formatRub, type NanoRub } from '#core/ledger/money'
+import { formatRub, type NanoRub, nanoRub } from '#core/ledger/money'
 import { findOwners } from '#core/organizations/owners'
+import { linkTo } from '../../mail/cabinet-address.ts'
 import { enqueueLetter } from '../../mail/outbox.ts'
 
 /** Emails the owners that a payment was credited, with its bonus. Once per payment. */
@@ -42,6 +43,27 @@ export async function tellCanceled(
     await enqueueLetter(client, { kind: 'payment_canceled', vars, ...owner })
 }
 
+/** Emails the owners why automatic top-ups were stopped. */
+export async function tellStopped(
+  client: ScopedClient,
+  stop: Readonly<{ organizationId: string; reason: string; amount: bigint; last4: string }>,
+): Promise<void> {
+  const { organizationId, reason, amount, last4 } = stop
+  const { rows } = await client.query<{ name: string }>(
+    'select coalesce(display_name, name) as name from organizations where id = $1',
+    [organizationId],
+  )
+  const vars = {
+    organization: rows[0]?.name ?? '',
+    amount: formatRub(nanoRub(amount)),
+    last4,
+    reason,
+    ...(await linkTo(client, '/app/billing')),
+  }
+  for (const { email, locale } of await findOwners(client, organizationId))
+    await enqueueLetter(client, { kind: 'auto_top_up_stopped', vars, recipient: email, locale })
+}
+
 export type Facts = {
   readonly organizationId: string
   /** The organization's name for users. */
@@ -51,12 +73,15 @@ export type Facts = {
   /** The bonus that the payment earned, even if it was taken back; `null`: none. */
   readonly welcome: NanoRub | null
   readonly balance: NanoRub
+  /** The last digits of the card that was charged automatically; `null`: a user made the payment. */
+  readonly last4: string | null
 }
 
 /** What an email about a credited payment contains. Pure. */
-export function creditedVars({ organization, amount, welcome, balance }: Facts) {
+export function creditedVars({ organization, amount, welcome, balance, last4 }: Facts) {
   return {
     organization,
+    last4,
     amount: formatRub(amount),
     welcome: welcome === null ? null : formatRub(welcome),
     balance: formatRub(balance),
@@ -87,10 +112,12 @@ export function canceledVars({ organization, amount }: Facts, reason: string | n
 export async function readFacts(client: Queryable, paymentId: string): Promise<Facts> {
   const { rows } = await client.query<Facts>(
     `select p.organization_id as "organizationId", coalesce(o.display_name, o.name) as organization, p.amount,
-            p.created_at as "createdAt", a.balance, b.amount as welcome
+            p.created_at as "createdAt", a.balance, b.amount as welcome,
+            case when p.automatic_day is not null then coalesce(c.last4, '****') end as last4
        from payments p
        join organizations o on o.id = p.organization_id
        join org_account a on a.organization_id = p.organization_id
+       left join saved_cards c on c.organization_id = p.organization_id
        left join bonuses b on b.payment_id = p.id and b.kind = 'welcome'
       where p.id = $1`,
     [paymentId],

@@ -15,6 +15,8 @@ export type StoredPayment = {
   readonly confirmationUrl: string | null
   readonly createdAt: Date
   readonly succeededAt: Date | null
+  /** Charged to the saved card without a user. */
+  readonly isAutomatic: boolean
   readonly hasRefunds: boolean
   /** `created_at` with microseconds, for cursors. */
   readonly position: string
@@ -22,7 +24,7 @@ export type StoredPayment = {
 
 const columns = `p.id, p.organization_id as "organizationId", p.provider_id as "providerId", p.amount, p.refunded, p.status,
   p.cancellation_reason as reason, p.confirmation_url as "confirmationUrl", p.created_at as "createdAt",
-  p.succeeded_at as "succeededAt", exists (select from refunds r where r.payment_id = p.id) as "hasRefunds",
+  p.succeeded_at as "succeededAt", p.automatic_day is not null as "isAutomatic", exists (select from refunds r where r.payment_id = p.id) as "hasRefunds",
   ${exactTimeSql('p.created_at')} as position`
 
 export type NewPayment = {
@@ -32,21 +34,23 @@ export type NewPayment = {
   readonly amount: NanoRub
   readonly addressHash: Buffer
   readonly callBody: string
+  /** The consent to save its card; `null`: the card is not saved. */
+  readonly cardConsentId: bigint | null
 }
 
 /** Records a requested payment. The caller makes its call. After 5 seconds, a worker may make it. */
 export async function insertPayment(client: ScopedClient, payment: NewPayment): Promise<void> {
-  const { id, organizationId, userId, amount, addressHash, callBody } = payment
+  const { id, organizationId, userId, amount, addressHash, callBody, cardConsentId } = payment
   await client.change(
-    `insert into payments (id, organization_id, user_id, amount, address_hash, call_body)
-     values ($1, $2, $3, $4, $5, $6)`,
-    [id, organizationId, userId, amount, addressHash, callBody],
+    `insert into payments (id, organization_id, user_id, amount, address_hash, call_body, card_consent_id)
+     values ($1, $2, $3, $4, $5, $6, $7)`,
+    [id, organizationId, userId, amount, addressHash, callBody, cardConsentId],
     () => ({
       action: 'payment.create',
       subject: { kind: 'Payment', id },
       organizationId,
       before: null,
-      after: { amountNano: String(amount) },
+      after: { amountNano: String(amount), ...(cardConsentId === null ? {} : { savesCard: true }) },
     }),
   )
 }

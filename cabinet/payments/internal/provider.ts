@@ -19,6 +19,17 @@ export type FetchedPayment = {
   readonly paymentId: string | undefined
   readonly confirmationUrl: string | undefined
   readonly cancellationReason: string | undefined
+  /** The card, if the provider saved it for further payments. */
+  readonly savedCard?: SavedCard | undefined
+}
+
+/** A card that the provider charges again by its ID. We never see its number. */
+export type SavedCard = {
+  readonly methodId: string
+  readonly brand: string
+  readonly last4: string
+  /** The last month in which it works: `2030-12`. */
+  readonly expires: string
 }
 
 /** A refund as the provider has it now. */

@@ -6,10 +6,11 @@ import type { NanoRub } from '#core/ledger/money'
 import type { Log } from '#core/process/log'
 import type { Shop } from '../shop.ts'
 import { noteDifference } from './differences.ts'
-import { tellCanceled, tellCredited, tellRefunded } from './payment-letters.ts'
+import { tellCredited, tellRefunded } from './payment-letters.ts'
 import { holdPayment, stopPolls } from './payment-store.ts'
 import { paymentsScope } from './payments-scope.ts'
 import type { Answer, FetchedPayment, FetchedRefund, Listed, Unreadable } from './provider.ts'
+import { noteCanceled, saveCard } from './saved-card.ts'
 import { type Difference, type PaymentStatus, type Transition, transition } from './transition.ts'
 import { noteUnreadable, unreadableOf } from './unreadable.ts'
 
@@ -139,7 +140,7 @@ async function book(
     ],
   )
   if (next.status === 'canceled' && known.status !== 'canceled')
-    await tellCanceled(client, known.id, next.reason)
+    await noteCanceled(client, known.id, next.reason)
   if (next.topUp) {
     // Before locking the account. A trial grant locks the daily total first, and then an account.
     await client.withoutAudit(
@@ -156,6 +157,7 @@ async function book(
       [randomUUID(), known.id],
     )
     await tellCredited(client, known.id)
+    if (payment.savedCard !== undefined) await saveCard(client, known, payment.savedCard)
   }
   await bookRefunds(client, known, next)
 }

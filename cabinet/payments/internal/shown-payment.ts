@@ -9,6 +9,7 @@ export function showPayment(payment: StoredPayment): ShownPayment {
     amount_rub: formatRub(payment.amount),
     refunded_rub: formatRub(payment.refunded),
     status: payment.status,
+    is_automatic: payment.isAutomatic,
     cancellation_reason: payment.reason,
     confirmation_url: payment.status === 'pending' ? payment.confirmationUrl : null,
     created_at: payment.createdAt.toISOString(),

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { findRub, type NanoRub, nanoRub } from '#core/ledger/money'
-import type { FetchedPayment, FetchedRefund, Unreadable } from './provider.ts'
+import type { FetchedPayment, FetchedRefund, SavedCard, Unreadable } from './provider.ts'
 
 // Unknown fields are ignored, as the provider's documentation asks.
 
@@ -20,6 +20,21 @@ const paymentPage = z.url({ protocol: /^https?$/ }).refine((text) => {
 })
 const loopback: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]'])
 
+/** Only cards are saved here, not wallets. A card that cannot be read is not saved, and its payment is posted. */
+const paymentMethod = z
+  .object({
+    id,
+    saved: z.boolean(),
+    card: z.object({
+      last4: z.string().regex(/^\d{4}$/),
+      expiry_month: z.string().regex(/^(?:0[1-9]|1[0-2])$/),
+      expiry_year: z.string().regex(/^\d{4}$/),
+      card_type: z.string().regex(/^\w[\w -]{0,31}$/),
+    }),
+  })
+  .optional()
+  .catch(undefined)
+
 /** Longest link to a payment page that is stored. */
 const linkLengthMax = 2048
 
@@ -36,6 +51,7 @@ export const paymentShape = z
     metadata: metadata.optional(),
     confirmation: z.object({ confirmation_url: paymentPage.optional() }).optional(),
     cancellation_details: cancellation.optional(),
+    payment_method: paymentMethod,
   })
   .transform(
     (payment): FetchedPayment => ({
@@ -51,8 +67,15 @@ export const paymentShape = z
       paymentId: textOf(payment.metadata?.payment_id),
       confirmationUrl: payment.confirmation?.confirmation_url?.slice(0, linkLengthMax),
       cancellationReason: payment.cancellation_details?.reason,
+      savedCard: savedCardOf(payment.payment_method),
     }),
   )
+
+function savedCardOf(method: z.output<typeof paymentMethod>): SavedCard | undefined {
+  if (method?.saved !== true) return undefined
+  const { last4, expiry_year, expiry_month, card_type } = method.card
+  return { methodId: method.id, brand: card_type, last4, expires: `${expiry_year}-${expiry_month}` }
+}
 
 export const refundShape = z
   .object({

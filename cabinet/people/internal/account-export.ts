@@ -99,7 +99,7 @@ async function readOrganizations(
     [userId, listedMax],
   )
   const organizations: Export['organizations'] = []
-  for (const row of rows) organizations.push(await readOrganization(client, row, appUrl))
+  for (const row of rows) organizations.push(await readOrganization(client, row, { userId, appUrl }))
   return organizations
 }
 
@@ -107,7 +107,7 @@ async function readOrganizations(
 async function readOrganization(
   client: Queryable,
   { id, name, displayName, timeZone, role, joinedAt }: OrganizationRow,
-  appUrl: string,
+  { userId, appUrl }: { readonly userId: string; readonly appUrl: string },
 ): Promise<Export['organizations'][number]> {
   const rights: readonly string[] = rightsOf[role]
   const seesMoney = rights.includes('billing.read')
@@ -123,10 +123,23 @@ async function readOrganization(
     joined_at: joinedAt.toISOString(),
     keys: keys?.slice(0, rowsMax) ?? null,
     payments: payments?.slice(0, rowsMax) ?? null,
+    saved_card: await readSavedCard(client, id, userId),
     is_complete: [keys, payments].every((list) => list === null || list.length <= rowsMax),
     requests_csv: fileOf('requests.csv'),
     ledger_csv: seesMoney ? fileOf('ledger.csv') : null,
   }
+}
+
+/** The user's own card, not one of a colleague. */
+async function readSavedCard(client: Queryable, organizationId: string, userId: string) {
+  const { rows } = await client.query<{ brand: string; last4: string; expires: string; savedAt: Date }>(
+    `select brand, last4, expires, saved_at as "savedAt" from saved_cards where organization_id = $1 and user_id = $2`,
+    [organizationId, userId],
+  )
+  const [card] = rows
+  if (card === undefined) return null
+  const { savedAt, ...shown } = card
+  return { ...shown, saved_at: savedAt.toISOString() }
 }
 
 type KeyRow = Omit<
@@ -160,19 +173,21 @@ type PaymentRow = {
   readonly amount: NanoRub
   readonly refunded: NanoRub
   readonly status: string
+  readonly isAutomatic: boolean
   readonly createdAt: Date
   readonly succeededAt: Date | null
 }
 
 async function readPayments(client: Queryable, organizationId: string) {
   const { rows } = await client.query<PaymentRow>(
-    `select id, amount, refunded, status, created_at as "createdAt", succeeded_at as "succeededAt"
+    `select id, amount, refunded, status, automatic_day is not null as "isAutomatic", created_at as "createdAt", succeeded_at as "succeededAt"
        from payments where organization_id = $1 order by created_at desc, id desc limit $2`,
     [organizationId, rowsMax + 1],
   )
-  return rows.map(({ id, amount, refunded, status, createdAt, succeededAt }) => ({
+  return rows.map(({ id, amount, refunded, status, isAutomatic, createdAt, succeededAt }) => ({
     id,
     status,
+    is_automatic: isAutomatic,
     amount_rub: formatRub(amount),
     refunded_rub: formatRub(refunded),
     created_at: createdAt.toISOString(),

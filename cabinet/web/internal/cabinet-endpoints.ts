@@ -20,6 +20,7 @@ import { createDocumentsInForce } from '../../legal/documents-in-force.ts'
 import { legalEndpoints } from '../../legal/legal-endpoints.ts'
 import { notificationEndpoints } from '../../notifications/notification-endpoints.ts'
 import { organizationEndpoints } from '../../organizations/organization-endpoints.ts'
+import { autoTopUpEndpoints } from '../../payments/auto-top-up-endpoints.ts'
 import type { PaymentChecks } from '../../payments/payment-checks.ts'
 import { paymentEndpoints } from '../../payments/payment-endpoints.ts'
 import { peopleEndpoints } from '../../people/people-endpoints.ts'
@@ -70,6 +71,7 @@ export function cabinetEndpoints(deps: CabinetDeps): readonly Endpoint[] {
     ...spendingEndpoints({ pool }),
     ...requestEndpoints({ pool, archive }),
     ...activityEndpoints({ pool, redis, archive }),
+    ...autoTopUpEndpoints({ pool, shop, topUpMax }),
     ...paymentEndpoints({ pool, throttles, checks, shop, topUpMax, keyPepper, appUrl }),
   ]
 }

@@ -68,6 +68,17 @@ export const refChecks = {
        where p.refunded <> r.total or p.refunded > p.amount`,
   },
 
+  automatic_payments_keep_the_daily_max: {
+    kinds: ['top_up'],
+    breaches: `
+      select jsonb_build_object('id', p.id) as thing, p.organization_id, p.automatic_day, p.automatic_max_nano, d.total
+        from ${ids} ${rowOf('payments', "id = t.id and automatic_day is not null and status <> 'canceled'", 'p')}
+       cross join lateral (select coalesce(sum(amount), 0) as total from payments
+                            where organization_id = p.organization_id and automatic_day = p.automatic_day
+                              and status <> 'canceled' and (created_at, id) <= (p.created_at, p.id)) d
+       where d.total > p.automatic_max_nano`,
+  },
+
   // The unverified row may be the payment that earned the welcome.
   welcome_is_kept_with_its_payment: {
     kinds: ['welcome', 'bonus_reversal'],

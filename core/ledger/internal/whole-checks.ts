@@ -229,6 +229,17 @@ export const wholeChecks = {
        where p.refunded <> coalesce(r.total, 0) or p.refunded > p.amount`,
   },
 
+  // With those before it on its day, within what the owner of the card allowed then.
+  automatic_payments_keep_the_daily_max: {
+    of: ref,
+    breaches: `
+      select id, organization_id, automatic_day, automatic_max_nano, total
+        from (select id, organization_id, automatic_day, automatic_max_nano,
+                     sum(amount) over (partition by organization_id, automatic_day order by created_at, id) as total
+                from payments where automatic_day is not null and status <> 'canceled') p
+       where total > automatic_max_nano`,
+  },
+
   // 1,000 ₽ of the payment that earned it must be left, or it was taken back.
   welcome_is_kept_with_its_payment: {
     of: ref,

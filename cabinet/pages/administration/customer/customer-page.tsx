@@ -1,6 +1,6 @@
 import { useState } from 'react'
 import { useTitle } from '../../app/title.ts'
-import { useWords } from '../../i18n/language.ts'
+import { useLanguage, useWords } from '../../i18n/language.ts'
 import { Notice } from '../../kit/badge.tsx'
 import { Button } from '../../kit/button.tsx'
 import { CopyButton } from '../../kit/copy-button.tsx'
@@ -9,6 +9,7 @@ import { Money } from '../../kit/money.tsx'
 import { Figure, PageHead, Section } from '../../kit/section.tsx'
 import { Skeleton } from '../../kit/skeleton.tsx'
 import { Tabs } from '../../kit/tabs.tsx'
+import { formatRoubles } from '../../money/rubles.ts'
 import { type Answer, useRead } from '../calls.ts'
 import { PaymentsTable } from '../money/payments-table.tsx'
 import type { PageProps } from '../page-props.ts'
@@ -61,6 +62,7 @@ export function CustomerPage({ params: { organization_id = '' } }: PageProps) {
             )}
             <BalanceFigures organizationId={organization_id} />
             <BudgetsSection budgets={known.budgets ?? []} />
+            <AutoTopUpSection autoTopUp={known.auto_top_up} />
             <MembersSection customer={known} />
             <Lists organizationId={organization_id} />
           </div>
@@ -119,6 +121,36 @@ function BudgetsSection({ budgets }: { readonly budgets: Customer['budgets'] }) 
           </div>
         ))}
       </dl>
+    </Section>
+  )
+}
+
+/** The saved card and what it may be charged, if there is one. */
+function AutoTopUpSection({ autoTopUp }: { readonly autoTopUp: Customer['auto_top_up'] | undefined }) {
+  const words = useWords(customerWords)
+  const language = useLanguage()
+  if (autoTopUp?.card == null) return null
+  const { state, card, settings, charged_today_rub, stop } = autoTopUp
+  const facts = [
+    words.autoTopUpStates[state],
+    ...(stop === null ? [] : [stop.reason]),
+    words.savedCard(card.brand, card.last4, card.expires),
+    ...(settings === null
+      ? []
+      : [
+          words.autoTopUpRule(
+            formatRoubles(settings.amount_rub, language),
+            formatRoubles(settings.threshold_rub, language),
+          ),
+          words.autoTopUpToday(
+            formatRoubles(charged_today_rub, language),
+            formatRoubles(settings.daily_max_rub, language),
+          ),
+        ]),
+  ]
+  return (
+    <Section title={words.autoTopUp}>
+      <p>{facts.join(' · ')}</p>
     </Section>
   )
 }

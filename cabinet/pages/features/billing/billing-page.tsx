@@ -8,6 +8,7 @@ import { Loaded } from '../../kit/loaded.tsx'
 import { Figure } from '../../kit/section.tsx'
 import { Skeleton } from '../../kit/skeleton.tsx'
 import { compareRubles } from '../../money/rubles.ts'
+import { AutoTopUpSection } from './auto-top-up-section.tsx'
 import { BillingFrame } from './billing-frame.tsx'
 import { KubernetesSection } from './kubernetes-section.tsx'
 import { filterNames } from './ledger-section.tsx'
@@ -29,6 +30,7 @@ export function BillingPage() {
         <TopUpSection />
         <ThresholdSection />
       </div>
+      <AutoTopUpSection />
       <SpendingLimitsSection />
       <KubernetesSection />
     </BillingFrame>

@@ -190,6 +190,7 @@ export const en: typeof ru = {
   noPayment: 'The address contains no payment id.',
   reasons: {
     '3d_secure_failed': 'the bank did not confirm the payment (3-D Secure)',
+    blocked: 'the organization or the owner of the card is blocked',
     call_issuer: 'the bank declined the payment; ask the bank for the reason',
     canceled_by_merchant: 'the payment was canceled on our side',
     card_expired: 'the card has expired',
@@ -207,6 +208,7 @@ export const en: typeof ru = {
     invalid_card_number: 'the card number was wrong',
     invalid_csc: 'the code on the back of the card was wrong',
     issuer_unavailable: 'the bank could not be reached; please try again later',
+    no_outcome: 'the payment service has not reported the outcome of the previous payment for a day',
     payment_method_limit_exceeded:
       'a payment limit is exceeded; please try tomorrow or use another payment method',
     payment_method_restricted: 'this payment method is restricted; please ask the bank',

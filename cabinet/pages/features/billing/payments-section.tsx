@@ -10,6 +10,7 @@ import { SkeletonRows } from '../../kit/skeleton.tsx'
 import { type Column, Table } from '../../kit/table.tsx'
 import { TextLink } from '../../kit/text-link.tsx'
 import { compareRubles } from '../../money/rubles.ts'
+import { autoTopUpWords } from './auto-top-up-messages.ts'
 import { billingWords } from './messages.ts'
 import { type Payment, paymentTones, useReason } from './payment-words.ts'
 
@@ -103,14 +104,22 @@ function PaymentRows({
   )
 }
 
-const hasDetails = ({ status, confirmation_url }: Payment) =>
-  status === 'canceled' || confirmation_url !== null
+const hasDetails = ({ status, confirmation_url, is_automatic }: Payment) =>
+  status === 'canceled' || confirmation_url !== null || is_automatic
 
-/** Why a payment failed, or where it can still be paid. */
-function Details({ status, cancellation_reason, confirmation_url }: Payment) {
+/** Whether no user made it, why it failed, or where it can still be paid. */
+function Details({ status, cancellation_reason, confirmation_url, is_automatic }: Payment) {
   const words = useWords(billingWords)
+  const { automatic } = useWords(autoTopUpWords)
   const reasonOf = useReason()
-  if (status === 'canceled') return <span className="text-muted">{reasonOf(cancellation_reason)}</span>
+  if (status === 'canceled')
+    return (
+      <span className="text-muted">
+        {is_automatic && `${automatic}: `}
+        {reasonOf(cancellation_reason)}
+      </span>
+    )
+  if (is_automatic) return <span className="text-muted">{automatic}</span>
   if (confirmation_url === null) return null
   return (
     // Away from the link of the line above, so that fingers find it.

@@ -11,6 +11,7 @@ import { LinkedText } from '../../kit/text-link.tsx'
 import { compareRubles, findTypedRubles, formatRoubles } from '../../money/rubles.ts'
 import type { Language } from '../../preferences.ts'
 import { nameOfVersion } from '../../time/days.ts'
+import { autoTopUpWords } from './auto-top-up-messages.ts'
 import { billingWords } from './messages.ts'
 import { topUpError } from './top-up-amount.ts'
 
@@ -36,12 +37,15 @@ export function TopUpForm({
   const [typed, setTyped] = useState('1000')
   const [isOfferOutdated, setOfferOutdated] = useState(false)
   const offer = documents.find(({ kind }) => kind === 'offer')
+  const { data: autoTopUp } = useRead('/auto-top-up')
 
   async function send(values: FormData, idempotencyKey: string): Promise<Payment> {
     if (isOfferOutdated && offer !== undefined)
       await call('POST /me/consents', { body: { kind: 'offer', version: offer.version } })
     const amount_rub = findTypedRubles(String(values.get('amount_rub'))) ?? ''
-    const payment = await call('POST /payments', { body: { amount_rub }, idempotencyKey })
+    const consent = values.has('save_card') && { saved_card_consent: autoTopUp?.consent_version ?? '' }
+    const body = { amount_rub, ...consent }
+    const payment = await call('POST /payments', { body, idempotencyKey })
     if (payment.confirmation_url !== null) await leaveFor(payment.confirmation_url, words)
     return payment
   }
@@ -57,7 +61,7 @@ export function TopUpForm({
         const isOutdated = problem.code === 'consent_outdated' || problem.code === 'conflict'
         if (!isOutdated) return undefined
         setOfferOutdated(true)
-        void readAgain('/config')
+        void readAgain('/config', '/auto-top-up')
         return {}
       }}
       onDone={(payment) => {
@@ -77,6 +81,7 @@ export function TopUpForm({
       />
       <Chips onChoose={setTyped} />
       <WhatArrives typed={typed} bounds={bounds} />
+      {autoTopUp?.is_available === true && <SaveCard version={autoTopUp.consent_version} />}
       {isOfferOutdated && offer !== undefined && <NewOffer version={offer.version} />}
       <div className="grid justify-items-start gap-2">
         <SubmitButton>{words.pay}</SubmitButton>
@@ -142,6 +147,16 @@ function WhatArrives({
 /** Keeps its height while it is empty. */
 function Line({ children }: { readonly children: ReactNode }) {
   return <p className="min-h-5 font-medium">{children}</p>
+}
+
+/** Never preselected: saving a card needs a separate consent. */
+function SaveCard({ version }: { readonly version: string }) {
+  const words = useWords(autoTopUpWords)
+  return (
+    <CheckboxField name="save_card" hint={words.rememberHint}>
+      <LinkedText text={words.remember} href={`/legal/saved_card/${version}`} isNewTab />
+    </CheckboxField>
+  )
 }
 
 /** Never preselected, with a link to the document; receives focus when it appears. */

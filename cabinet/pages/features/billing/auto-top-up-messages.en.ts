@@ -1,0 +1,35 @@
+import type { ru } from './auto-top-up-messages.ru.ts'
+
+export const en: typeof ru = {
+  title: 'Automatic top-ups',
+  lead: 'When the balance falls below the threshold, we charge the chosen amount to the saved card and email the owners. After one failed charge we charge nothing more.',
+  noCard: 'No card is saved. To save one, top up by card and check “Remember the card”.',
+  states: {
+    no_card: 'No card',
+    off: 'Off',
+    on: 'On',
+    stopped: 'Stopped',
+  },
+  card: 'Card',
+  cardOf: (brand: string, last4: string) => `${brand} •••• ${last4}`,
+  expires: (month: string) => `expires ${month}`,
+  today: 'Charged today',
+  ofMax: (sum: string, max: string) => `${sum} of ${max}`,
+  stopped: (reason: string) => `Automatic top-ups stopped: ${reason}. To resume them, turn them on again.`,
+  threshold: 'Top up when the balance is below',
+  amount: 'By',
+  dailyMax: 'At most per day',
+  dailyMaxHint: 'Days are in the organization’s time zone. Charges are at least 10 minutes apart.',
+  dailyMaxSmall: 'At least the amount of one top-up',
+  turnOn: 'Turn on',
+  turnOnAgain: 'Turn on again',
+  save: 'Save settings',
+  saved: 'Automatic top-ups are on',
+  end: 'End and remove the card',
+  ended: 'Automatic top-ups have ended, and the card is removed',
+  notEnded: 'The card could not be removed',
+  remember:
+    'Remember the card for automatic top-ups. I accept the {consent to automatic top-ups with a saved card}',
+  rememberHint: 'Nothing is charged until you turn automatic top-ups on. You can then pay only by card.',
+  automatic: 'Automatic top-up',
+}
