@@ -3,6 +3,8 @@ import { expect, test } from 'vitest'
 import { letterContentSchema } from '#cabinet/mail/internal/letter-content'
 import { alertsJob } from '#cabinet/notifications/internal/alerts-job'
 import { buildPagesIfOlder } from '#cabinet/pages/build-pages'
+import { autoTopUpJob } from '#cabinet/payments/internal/auto-top-up-job'
+import { openShop } from '#cabinet/payments/shop'
 import { createKey } from '#core/keys/key-store'
 import { nanoRub } from '#core/ledger/money'
 import { postBatch } from '#core/ledger/post-batch'
@@ -77,8 +79,31 @@ async function alertedOwner(): Promise<SignedUp> {
   }
   await postBatch(pool, [entryOf(customer, 200_000_000_000n)])
   const { signal } = new AbortController()
-  for (const job of [lowBalanceJob(workerPool), alertsJob(workerPool, log)]) await job.run(signal, signal)
+  await saveExpiredCard(organizationId)
+  const shop = openShop({
+    shopId: '1',
+    secretKey: 'test_unused',
+    url: 'http://127.0.0.1:9',
+    isTest: true,
+    receipt: undefined,
+  })
+  const topUps = autoTopUpJob({ pool: workerPool, log }, shop)
+  for (const job of [lowBalanceJob(workerPool), alertsJob(workerPool, log), topUps])
+    await job.run(signal, signal)
+  await shop.close()
   return owner
+}
+
+/** A card for automatic top-ups that stop, because it does not work any more. */
+async function saveExpiredCard(organizationId: string): Promise<void> {
+  await pool.query(
+    `with made as (insert into payments (id, organization_id, user_id, amount, next_call_at)
+       select gen_random_uuid(), organization_id, user_id, 1, null from memberships where organization_id = $1 returning *)
+     insert into saved_cards (organization_id, user_id, payment_id, method_id, brand, last4, expires, threshold_nano,
+                              amount_nano, daily_max_nano)
+     select organization_id, user_id, id, 'a-method', 'Mir', '4444', '2020-01', 1000, 1, 1 from made`,
+    [organizationId],
+  )
 }
 
 /** A user whose second factor two administrators have agreed to remove. Returns the user's address. */

@@ -424,7 +424,7 @@ describe('another email', () => {
 test('the legal documents are public, by version and language', async () => {
   const visitor = cabinet.visitor()
   const { body } = await visitor.get('/legal/documents')
-  expect(body.data).toHaveLength(4)
+  expect(body.data).toHaveLength(6)
   for (const { url, sha256 } of body.data) {
     const document = await visitor.get(url.replace('/api/v1', ''))
     expect([document.status, document.body.sha256, document.headers.get('etag')]).toEqual([
