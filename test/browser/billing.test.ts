@@ -132,6 +132,50 @@ test('an amount is accepted in any typed form, and a wrong one shows an error at
   expect(await paymentsOf(page)).toMatchObject([{ amount_rub: '1000.5' }])
 })
 
+test('a card saved with a separate consent tops up by itself, shows why it stopped, and is removed by one click', async () => {
+  const { page, complaints } = await openBrowser()
+  await register(page)
+  await page.goto('/app/billing')
+  const section = page.getByRole('region', { name: 'Автопополнение' })
+  await section.getByText('Карта не сохранена').waitFor()
+  const remember = page.getByRole('checkbox', { name: /Запомнить карту/ })
+  expect(await remember.isChecked()).toBe(false)
+  const href = await page.getByRole('link', { name: /согласие на автопополнение/ }).getAttribute('href')
+  expect(href).toMatch(/^\/legal\/saved_card\/\d{4}-\d{2}-\d{2}$/)
+  await remember.check()
+  await beginPayment(page)
+  await page.getByRole('button', { name: 'Оплатить', exact: true }).click()
+  await page.getByRole('heading', { name: 'Баланс пополнен' }).waitFor()
+
+  await page.goto('/app/billing')
+  await section.getByText('MasterCard •••• 4444').waitFor()
+  await section.getByLabel('Не больше в день').fill('999')
+  await section.getByRole('button', { name: 'Включить' }).click()
+  await section.getByText('Не меньше суммы пополнения').waitFor()
+  await section.getByLabel('Не больше в день').fill('3000')
+  await section.getByLabel('Пополнять, когда баланс меньше').fill('5000')
+  await section.getByRole('button', { name: 'Включить' }).click()
+  await section.getByText(/1\s000,00\s₽ из 3\s000,00\s₽/).waitFor({ timeout: 30_000 })
+  await expectNoViolations(page)
+  await page.setViewportSize({ width: 320, height: 640 })
+  await expectNoViolations(page)
+  expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(320)
+  await page.setViewportSize({ width: 1280, height: 800 })
+  await pool.query(
+    `update saved_cards set stopped_at = now(), stop_reason = 'insufficient_funds'
+      where organization_id = (select organization_id from payments where id = $1)`,
+    [(await paymentsOf(page))[0]?.id],
+  )
+  await page.goto('/app/billing/payments')
+  await page.getByRole('region', { name: 'Платежи' }).getByText('Автопополнение').waitFor()
+  await page.goto('/app/billing')
+  await section.getByText('Автопополнение остановлено: недостаточно средств на счёте').waitFor()
+  await expectNoViolations(page)
+  await section.getByRole('button', { name: 'Отключить и удалить карту' }).click()
+  await section.getByText('Карта не сохранена').waitFor()
+  expect(complaints).toEqual([])
+}, 90_000)
+
 /** As if the offer that the user accepted were an earlier version. */
 const outdateOffer = (email: string) =>
   pool.query(
@@ -166,7 +210,7 @@ test('a changed offer is accepted on the way, and what was typed stays', async (
   await page.goto('/app/billing')
   await page.getByLabel('Сумма', { exact: true }).fill('700')
   await page.getByRole('button', { name: 'Перейти к оплате' }).click()
-  const box = page.getByRole('checkbox')
+  const box = page.getByRole('checkbox', { name: /редакцию оферты/ })
   await box.waitFor()
   expect(await box.isChecked()).toBe(false)
   await page.getByRole('button', { name: 'Перейти к оплате' }).click()
