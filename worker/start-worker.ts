@@ -16,6 +16,7 @@ import { upkeepJob } from '#core/db/upkeep'
 import { watchDatabase } from '#core/db/watch-database'
 import { pepperJob } from '#core/keys/pepper-job'
 import { auditStatementTimeoutMs, invariantsJobs } from '#core/ledger/invariants-job'
+import { modelHoursJob } from '#core/ledger/model-hours-job'
 import { startAdminServer } from '#core/process/admin-server'
 import type { Job } from '#core/process/job'
 import type { Log } from '#core/process/log'
@@ -148,6 +149,7 @@ export function workerJobs(config: WorkerConfig, deps: JobDeps): readonly Job[] 
     auditChainJob(pool),
     auditChainCheckJob({ pool: deps.invariantsPool, registry, log }),
     pepperJob({ pool, redis }),
+    modelHoursJob(pool),
     lowBalanceJob(pool),
     expiryJob(pool),
     trialJob(pool, registry, config.trials),

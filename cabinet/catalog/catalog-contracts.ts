@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { storable } from '#crds/storable'
 import type { Contract } from '../api/contract.ts'
+import { time } from '../api/fields.ts'
 import { rubles } from '../billing/rubles.ts'
 
 export const pricing = z
@@ -53,6 +54,65 @@ export const listPricedModels = {
   answers: {
     200: z.object({ currency: z.literal('RUB'), unit: z.literal('1M tokens'), data: z.array(pricedModel) }),
   },
+  cacheSeconds: 60,
+} as const satisfies Contract
+
+const percentiles = z
+  .object({ p50: z.int(), p95: z.int() })
+  .nullable()
+  .meta({ description: 'null: too few measurements.' })
+
+const modelDetails = z
+  .object({
+    prices: z
+      .array(
+        z.object({
+          state: z.enum(['in_force', 'scheduled', 'past']),
+          pricing,
+          valid_from: time,
+        }),
+      )
+      .meta({ description: 'At most 40, the latest first; none of a free model.' }),
+    last_week: z
+      .object({
+        from: time,
+        to: time,
+        failed_share: z
+          .number()
+          .nullable()
+          .meta({
+            description: 'Of 1: requests that no provider answered, or that it cut off. null: too few.',
+          }),
+        first_token_ms: percentiles,
+        duration_ms: percentiles,
+      })
+      .meta({ description: 'Measured by our gateways in requests of all organizations.' }),
+    status: z
+      .enum(['operational', 'degraded', 'failing', 'no_data'])
+      .meta({
+        description: 'Of the current and the previous hour: below 5 %, below 50 %, or more requests failed.',
+      }),
+  })
+  .meta({ id: 'ModelDetails' })
+
+export type ModelDetails = z.input<typeof modelDetails>
+
+export const readModelDetails = {
+  operation: 'readModelDetails',
+  summary: 'Read the earlier and scheduled prices of a model, and how it worked in the last 7 days',
+  method: 'GET',
+  url: '/api/v1/models/model-details',
+  access: { to: 'anyone' },
+  query: z.strictObject({ model: storable(z.string().min(1).max(253)) }),
+  answers: {
+    200: z.object({
+      model: z.string(),
+      removed: z.boolean().meta({ description: 'Whether the model is no longer in the catalog.' }),
+      successor: z.string().nullable().meta({ description: 'Of a removed model; null: unknown.' }),
+      details: modelDetails.nullable().meta({ description: 'null: removed.' }),
+    }),
+  },
+  problems: ['not_found'],
   cacheSeconds: 60,
 } as const satisfies Contract
 

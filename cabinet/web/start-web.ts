@@ -10,6 +10,7 @@ import { openRedis } from '#core/redis/open-redis'
 import { measureScripts } from '#core/redis/script-metrics'
 import { openArchiveOf } from '../billing/opened-archive.ts'
 import { receiptRoute } from '../billing/receipt-route.ts'
+import { createPublicCatalog } from '../catalog/public-catalog.ts'
 import { createLiveEvents } from '../events/live-events.ts'
 import { legalKinds } from '../legal/legal-version.ts'
 import { noteCabinetAddress } from '../mail/cabinet-address.ts'
@@ -61,6 +62,7 @@ export async function startWeb(
   })
   const archive = openArchiveOf(config, log)
   const throttles = createThrottles(redis)
+  const catalog = createPublicCatalog(pool)
   const programmed = createProgrammedKeys(pool)
   const liveEvents = createLiveEvents(pool)
   const checks = createPaymentChecks(pool)
@@ -72,6 +74,7 @@ export async function startWeb(
       byKey: byKey(config, { pool, redis, archive }),
       endpoints: cabinetEndpoints({
         pool,
+        catalog,
         archive,
         redis,
         throttles,

@@ -1,15 +1,20 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { expect, test, vi } from 'vitest'
-import { putPrice } from '#core/catalog/catalog-store'
+import { putPrice, removeRoute } from '#core/catalog/catalog-store'
+import { modelHoursJob } from '#core/ledger/model-hours-job'
 import { nanoRub } from '#core/ledger/money'
+import { postBatch } from '#core/ledger/post-batch'
 import { createModel, createProvider, type ModelFields } from '../support/catalog.ts'
+import { createCustomer, entryOf, recordOf } from '../support/customer.ts'
 import { databaseOfThisFile } from '../support/postgres.ts'
+import { runJob } from '../support/run-job.ts'
 import { inTestScope } from '../support/scope.ts'
 import { webOfThisFile } from '../support/web.ts'
 
 const database = await databaseOfThisFile()
 const { pool } = database
 const web = await webOfThisFile(database)
+const customer = await createCustomer(pool)
 const listPath = '/models/models-with-pricing'
 
 async function newModel(fields: ModelFields = {}): Promise<string> {
@@ -151,4 +156,99 @@ test.each([
   ['64 KiB and a byte', `{"model":"${'x'.repeat(64 * 1024)}"}`, 413],
 ])('an estimate of %s is refused', async (_, body, status) => {
   expect((await web.call('POST', '/pricing/estimate', { body })).status).toBe(status)
+})
+
+const detailsOf = async (model: string) => {
+  await untilListed(model)
+  return (await web.call('GET', `/models/model-details?model=${encodeURIComponent(model)}`)).body
+}
+
+/** Requests of this model that ended just now. */
+async function postRequests(model: string, count: number, record: object): Promise<void> {
+  const entries = Array.from({ length: count }, () =>
+    entryOf(customer, 0n, { record: recordOf({ modelAsked: model, modelRan: model, ...record }) }),
+  )
+  await postBatch(pool, entries)
+}
+
+test('the details of a model are its past and scheduled prices, without canceled ones', async () => {
+  const model = await newModel({ inputNano: 1_000n, outputNano: 2_000n })
+  await inTestScope(pool, (client) =>
+    putPrice(client, model, {
+      input: nanoRub(3_000n),
+      cachedInput: null,
+      cacheWrite: null,
+      output: nanoRub(4_000n),
+      reasoning: null,
+      perRequest: nanoRub(0n),
+    }),
+  )
+  for (const canceled of [null, 'now()'])
+    await pool.query(
+      `insert into model_prices (id, model, valid_from, input, output, per_request, scheduled)
+       values ($1, $2, now() + make_interval(days => $3), 5000, 6000, 0, true)`,
+      [randomUUID(), model, canceled === null ? 1 : 2],
+    )
+  await pool.query(
+    "update model_prices set canceled_at = now() where model = $1 and valid_from > now() + interval '36 hours'",
+    [model],
+  )
+  const { details } = await detailsOf(model)
+  expect(details.prices).toMatchObject([
+    { state: 'scheduled', pricing: { input: '5' } },
+    { state: 'in_force', pricing: { input: '3' } },
+    { state: 'past', pricing: { input: '1' } },
+  ])
+  expect(await listed(model)).toMatchObject({ pricing: details.prices[1].pricing })
+})
+
+test('a model is measured from its requests: times, and failures that are not the fault of a request', async () => {
+  const model = await newModel({ displayName: 'Имя / с косой чертой' })
+  expect(await detailsOf(model)).toMatchObject({
+    details: {
+      status: 'no_data',
+      last_week: { failed_share: null, first_token_ms: null, duration_ms: null },
+    },
+  })
+  const measured = await newModel()
+  await postRequests(measured, 90, { stream: true, firstContentMs: 200, totalMs: 2_000 })
+  await postRequests(measured, 10, { outcome: 'failed', status: 502, totalMs: 60_000 })
+  await postRequests(measured, 30, { outcome: 'refused_upstream', status: 400 })
+  await runJob(modelHoursJob(pool))
+  await runJob(modelHoursJob(pool)) // and again, which counts nothing twice
+  const { details } = await detailsOf(measured)
+  const { first_token_ms, duration_ms, failed_share } = details.last_week
+  expect([details.status, failed_share]).toEqual(['degraded', 0.1])
+  for (const [{ p50, p95 }, exact] of [
+    [first_token_ms, 200],
+    [duration_ms, 2_000],
+  ] as const)
+    for (const ms of [p50, p95]) expect(Math.abs(ms / exact - 1)).toBeLessThan(0.27)
+})
+
+test('a model that was removed names its first fallback that is listed; one for chosen organizations is not known', async () => {
+  const successor = await newModel()
+  const [gone, secret] = [
+    await newModel({ fallbacks: ['shop/never', successor] }),
+    await newModel({ organizations: [randomUUID()] }),
+  ]
+  await untilListed(successor)
+  await untilListed(gone)
+  await inTestScope(pool, async (client) => {
+    await removeRoute(client, gone)
+    await removeRoute(client, secret)
+  })
+  const path = (model: string) => `/models/model-details?model=${encodeURIComponent(model)}`
+  await vi.waitFor(
+    async () =>
+      expect((await web.call('GET', path(gone))).body).toEqual({
+        model: gone,
+        removed: true,
+        successor,
+        details: null,
+      }),
+    15_000,
+  )
+  expect((await web.call('GET', path(secret))).status).toBe(404)
+  expect((await web.call('GET', path(`shop/${'имя/'.repeat(60)}`))).status).toBe(404)
 })

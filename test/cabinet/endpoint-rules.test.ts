@@ -336,6 +336,7 @@ const examples: Readonly<Record<string, Example>> = {
   },
   listPricedModels: { answer: '200' },
   estimateCost: { answer: '200', body: () => ({ model, input_tokens: 1 }) },
+  readModelDetails: { answer: '200', query: () => ({ model }) },
   listKeys: {
     answer: '200',
     query: ({ keyId }) => ({

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { allEndpoints } from '#cabinet/administration/internal/all-endpoints'
+import { createPublicCatalog } from '#cabinet/catalog/public-catalog'
 import { createLiveEvents } from '#cabinet/events/live-events'
 import { createPaymentChecks } from '#cabinet/payments/payment-checks'
 import { cabinetEndpoints } from '#cabinet/web/internal/cabinet-endpoints'
@@ -31,7 +32,17 @@ function describedEndpoints() {
   const checks = createPaymentChecks(pool)
   const common = { pool, throttles, programmed, shop: undefined, log }
   return {
-    web: cabinetEndpoints({ pool, throttles, programmed, redis, liveEvents, checks, log, config }),
+    web: cabinetEndpoints({
+      pool,
+      catalog: createPublicCatalog(pool),
+      throttles,
+      programmed,
+      redis,
+      liveEvents,
+      checks,
+      log,
+      config,
+    }),
     administration: allEndpoints({
       ...common,
       redis,

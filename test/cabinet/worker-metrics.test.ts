@@ -132,6 +132,7 @@ test('each job shows how often it runs, which its age is compared with', async (
     upkeep: 3600, // deprecated, as the other old names of jobs
     pepper: 60,
     low_balance: 30,
+    model_hours: 60,
     alerts: 30,
     alert_webhooks: 2,
     alert_webhooks_removal: 3600,

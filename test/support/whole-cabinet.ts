@@ -6,6 +6,7 @@ import { unknownAdminEndpoints } from '#cabinet/administration/internal/unknown-
 import { administratorSessions } from '#cabinet/administrators/administrator-sessions'
 import type { Contract } from '#cabinet/api/contract'
 import type { Endpoint } from '#cabinet/api/endpoint'
+import { createPublicCatalog } from '#cabinet/catalog/public-catalog'
 import type { LiveEvents } from '#cabinet/events/live-events'
 import { openShop } from '#cabinet/payments/shop'
 import { managementTokens } from '#cabinet/tokens/token-gate'
@@ -92,7 +93,8 @@ export function wholeCabinetOfThisFile({ url }: TestDatabase, redisUrl?: string)
     gatewayBaseUrl: 'https://gateway.example/v1',
   }
   const shop = openShop(nowhere)
-  const endpoints = cabinetEndpoints({ pool, redis, throttles, programmed, liveEvents, checks, log, config })
+  const served = { pool, catalog: createPublicCatalog(pool), redis, throttles }
+  const endpoints = cabinetEndpoints({ ...served, programmed, liveEvents, checks, log, config })
   const app = buildApp({
     sessions: userSessions(pool),
     tokens: managementTokens(pool, pepper),

@@ -13,6 +13,7 @@ import { requestEndpoints } from '../../billing/request-endpoints.ts'
 import { spendingEndpoints } from '../../billing/spending-endpoints.ts'
 import { usageEndpoints } from '../../billing/usage-endpoints.ts'
 import { catalogEndpoints } from '../../catalog/catalog-endpoints.ts'
+import type { PublicCatalog } from '../../catalog/public-catalog.ts'
 import { eventEndpoints } from '../../events/event-endpoints.ts'
 import type { LiveEvents } from '../../events/live-events.ts'
 import { keyEndpoints } from '../../keys/key-endpoints.ts'
@@ -32,6 +33,7 @@ import { configEndpoint } from './config-endpoint.ts'
 
 export type CabinetDeps = {
   readonly pool: Pool
+  readonly catalog: PublicCatalog
   readonly archive?: ArchiveStore | undefined
   readonly redis: RedisServers
   readonly throttles: Throttles
@@ -47,7 +49,7 @@ export type CabinetDeps = {
 
 /** All endpoints of `/api/v1`, each from its module. */
 export function cabinetEndpoints(deps: CabinetDeps): readonly Endpoint[] {
-  const { pool, archive, redis, throttles, programmed, liveEvents, checks, log, config } = deps
+  const { pool, catalog, archive, redis, throttles, programmed, liveEvents, checks, log, config } = deps
   const { keyPepper, appUrl, shop, topUpMax } = config
   return [
     openApiEndpoint,
@@ -55,7 +57,7 @@ export function cabinetEndpoints(deps: CabinetDeps): readonly Endpoint[] {
     ...legalEndpoints({ pool }),
     ...eventEndpoints({ liveEvents }),
     ...peopleEndpoints(deps),
-    ...catalogEndpoints({ pool }),
+    ...catalogEndpoints({ catalog }),
     ...keyEndpoints({ pool, redis, keyPepper, programmed }),
     ...organizationEndpoints({ pool }),
     ...notificationEndpoints({ pool, appUrl }),

@@ -1,4 +1,3 @@
-import type { ReactNode } from 'react'
 import { useRead } from '../../api/queries.ts'
 import type { PageProps } from '../../app/page-group.ts'
 import { useTitle } from '../../app/title.ts'
@@ -13,10 +12,12 @@ import { Skeleton } from '../../kit/skeleton.tsx'
 import { TextLink } from '../../kit/text-link.tsx'
 import { pageRoutes } from '../../page-routes.ts'
 import { Calculator } from './calculator.tsx'
+import { Fact } from './fact.tsx'
 import { modelWords } from './messages.ts'
 import type { Model } from './model.ts'
-import { useModelsHome } from './model-address.ts'
+import { pageOfModel, useModelsHome } from './model-address.ts'
 import { useFactsOf } from './model-facts.tsx'
+import { Measurements, PriceHistory } from './model-history.tsx'
 import { PricesSection } from './model-prices.tsx'
 
 /** One model: its abilities, prices, and how to call it. */
@@ -34,22 +35,35 @@ export function ModelPage({ params }: PageProps) {
       <Loaded query={models} heading={title} skeleton={<Skeleton heightRem={40} />}>
         {({ data }) => {
           const model = data.find((one) => one.id === id)
-          return model === undefined ? <NoModel title={title} /> : <Shown model={model} />
+          return model === undefined ? <NoModel id={id} title={title} /> : <Shown model={model} />
         }}
       </Loaded>
     </>
   )
 }
 
-function NoModel({ title }: { readonly title: string }) {
+/** Removed, with its successor; or never there. */
+function NoModel({ id, title }: { readonly id: string; readonly title: string }) {
   const words = useWords(modelWords)
   const home = useModelsHome()
+  const { data } = useRead('/models/model-details', { query: { model: id } })
+  const successor = data?.model === id ? data.successor : null
+  const isRemoved = data?.model === id && data.removed
   return (
     <>
-      <PageHead title={title} />
+      <PageHead title={isRemoved ? id : title} />
       <EmptyState
-        text={words.noSuchModel}
-        action={<ButtonLink href={home}>{words.openCatalog}</ButtonLink>}
+        text={isRemoved ? words.removed : words.noSuchModel}
+        action={
+          <span className="flex flex-wrap justify-center gap-2">
+            {successor !== null && (
+              <ButtonLink href={pageOfModel(home, successor)} variant="primary">
+                {words.openSuccessor(successor)}
+              </ButtonLink>
+            )}
+            <ButtonLink href={home}>{words.openCatalog}</ButtonLink>
+          </span>
+        }
       />
     </>
   )
@@ -57,6 +71,7 @@ function NoModel({ title }: { readonly title: string }) {
 
 function Shown({ model }: { readonly model: Model }) {
   const words = useWords(modelWords)
+  const details = useRead('/models/model-details', { query: { model: model.id } })
   useTitle(model.name)
   return (
     <>
@@ -77,10 +92,14 @@ function Shown({ model }: { readonly model: Model }) {
       <div className="grid gap-6 lg:grid-cols-2">
         <div className="grid min-w-0 content-start gap-6">
           <PricesSection model={model} />
+          {details.data?.details && <PriceHistory model={model} details={details.data.details} />}
           <Calculator model={model} />
         </div>
         <div className="grid min-w-0 content-start gap-6">
           <Facts model={model} />
+          <Loaded query={details} skeleton={<Skeleton heightRem={12} />}>
+            {({ details: shown }) => shown && <Measurements details={shown} />}
+          </Loaded>
           <CodeSection model={model} />
         </div>
       </div>
@@ -110,15 +129,6 @@ function Facts({ model }: { readonly model: Model }) {
         ))}
       </dl>
     </Section>
-  )
-}
-
-function Fact({ name, children }: { readonly name: string; readonly children: ReactNode }) {
-  return (
-    <div className="flex min-h-11 items-center justify-between gap-4 border-b border-line py-1 last:border-b-0">
-      <dt className="text-muted">{name}</dt>
-      <dd className="min-w-0 text-end">{children}</dd>
-    </div>
   )
 }
 

@@ -3,6 +3,9 @@ import { nanoOf } from '../../money/rubles.ts'
 
 export type Model = Answer<'GET /models/models-with-pricing'>['data'][number]
 
+/** Its prices over time, and how it works. */
+export type ModelDetails = NonNullable<Answer<'GET /models/model-details'>['details']>
+
 export type Pricing = Model['pricing']
 
 /** Token counts of one request, each token in one class. */

@@ -1,0 +1,45 @@
+-- Defined by migrations/0095-model-hours.sql; change it by a new migration.
+--
+-- A row of requests has no index by time, but its id begins with its time. Each slice is read from its beginning.
+CREATE OR REPLACE FUNCTION public.measure_models(since timestamp with time zone, slice interval, slice_rows integer)
+ RETURNS integer
+ LANGUAGE plpgsql
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+declare
+  written int;
+begin
+  if not pg_try_advisory_xact_lock(hashtext('model_gateway measure_models')) then
+    return 0;
+  end if;
+  delete from model_hours where hour < now() - interval '8 days';
+  with one as materialized (
+    select date_trunc('hour', at, 'UTC') as hour, coalesce(record ->> 'modelRan', record ->> 'modelAsked') as model,
+           record ->> 'outcome' in ('failed', 'upstream_cut') as is_failed,
+           case when record ->> 'outcome' = 'completed' then duration_class((record ->> 'totalMs')::bigint) end as duration,
+           case when record ->> 'stream' = 'true' then duration_class((record ->> 'firstContentMs')::bigint) end as first_content
+      from generate_series(date_trunc('hour', since, 'UTC'), now(), slice) at,
+           lateral (select r.record from requests r
+                     where r.id >= (lpad(to_hex((extract(epoch from at) * 1000)::bigint), 12, '0') || repeat('0', 20))::uuid
+                       and r.id < (lpad(to_hex((extract(epoch from at + slice) * 1000)::bigint), 12, '0') || repeat('0', 20))::uuid
+                       and r.ts >= at - interval '2 minutes' and r.ts < at + slice + interval '2 minutes'
+                     order by r.id limit slice_rows) r
+     where record ->> 'outcome' in ('completed', 'failed', 'upstream_cut', 'client_gone')
+  ), counted as (
+    select model, hour, count(*) as requests, count(*) filter (where is_failed) as failed,
+           array_agg(first_content) as first_contents, array_agg(duration) as durations
+      from one group by model, hour
+  )
+  insert into model_hours as m (model, hour, requests, failed, first_contents, durations)
+  select model, hour, requests, failed,
+         array(select count(x) from generate_series(0, 51) class left join unnest(c.first_contents) x on x = class
+                group by class order by class),
+         array(select count(x) from generate_series(0, 51) class left join unnest(c.durations) x on x = class
+                group by class order by class)
+    from counted c
+  on conflict (model, hour) do update
+    set requests = excluded.requests, failed = excluded.failed,
+        first_contents = excluded.first_contents, durations = excluded.durations;
+  get diagnostics written = row_count;
+  return written;
+end $function$;

@@ -1,0 +1,70 @@
+-- How fast each model responded, and how often it failed, in all organizations together: for the public pages of models.
+
+create table model_hours (
+  model text not null,
+  hour timestamptz not null,
+  requests bigint not null,
+  failed bigint not null,
+  first_contents bigint[] not null,
+  durations bigint[] not null,
+  primary key (model, hour)
+);
+create index on model_hours (hour);
+comment on table model_hours is 'Measured requests by hour, for 8 days. Of busy hours a sample: it has shares and percentiles, never sums.';
+comment on column model_hours.requests is 'Those that the provider or the gateway ended: the request was not at fault.';
+comment on column model_hours.first_contents is 'Streams by the duration_class of their first content; the place of class 0 is 1.';
+comment on column model_hours.durations is 'Completed requests by the duration_class of their totalMs.';
+
+-- A row of requests has no index by time, but its id begins with its time. Each slice is read from its beginning.
+create function measure_models(since timestamptz, slice interval, slice_rows int) returns int
+language plpgsql set search_path = public, pg_temp as $$
+declare
+  written int;
+begin
+  if not pg_try_advisory_xact_lock(hashtext('model_gateway measure_models')) then
+    return 0;
+  end if;
+  delete from model_hours where hour < now() - interval '8 days';
+  with one as materialized (
+    select date_trunc('hour', at, 'UTC') as hour, coalesce(record ->> 'modelRan', record ->> 'modelAsked') as model,
+           record ->> 'outcome' in ('failed', 'upstream_cut') as is_failed,
+           case when record ->> 'outcome' = 'completed' then duration_class((record ->> 'totalMs')::bigint) end as duration,
+           case when record ->> 'stream' = 'true' then duration_class((record ->> 'firstContentMs')::bigint) end as first_content
+      from generate_series(date_trunc('hour', since, 'UTC'), now(), slice) at,
+           lateral (select r.record from requests r
+                     where r.id >= (lpad(to_hex((extract(epoch from at) * 1000)::bigint), 12, '0') || repeat('0', 20))::uuid
+                       and r.id < (lpad(to_hex((extract(epoch from at + slice) * 1000)::bigint), 12, '0') || repeat('0', 20))::uuid
+                       and r.ts >= at - interval '2 minutes' and r.ts < at + slice + interval '2 minutes'
+                     order by r.id limit slice_rows) r
+     where record ->> 'outcome' in ('completed', 'failed', 'upstream_cut', 'client_gone')
+  ), counted as (
+    select model, hour, count(*) as requests, count(*) filter (where is_failed) as failed,
+           array_agg(first_content) as first_contents, array_agg(duration) as durations
+      from one group by model, hour
+  )
+  insert into model_hours as m (model, hour, requests, failed, first_contents, durations)
+  select model, hour, requests, failed,
+         array(select count(x) from generate_series(0, 51) class left join unnest(c.first_contents) x on x = class
+                group by class order by class),
+         array(select count(x) from generate_series(0, 51) class left join unnest(c.durations) x on x = class
+                group by class order by class)
+    from counted c
+  on conflict (model, hour) do update
+    set requests = excluded.requests, failed = excluded.failed,
+        first_contents = excluded.first_contents, durations = excluded.durations;
+  get diagnostics written = row_count;
+  return written;
+end $$;
+comment on function measure_models(timestamptz, interval, int) is
+  'Measures the hours since then again. Of each slice of time at most so many requests are read. 0 while another call does so.';
+revoke execute on function measure_models(timestamptz, interval, int) from public;
+
+do $$ begin
+  if to_regrole('model_gateway_worker') is not null then
+    grant select, insert, update, delete on model_hours to model_gateway_worker;
+    grant execute on function measure_models(timestamptz, interval, int) to model_gateway_worker;
+  end if;
+  if to_regrole('model_gateway_cabinet') is not null then
+    grant select on model_hours to model_gateway_cabinet;
+  end if;
+end $$;
