@@ -11,9 +11,6 @@ const page = (area: PageArea, ru: string, en: string): PageRoute => ({ area, tit
 /** Every page. The server responds to these addresses and the browser shows them; any other address is not found. */
 export const pageRoutes = {
   '/': page('public', 'Единый API для языковых моделей', 'One API for language models'),
-  '/models': page('public', 'Модели и цены', 'Models and prices'),
-  '/models/compare': page('public', 'Сравнение моделей', 'Compare models'),
-  '/models/*': page('public', 'Модель', 'Model'),
   '/legal': page('public', 'Документы', 'Documents'),
   '/legal/:kind': page('public', 'Документ', 'Document'),
   '/legal/:kind/:version': page('public', 'Документ', 'Document'),

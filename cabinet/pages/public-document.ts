@@ -109,7 +109,7 @@ function headerOf(page: PublicPage): Html {
 <div class="mx-auto flex min-h-14 max-w-6xl flex-wrap items-center gap-x-1 px-4 sm:px-6">
 ${brandOf()}
 <nav aria-label="${words.siteNavigation}" class="flex flex-wrap sm:ms-2">
-<a href="/models" class="${link}"${isWithin(path, '/models') && html` aria-current="true"`}>${words.models}</a>
+${entry('/models', words.models)}
 ${entry('/docs', words.docs)}
 </nav>
 <div class="ms-auto flex flex-wrap items-center gap-1">
@@ -149,7 +149,7 @@ function footerOf({ language }: PublicPage): Html {
   ] as const
   return html`<footer class="border-t border-line">
 <div class="mx-auto flex max-w-6xl flex-wrap items-center gap-1 px-2 py-3 sm:px-3">
-<a href="/models" class="${link}">${words.models}</a>
+<a href="${addressIn(language, '/models')}" class="${link}">${words.models}</a>
 <a href="${addressIn(language, '/docs')}" class="${link}">${words.docs}</a>
 <a href="/legal" class="${link}">${words.legal}</a>
 <label hidden data-theme-choice class="ms-auto inline-flex items-center gap-2 px-2 text-sm text-muted">${words.preferences}

@@ -10,18 +10,22 @@ import { openRedis } from '#core/redis/open-redis'
 import { measureScripts } from '#core/redis/script-metrics'
 import { openArchiveOf } from '../billing/opened-archive.ts'
 import { receiptRoute } from '../billing/receipt-route.ts'
-import { createPublicCatalog } from '../catalog/public-catalog.ts'
+import { createPublicCatalog, type PublicCatalog } from '../catalog/public-catalog.ts'
 import { createLiveEvents } from '../events/live-events.ts'
 import { legalKinds } from '../legal/legal-version.ts'
 import { noteCabinetAddress } from '../mail/cabinet-address.ts'
 import { pagesFolder } from '../pages/build-pages.ts'
+import { addressesOfModels } from '../pages/model-documents.ts'
 import { pageRoutes } from '../pages/page-routes.ts'
+import { languages } from '../pages/preferences.ts'
+import { addressIn } from '../pages/public-addresses.ts'
 import { createPaymentChecks } from '../payments/payment-checks.ts'
 import { responseRoutes } from '../responses/response-routes.ts'
 import { managementTokens } from '../tokens/token-gate.ts'
 import type { WebConfig } from './config.ts'
 import { userSessions } from './internal/api/caller.ts'
 import { cabinetEndpoints } from './internal/cabinet-endpoints.ts'
+import type { PublicPages } from './internal/pages/public-pages.ts'
 import type { LocalPage } from './local-page.ts'
 import { createWebMetrics, type WebMetrics } from './metrics.ts'
 import type { Mount } from './mount.ts'
@@ -89,10 +93,7 @@ export async function startWeb(
         folder: pagesFolder,
         routes: pageRoutes,
         otherOrigins: [new URL(config.gatewayBaseUrl).origin],
-        publicPages: {
-          addresses: { cabinet: config.appUrl, gateway: config.gatewayBaseUrl.replace(/\/v1$/, '') },
-          listMore: async () => legalKinds.map((kind) => `/legal/${kind}`),
-        },
+        publicPages: publicPagesOf(config, catalog),
       },
       ...additions,
       metrics,
@@ -148,4 +149,25 @@ async function openPool({ databaseUrl, keyPepper }: WebConfig, { registry }: Web
     throw error
   }
   return pool
+}
+
+function publicPagesOf({ appUrl, gatewayBaseUrl }: WebConfig, catalog: PublicCatalog): PublicPages {
+  return {
+    addresses: { cabinet: appUrl, gateway: gatewayBaseUrl.replace(/\/v1$/, '') },
+    listMore: () => listPublicPages(catalog),
+    catalog,
+  }
+}
+
+/** Public addresses that change while the process runs. Without the catalog, those of the rest. */
+async function listPublicPages(catalog: PublicCatalog): Promise<readonly string[]> {
+  const models = await catalog.list().then(
+    (list) => list.models,
+    () => [],
+  )
+  const addresses = addressesOfModels(models)
+  return [
+    ...legalKinds.map((kind) => `/legal/${kind}`),
+    ...languages.flatMap((language) => addresses.map((address) => addressIn(language, address))),
+  ]
 }

@@ -24,8 +24,6 @@ export async function addressesFor(page: Page): Promise<readonly string[]> {
     readonly documents: readonly { readonly version: string }[]
   }
   const examples: Partial<Record<PagePath, string>> = {
-    '/models/compare': '/models/compare?model=demo%2Fecho&model=demo%2Fslow',
-    '/models/*': '/models/demo/echo',
     '/app/models/compare': '/app/models/compare?model=demo%2Fecho&model=demo%2Fembed',
     '/app/models/*': '/app/models/demo/echo',
     '/legal/:kind': '/legal/offer',

@@ -103,10 +103,10 @@ describe('the response time of a page on a processor four times slower', () => {
       await createModel(cabinet.pool, `vendor-${index % 20}/model-${index}`, 'many', {
         contextLength: 128_000,
       })
-    const { page } = await openBrowser({}, { baseURL: cabinet.url })
+    const { page } = await cabinet.openSignedIn()
     const meter = await meterOf(page)
-    await meter.open('/models', () => settle(page))
-    await page.locator('main a[href^="/models/vendor-"]').first().waitFor()
+    await meter.open('/app/models', () => settle(page))
+    await page.locator('main a[href^="/app/models/vendor-"]').first().waitFor()
     await meter.slowDown(4)
     const filter = page.locator('main input[type=search], main input[type=text]').first()
     const inpMs = await inpOf(meter, async () => {

@@ -2,13 +2,14 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Pool } from 'pg'
-import type { Page } from 'playwright-core'
+import type { Cookie, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createPool } from '#core/db/pool'
 import { createModel, createProvider } from '../support/catalog.ts'
 import { databaseUrlOf, type Standalone, startStandalone } from '../support/standalone.ts'
 import { expectNoViolations } from './axe.ts'
-import { openBrowser } from './visitor.ts'
+import { findOverflow } from './page-faults.ts'
+import { openBrowser, signIn } from './visitor.ts'
 
 const modelCount = 500
 
@@ -52,20 +53,32 @@ async function putFullPrice(model: string): Promise<void> {
   )
 }
 
+let cookies: readonly Cookie[] = []
+
+/** Opens a page as the owner of the demo's organization. */
 async function openCatalog(path: string, look: Parameters<typeof openBrowser>[0] = {}) {
   const visitor = await openBrowser(look, { baseURL: catalog.cabinetUrl })
-  await visitor.page.goto(path)
+  const { page } = visitor
+  await page.context().addCookies(cookies)
+  if (cookies.length === 0) {
+    await signIn(page, catalog.cabinet?.user ?? '', catalog.cabinet?.password ?? '')
+    cookies = (await page.context().cookies()).filter(({ name }) => name.endsWith('_session'))
+  }
+  await page.goto(path)
   return visitor
 }
+
+const isRowSeen = `[...document.querySelectorAll('main tbody tr')].filter(
+  (row) => row.getBoundingClientRect().bottom <= innerHeight).length`
 
 const foundIn = (page: Page, count: string) => page.getByRole('status').filter({ hasText: count }).waitFor()
 
 test('filters are in the address, survive a reload, and follow Back', async () => {
-  const { page, complaints } = await openCatalog('/models')
+  const { page, complaints } = await openCatalog('/app/models')
   await foundIn(page, '504 модели')
   await page.getByLabel('Поиск').fill('acme 1')
   await page.getByLabel('Контекст').selectOption('1000000')
-  await page.waitForURL('**/models?q=acme+1&context=1000000')
+  await page.waitForURL('**/app/models?q=acme+1&context=1000000')
   await foundIn(page, '11 моделей')
 
   await page.reload()
@@ -82,7 +95,7 @@ test('filters are in the address, survive a reload, and follow Back', async () =
 })
 
 test('each filter shows its value, in any combination that an address may have', async () => {
-  const { page } = await openCatalog('/models?modality=image')
+  const { page } = await openCatalog('/app/models?modality=image')
   await foundIn(page, '5 моделей')
   for (const [search, count] of [
     ['?kind=embedding', '1 модель'],
@@ -98,23 +111,21 @@ test('each filter shows its value, in any combination that an address may have',
     ['?country=KZ', '500 моделей'],
     ['?kind=<script>&context=7&price=-1&order=x', '504 модели'],
   ]) {
-    await page.goto(`/models${search}`)
+    await page.goto(`/app/models${search}`)
     await foundIn(page, count ?? '')
   }
 })
 
 test('twenty models are on a screen of 1280 × 900', async () => {
-  const { page } = await openBrowser({}, { baseURL: catalog.cabinetUrl })
-  const isRowSeen = `[...document.querySelectorAll('main tbody tr')].filter(
-    (row) => row.getBoundingClientRect().bottom <= innerHeight).length`
+  const { page } = await openCatalog('/app/models')
   await page.setViewportSize({ width: 1280, height: 900 })
-  await page.goto('/models?q=model-2') // none of them has a price change to announce
+  await page.goto('/app/models?q=model-2') // none of them has a price change to announce
   await foundIn(page, '111 моделей')
   expect(await page.evaluate(isRowSeen)).toBeGreaterThanOrEqual(20)
 })
 
 test('up to four models are compared: chosen in the list, named in the address, kept by Back', async () => {
-  const { page, complaints } = await openCatalog('/models?q=model-10')
+  const { page, complaints } = await openCatalog('/app/models?q=model-10')
   await foundIn(page, '11 моделей')
   for (const n of [100, 101, 102, 103]) await page.getByLabel(`Сравнить Acme ${n}`, { exact: true }).check()
   await page.getByText('Отмечено 4 из 4').waitFor()
@@ -144,16 +155,16 @@ test('up to four models are compared: chosen in the list, named in the address, 
 })
 
 test('an empty result is one sentence with a way out, also for an unknown provider', async () => {
-  const { page } = await openCatalog('/models?provider=nobody&q=%3Cscript%3Ealert(1)%3C/script%3E')
+  const { page } = await openCatalog('/app/models?provider=nobody&q=%3Cscript%3Ealert(1)%3C/script%3E')
   await page.getByText('По этим условиям ничего не нашлось.').waitFor()
   expect(await page.getByLabel('Поиск').inputValue()).toBe('<script>alert(1)</script>')
   await page.getByRole('button', { name: 'Сбросить фильтры' }).click()
   await foundIn(page, '504 модели')
-  await page.waitForURL('**/models')
+  await page.waitForURL('**/app/models')
 })
 
 test('an id is copied in the form that programs send', async () => {
-  const { page } = await openCatalog('/models?q=model-42')
+  const { page } = await openCatalog('/app/models?q=model-42')
   await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
   await page.getByRole('button', { name: 'Копировать идентификатор acme/model-42', exact: true }).click()
   await page.getByText('Скопировано').waitFor()
@@ -161,7 +172,7 @@ test('an id is copied in the form that programs send', async () => {
 })
 
 test('the calculator shows what the server would charge, to the last digit', async () => {
-  const { page } = await openCatalog('/models/acme/model-1')
+  const { page } = await openCatalog('/app/models/acme/model-1')
   const counts = [
     [0, 0, 0, 0, 0],
     [1, 1, 1, 1, 1],
@@ -193,7 +204,7 @@ test('the calculator shows what the server would charge, to the last digit', asy
 })
 
 test('numbers are read in any typed or pasted form, and anything else shows an error at its field', async () => {
-  const { page } = await openCatalog('/models/demo/echo')
+  const { page } = await openCatalog('/app/models/demo/echo')
   const input = page.getByLabel('Токенов ввода')
   await input.fill('１ 000\u00a0000')
   await page.getByLabel('Токенов вывода').fill('0')
@@ -206,15 +217,15 @@ test('numbers are read in any typed or pasted form, and anything else shows an e
 })
 
 test('future prices are announced', async () => {
-  const { page } = await openCatalog('/models?q=model-1&context=1000000')
+  const { page } = await openCatalog('/app/models?q=model-1&context=1000000')
   await page.getByText(/с \d+ \S+ \d{4} г\. — 22,00/).waitFor()
-  await page.goto('/models/acme/model-1')
+  await page.goto('/app/models/acme/model-1')
   await page.getByText('Цены изменятся').waitFor()
   expect(await page.getByRole('row', { name: /Вывод/ }).textContent()).toMatch(/98,765.₽.*44,00/)
 })
 
 test('an unknown model is reported, with a link to the catalog', async () => {
-  const { page } = await openCatalog('/models/acme/nothing/%3Cscript%3E')
+  const { page } = await openCatalog('/app/models/acme/nothing/%3Cscript%3E')
   await page.getByText('Такой модели в каталоге нет').waitFor()
   await page.getByRole('link', { name: 'Открыть каталог' }).click()
   await foundIn(page, '504 модели')
@@ -233,6 +244,65 @@ test('the start page shows every visitor a price and a real request, in at most 
   await page.getByRole('link', { name: 'Создать аккаунт' }).first().waitFor()
   expect(asked.length).toBeLessThanOrEqual(8)
   expect(complaints).toEqual([])
+})
+
+test('without JavaScript the catalog is filtered, turned over and compared, and a model has its prices and code', async () => {
+  const { page } = await openBrowser({}, { baseURL: catalog.cabinetUrl, javaScriptEnabled: false })
+  await page.goto('/models')
+  await foundIn(page, '504 модели')
+  await page.getByRole('link', { name: 'Следующая' }).click()
+  await page.getByText('Страница 2 из 6').waitFor()
+  await page.getByLabel('Поиск').fill('model-10')
+  await page.getByLabel('Контекст', { exact: true }).selectOption('8000')
+  await page.getByRole('button', { name: 'Показать', exact: true }).click()
+  await foundIn(page, '11 моделей')
+  for (const n of [100, 101]) await page.getByLabel(`Сравнить Acme ${n}`, { exact: true }).check()
+  await page.getByRole('button', { name: 'Сравнить' }).click()
+  expect(await page.getByRole('columnheader').allTextContents()).toEqual(['Свойство', 'Acme 100', 'Acme 101'])
+
+  await page.goto('/models/acme/model-1?input=1000000&output=0')
+  expect(await page.title()).toBe('Acme 1 · Model Gateway')
+  expect(
+    await page
+      .getByRole('row', { name: /^Вывод/ })
+      .first()
+      .textContent(),
+  ).toMatch(/98,765.₽/)
+  await page.getByRole('heading', { name: 'История цен' }).waitFor()
+  expect(await page.locator('#cost data').first().getAttribute('value')).toBe('12.470456789')
+  expect(await page.locator('pre').first().textContent()).toContain('"model": "acme/model-1"')
+  await page.getByText('Мало запросов, нет данных').first().waitFor()
+})
+
+test('with the script, the list and the calculator follow each change without a reload', async () => {
+  const { page, complaints } = await openBrowser({}, { baseURL: catalog.cabinetUrl })
+  await page.goto('/en/models')
+  await foundIn(page, '504 models')
+  await page.evaluate("document.body.dataset.kept = 'yes'")
+  await page.getByLabel('Search').fill('model-42')
+  await foundIn(page, '11 models')
+  await page.waitForURL('**/en/models?q=model-42&order=name')
+  expect(await page.evaluate('document.body.dataset.kept')).toBe('yes')
+  await page.getByRole('link', { name: 'Acme 42', exact: true }).click()
+  await page.getByLabel('Input tokens', { exact: true }).fill('1 000 000')
+  await page.getByLabel('Output tokens').fill('0')
+  await page.locator('#cost data[value="10.042"]').waitFor()
+  expect(complaints).toEqual([])
+})
+
+test('documents of models fit at 320 px, and show twenty rows at 1280 × 900', async () => {
+  const { page } = await openBrowser({ width: 320 }, { baseURL: catalog.cabinetUrl })
+  for (const path of [
+    '/models',
+    '/models/acme/model-1',
+    '/models/compare?model=acme%2Fmodel-0&model=acme%2Fmodel-1',
+  ]) {
+    await page.goto(path)
+    expect(await findOverflow(page), path).toEqual([])
+  }
+  await page.setViewportSize({ width: 1280, height: 900 })
+  await page.goto('/models')
+  expect(await page.evaluate(isRowSeen)).toBeGreaterThanOrEqual(20)
 })
 
 test('a document shows the day of its version, and its HTML never runs', async () => {
@@ -255,12 +325,14 @@ test('axe finds nothing on the public pages, light or dark', async () => {
   const { page } = await openBrowser({}, { baseURL: catalog.cabinetUrl })
   const paths = [
     '/',
-    '/models',
-    '/models?q=nothing+at+all',
-    '/models/acme/model-1',
-    '/models/compare',
-    '/models/compare?model=acme%2Fmodel-0&model=acme%2Fmodel-1',
-    '/models/acme/nothing',
+    ...['/models', '/en/models'].flatMap((models) => [
+      models,
+      `${models}?q=nothing+at+all`,
+      `${models}/acme/model-1`,
+      `${models}/compare`,
+      `${models}/compare?model=acme%2Fmodel-0&model=acme%2Fmodel-1`,
+      `${models}/acme/nothing`,
+    ]),
     '/legal',
     '/legal/offer',
     '/legal/nothing',
@@ -269,7 +341,7 @@ test('axe finds nothing on the public pages, light or dark', async () => {
     await page.goto(path)
     await page.locator('h1').waitFor()
     await page
-      .locator('main :is(table, pre, article, ul, button, a)')
+      .locator('main :is(table, pre, article, ul, button, a, p)')
       .filter({ visible: true })
       .first()
       .waitFor()

@@ -92,7 +92,7 @@ test('invalid filters in an address break no page', async () => {
   for (const address of [
     '/app/usage?range=custom&from=nonsense&bucket=<script>&group=1e9',
     '/app/requests?key_id=%00&outcome=%00&from=2026-13-45',
-    '/models?kind=nothing&context=-1',
+    '/app/models?kind=nothing&context=-1',
     '/app/billing?kind=nothing&from=tomorrow',
     '/app/billing/history?kind=nothing&from=tomorrow',
   ]) {

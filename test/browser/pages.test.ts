@@ -108,7 +108,8 @@ test('every dialog and menu returns the focus to the control that opened it', as
 
 test('the tab list is one Tab stop: arrows, Home and End choose a tab, keys with Alt do not', async () => {
   const { page } = await openBrowser()
-  await visit(page, '/models/demo/echo')
+  await signInOwner(page)
+  await visit(page, '/app/models/demo/echo')
   const tabs = page.getByRole('tab')
   const chosen = page.getByRole('tab', { selected: true })
   await keyboard.press(tabs.first())

@@ -1,15 +1,19 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test, vi } from 'vitest'
 import { problems } from '#cabinet/api/problem'
+import type { PricedModel } from '#cabinet/catalog/catalog-contracts'
 import { buildPagesIfOlder, pagesFolder } from '#cabinet/pages/build-pages'
 import { pageRoutes } from '#cabinet/pages/page-routes'
 import { userSessions } from '#cabinet/web/internal/api/caller'
 import { buildApp } from '#cabinet/web/internal/app'
 import { createWebMetrics } from '#cabinet/web/metrics'
+import { removeRoute } from '#core/catalog/catalog-store'
 import { errorRows } from '#core/errors/refusal'
+import { createModel, createProvider } from '../support/catalog.ts'
 import { unthrottled } from '../support/no-throttles.ts'
 import { databaseOfThisFile } from '../support/postgres.ts'
+import { inTestScope } from '../support/scope.ts'
 import { startTestWeb, type TestWeb } from '../support/web.ts'
 
 const database = await databaseOfThisFile()
@@ -205,6 +209,77 @@ describe('the documentation', () => {
   })
 })
 
+describe('a page of models', () => {
+  const id = `acme/${'имя'.repeat(20)}/a?b&c<d>`
+  const path = `/models/${id.split('/').map(encodeURIComponent).join('/')}`
+  beforeAll(async () => {
+    await createProvider(database.pool, { name: 'acme', baseUrl: 'http://127.0.0.1:1' })
+    await createModel(database.pool, id, 'acme', { displayName: 'Имя <b>', inputNano: 15_501n })
+    await createModel(database.pool, 'acme/gone', 'acme', { fallbacks: [id] })
+    await inTestScope(database.pool, (client) => removeRoute(client, 'acme/gone'))
+    await vi.waitFor(
+      async () => expect(await (await open('/models')).text()).toContain('Имя &lt;b&gt;'),
+      10_000,
+    )
+  })
+
+  test('is complete without a script, with its one address and what search engines and messengers show', async () => {
+    const response = await open(`/en${path}`)
+    const document = await response.text()
+    expect([response.status, response.headers.get('cache-control')]).toEqual([200, 'no-cache'])
+    expect(response.headers.get('content-security-policy')).toContain("script-src 'self'")
+    expect(document).toContain('<title>Имя &lt;b&gt; · Model Gateway</title>')
+    expect(document).toContain(`<link rel="canonical" href="http://localhost:3000/en${path}">`)
+    expect(document).toContain(`<link rel="alternate" hreflang="ru" href="http://localhost:3000${path}">`)
+    expect(document).toMatch(
+      /<meta property="og:description" content="Имя &lt;b&gt;. Prices per 1M tokens: input ₽15.501/,
+    )
+    expect(document).toContain('http://localhost:8080/v1/chat/completions')
+    expect(document).not.toContain('<b>')
+    const etag = response.headers.get('etag') ?? ''
+    expect((await open(`/en${path}`, { 'if-none-match': etag })).status).toBe(304)
+    expect((await open(path)).headers.get('x-robots-tag')).toBe(null)
+    expect((await open('/models?q=x')).headers.get('x-robots-tag')).toBe('noindex')
+  })
+
+  test('has the prices of the API', async () => {
+    const listed = await fetch(`${web.url}/api/v1/models/models-with-pricing`)
+    const { data } = (await listed.json()) as { readonly data: readonly PricedModel[] }
+    const list = await (await open('/models')).text()
+    for (const { id: model, pricing } of data) {
+      const page = await (await open(`/models/${model.split('/').map(encodeURIComponent).join('/')}`)).text()
+      for (const document of [page, list])
+        for (const sum of [pricing.input, pricing.output]) expect(document).toContain(`<data value="${sum}"`)
+    }
+    expect(data.length).toBeGreaterThan(0)
+  })
+
+  test('of a model that is gone is 410 and names its successor; of one that never was, 404', async () => {
+    const document = await vi.waitFor(async () => {
+      const response = await open('/models/acme/gone')
+      expect(response.status).toBe(410)
+      return response.text()
+    }, 15_000)
+    expect(document).toContain(`href="${path}"`)
+    expect((await open('/models/acme/never')).status).toBe(404)
+    expect((await open(`/models/acme/${'x'.repeat(5_000)}`)).status).toBe(404)
+  })
+
+  test('is the last known one while Postgres is unavailable', async () => {
+    const before = await (await open('/models')).text()
+    await database.pool.query('alter table model_routes rename to model_routes_away')
+    try {
+      const untilMs = Date.now() + 1_500 // longer than the list is kept
+      while (Date.now() < untilMs) {
+        const response = await open('/models')
+        expect([response.status, await response.text()]).toEqual([200, before])
+      }
+    } finally {
+      await database.pool.query('alter table model_routes_away rename to model_routes')
+    }
+  })
+})
+
 test('the sitemap lists every public page in each of its languages, and robots keep out of the others', async () => {
   const listed = await listedAddresses()
   const areas = Object.entries(pageRoutes)
@@ -212,7 +287,15 @@ test('the sitemap lists every public page in each of its languages, and robots k
     .filter(([path, { area }]) => area === 'public' && !/[:*]/.test(path))
     .map(([path]) => path)
   expect(listed).toEqual(
-    expect.arrayContaining([...fixed, '/docs', '/en/docs', '/docs/errors', '/legal/offer']),
+    expect.arrayContaining([
+      ...fixed,
+      '/docs',
+      '/en/docs',
+      '/docs/errors',
+      '/legal/offer',
+      '/models',
+      '/en/models',
+    ]),
   )
   expect(new Set(listed).size).toBe(listed.length)
   for (const path of listed) {

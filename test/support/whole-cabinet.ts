@@ -93,8 +93,8 @@ export function wholeCabinetOfThisFile({ url }: TestDatabase, redisUrl?: string)
     gatewayBaseUrl: 'https://gateway.example/v1',
   }
   const shop = openShop(nowhere)
-  const served = { pool, catalog: createPublicCatalog(pool), redis, throttles }
-  const endpoints = cabinetEndpoints({ ...served, programmed, liveEvents, checks, log, config })
+  const stored = { pool, redis, catalog: createPublicCatalog(pool) }
+  const endpoints = cabinetEndpoints({ ...stored, throttles, programmed, liveEvents, checks, log, config })
   const app = buildApp({
     sessions: userSessions(pool),
     tokens: managementTokens(pool, pepper),
@@ -132,10 +132,11 @@ export function wholeCabinetOfThisFile({ url }: TestDatabase, redisUrl?: string)
     redis.close()
     await Promise.all([pool.end(), ofAdministration.end()])
   })
-  const contractsOf = (served: readonly Endpoint[]) => served.map(({ contract }) => contract)
   return {
     app,
     contracts: contractsOf(endpoints),
     administration: { app: administration, contracts: contractsOf(administrationEndpoints) },
   }
 }
+
+const contractsOf = (served: readonly Endpoint[]) => served.map(({ contract }) => contract)

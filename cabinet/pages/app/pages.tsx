@@ -23,9 +23,6 @@ type Group = keyof typeof groups
 
 const groupOf: Readonly<Record<PagePath, Group>> = {
   '/': 'site',
-  '/models': 'models',
-  '/models/compare': 'models',
-  '/models/*': 'models',
   '/legal': 'legal',
   '/legal/:kind': 'legal',
   '/legal/:kind/:version': 'legal',

@@ -21,15 +21,16 @@ export function SiteFrame({
   readonly children: ReactNode
 }) {
   const words = useWords(shellWords)
+  const models = addressIn(useLanguage(), '/models')
   return (
     <div className="flex min-h-dvh flex-col">
       <header className="sticky top-0 z-30 border-b border-line bg-surface">
         <div className="mx-auto flex min-h-14 max-w-6xl flex-wrap items-center gap-x-2 px-4 sm:px-6">
           <Brand href="/" />
           <nav aria-label={words.siteNavigation} className="ms-2 max-sm:hidden">
-            <Link href="/models" className={link}>
+            <a href={models} className={link}>
               {words.models}
-            </Link>
+            </a>
             <DocsLink />
           </nav>
           <div className="ms-auto flex items-center gap-1">
@@ -49,9 +50,9 @@ export function SiteFrame({
           aria-label={words.documents}
           className="mx-auto flex max-w-6xl flex-wrap gap-1 px-1 py-3 sm:px-3"
         >
-          <Link href="/models" className={link}>
+          <a href={models} className={link}>
             {words.models}
-          </Link>
+          </a>
           <DocsLink />
           <Link href="/legal" className={link}>
             {words.documents}

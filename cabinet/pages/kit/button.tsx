@@ -1,5 +1,6 @@
 import type { ButtonHTMLAttributes, ReactNode } from 'react'
 import { Link } from 'wouter'
+import { isPublicDocument } from '../public-addresses.ts'
 import { classNames } from './class-names.ts'
 import { Icon, type IconName } from './icon.tsx'
 
@@ -66,10 +67,21 @@ export function Button({
 
 /** A link that looks like a button; it only navigates. */
 export function ButtonLink({ href, icon, children, ...looks }: Looks & { readonly href: string }) {
-  return (
-    <Link href={href} className={looksOf(looks)}>
+  const content = (
+    <>
       {icon && <Icon name={icon} size={looks.size === 'small' ? 16 : 20} />}
       <span className="min-w-0">{children}</span>
+    </>
+  )
+  if (isPublicDocument(href))
+    return (
+      <a href={href} className={looksOf(looks)}>
+        {content}
+      </a>
+    )
+  return (
+    <Link href={href} className={looksOf(looks)}>
+      {content}
     </Link>
   )
 }

@@ -1,5 +1,6 @@
 import type { ReactNode } from 'react'
 import { Link } from 'wouter'
+import { isPublicDocument } from '../public-addresses.ts'
 
 const looks = 'font-medium text-accent underline decoration-1 underline-offset-3 hover:text-accent-strong'
 
@@ -13,7 +14,7 @@ export function TextLink({
   readonly isNewTab?: boolean
   readonly children: ReactNode
 }) {
-  if (isNewTab || /^(?:[a-z]+:|#)/.test(href))
+  if (isNewTab || /^(?:[a-z]+:|#)/.test(href) || isPublicDocument(href))
     return (
       <a href={href} className={looks} {...(isNewTab && { target: '_blank', rel: 'noreferrer' })}>
         {children}

@@ -1,5 +1,6 @@
 import { keepPreference } from '../i18n/kept-preference.ts'
 import { findTheme, languageCookie, themeCookie } from '../preferences.ts'
+import { keepLive } from './live-form.ts'
 import { offerSearch } from './offer-search.ts'
 import './look.css'
 
@@ -7,6 +8,8 @@ import './look.css'
 keepChosenLanguage()
 offerThemes()
 for (const form of document.querySelectorAll<HTMLFormElement>('form[data-search]')) offerSearch(form)
+
+for (const form of document.querySelectorAll<HTMLFormElement>('form[data-live]')) keepLive(form)
 
 /** The cabinet has the language that a reader chose here. The other version opens at the same heading. */
 function keepChosenLanguage(): void {

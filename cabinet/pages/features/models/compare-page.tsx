@@ -11,25 +11,24 @@ import { TextLink } from '../../kit/text-link.tsx'
 import { pageRoutes } from '../../page-routes.ts'
 import { modelWords } from './messages.ts'
 import { type Model, readCompared } from './model.ts'
-import { pageOfModel, useModelsHome } from './model-address.ts'
-import { type FactName, useFactsOf } from './model-facts.tsx'
+import { factNames, factsOf } from './model-facts.ts'
+import { cabinetModels, pageOfModel } from './model-path.ts'
 import { Price } from './model-prices.tsx'
 
 /** Up to four models next to each other. */
 export function ComparePage() {
   const words = useWords(modelWords)
   const language = useLanguage()
-  const home = useModelsHome()
   const ids = readCompared(useSearch())
   const models = useRead('/models/models-with-pricing')
   return (
     <>
       <p className="mb-3 text-sm">
-        <TextLink href={`${home}?${new URLSearchParams(ids.map((id) => ['model', id]))}`}>
+        <TextLink href={`${cabinetModels}?${new URLSearchParams(ids.map((id) => ['model', id]))}`}>
           {words.allModels}
         </TextLink>
       </p>
-      <PageHead title={pageRoutes['/models/compare'].title[language]} lead={words.lead} />
+      <PageHead title={pageRoutes['/app/models/compare'].title[language]} lead={words.lead} />
       <Loaded query={models} skeleton={<SkeletonRows count={10} />}>
         {({ data }) => <Comparison models={ids.flatMap((id) => data.find((one) => one.id === id) ?? [])} />}
       </Loaded>
@@ -37,27 +36,18 @@ export function ComparePage() {
   )
 }
 
-const facts = [
-  'kind',
-  'modality',
-  'capabilities',
-  'context',
-  'output',
-  'country',
-] as const satisfies readonly FactName[]
 const priced = ['input', 'cached_input', 'cache_write', 'output', 'reasoning'] as const
 
 type Row = { readonly id: string; readonly name: string; readonly cell: (model: Model) => ReactNode }
 
 function Comparison({ models }: { readonly models: readonly Model[] }) {
   const words = useWords(modelWords)
-  const home = useModelsHome()
-  const factsOf = useFactsOf()
+  const language = useLanguage()
   if (models.length === 0)
     return (
       <EmptyState
         text={words.nothingToCompare}
-        action={<ButtonLink href={home}>{words.openCatalog}</ButtonLink>}
+        action={<ButtonLink href={cabinetModels}>{words.openCatalog}</ButtonLink>}
       />
     )
   const rows: readonly Row[] = [
@@ -66,14 +56,14 @@ function Comparison({ models }: { readonly models: readonly Model[] }) {
       name: words.id,
       cell: ({ id }) => (
         <span className="wrap-anywhere">
-          <TextLink href={pageOfModel(home, id)}>{id}</TextLink>
+          <TextLink href={pageOfModel(cabinetModels, id)}>{id}</TextLink>
         </span>
       ),
     },
-    ...facts.map((name) => ({
+    ...factNames.map((name) => ({
       id: name,
       name: words.factNames[name],
-      cell: (model: Model) => factsOf(model)[name],
+      cell: (model: Model) => factsOf(model, language)[name],
     })),
     ...priced.map((name) => ({
       id: `price-${name}`,

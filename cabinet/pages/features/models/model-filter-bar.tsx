@@ -4,7 +4,7 @@ import { Fold } from '../../kit/fold.tsx'
 import { kitWords } from '../../kit/messages.ts'
 import { formatRoubles } from '../../money/rubles.ts'
 import { modelWords } from './messages.ts'
-import { nameOfCountry } from './model-facts.tsx'
+import { nameOfCountry } from './model-facts.ts'
 import {
   capabilities,
   contexts,

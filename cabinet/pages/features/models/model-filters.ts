@@ -61,15 +61,17 @@ export function writeFilters(filters: ModelFilters, compared: readonly string[])
     order: filters.order === 'name' ? undefined : filters.order,
   }
   const written = Object.entries(named).flatMap(([name, value]) =>
-    value === undefined || value === '' ? [] : [[name, String(value)]],
+    value === undefined || value === '' ? [] : [[name, String(value)] as Written],
   )
   const search = new URLSearchParams([
     ...written,
-    ...filters.capabilities.map((one) => ['capability', one]),
-    ...compared.map((id) => ['model', id]),
+    ...filters.capabilities.map((one): Written => ['capability', one]),
+    ...compared.map((id): Written => ['model', id]),
   ]).toString()
   return search === '' ? '' : `?${search}`
 }
+
+type Written = [name: string, value: string]
 
 /** How many filters are set, apart from the search text. Pure. */
 export function countSet({ text: _, order: __, capabilities: wanted, ...single }: ModelFilters): number {

@@ -8,7 +8,7 @@ import { type Column, Table } from '../../kit/table.tsx'
 import { TextLink } from '../../kit/text-link.tsx'
 import { modelWords } from './messages.ts'
 import { comparedMax, type Model } from './model.ts'
-import { pageOfModel, useModelsHome } from './model-address.ts'
+import { cabinetModels, pageOfModel } from './model-path.ts'
 import { NextPrice, Price } from './model-prices.tsx'
 
 /** However long the catalog is, only a screenful is rendered at a time. */
@@ -91,7 +91,6 @@ function ModelName({
   onCompare,
 }: { readonly model: Model } & Comparing) {
   const words = useWords(modelWords)
-  const home = useModelsHome()
   const isCompared = compared.includes(id)
   return (
     <span className="flex min-w-0 items-center gap-x-2">
@@ -105,7 +104,7 @@ function ModelName({
         onChange={({ target }) => onCompare(id, target.checked ? 'add' : 'remove')}
       />
       <span className="line-clamp-1 min-w-0 break-all">
-        <TextLink href={pageOfModel(home, id)}>{name}</TextLink>
+        <TextLink href={pageOfModel(cabinetModels, id)}>{name}</TextLink>
       </span>
       {type === 'embedding' && <Badge>{words.kinds.embedding}</Badge>}
       {name !== id && (

@@ -15,22 +15,21 @@ import { Calculator } from './calculator.tsx'
 import { Fact } from './fact.tsx'
 import { modelWords } from './messages.ts'
 import type { Model } from './model.ts'
-import { pageOfModel, useModelsHome } from './model-address.ts'
-import { useFactsOf } from './model-facts.tsx'
+import { factNames, factsOf } from './model-facts.ts'
 import { Measurements, PriceHistory } from './model-history.tsx'
+import { cabinetModels, pageOfModel } from './model-path.ts'
 import { PricesSection } from './model-prices.tsx'
 
 /** One model: its abilities, prices, and how to call it. */
 export function ModelPage({ params }: PageProps) {
   const words = useWords(modelWords)
-  const title = pageRoutes['/models/*'].title[useLanguage()]
+  const title = pageRoutes['/app/models/*'].title[useLanguage()]
   const id = params['*'] ?? ''
-  const home = useModelsHome()
   const models = useRead('/models/models-with-pricing')
   return (
     <>
       <p className="mb-3 text-sm">
-        <TextLink href={home}>{words.allModels}</TextLink>
+        <TextLink href={cabinetModels}>{words.allModels}</TextLink>
       </p>
       <Loaded query={models} heading={title} skeleton={<Skeleton heightRem={40} />}>
         {({ data }) => {
@@ -45,7 +44,6 @@ export function ModelPage({ params }: PageProps) {
 /** Removed, with its successor; or never there. */
 function NoModel({ id, title }: { readonly id: string; readonly title: string }) {
   const words = useWords(modelWords)
-  const home = useModelsHome()
   const { data } = useRead('/models/model-details', { query: { model: id } })
   const successor = data?.model === id ? data.successor : null
   const isRemoved = data?.model === id && data.removed
@@ -57,11 +55,11 @@ function NoModel({ id, title }: { readonly id: string; readonly title: string })
         action={
           <span className="flex flex-wrap justify-center gap-2">
             {successor !== null && (
-              <ButtonLink href={pageOfModel(home, successor)} variant="primary">
+              <ButtonLink href={pageOfModel(cabinetModels, successor)} variant="primary">
                 {words.openSuccessor(successor)}
               </ButtonLink>
             )}
-            <ButtonLink href={home}>{words.openCatalog}</ButtonLink>
+            <ButtonLink href={cabinetModels}>{words.openCatalog}</ButtonLink>
           </span>
         }
       />
@@ -107,11 +105,9 @@ function Shown({ model }: { readonly model: Model }) {
   )
 }
 
-const shownFacts = ['kind', 'modality', 'capabilities', 'context', 'output', 'country'] as const
-
 function Facts({ model }: { readonly model: Model }) {
   const words = useWords(modelWords)
-  const facts = useFactsOf()(model)
+  const facts = factsOf(model, useLanguage())
   return (
     <Section title={words.facts}>
       <dl className="grid">
@@ -122,7 +118,7 @@ function Facts({ model }: { readonly model: Model }) {
           </span>
         </Fact>
         <Fact name={words.provider}>{model.provider}</Fact>
-        {shownFacts.map((name) => (
+        {factNames.map((name) => (
           <Fact key={name} name={words.factNames[name]}>
             {facts[name]}
           </Fact>

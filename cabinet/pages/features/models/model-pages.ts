@@ -3,18 +3,8 @@ import { ComparePage } from './compare-page.tsx'
 import { ModelPage } from './model-page.tsx'
 import { ModelsPage } from './models-page.tsx'
 
-type Path =
-  | '/models'
-  | '/models/compare'
-  | '/models/*'
-  | '/app/models'
-  | '/app/models/compare'
-  | '/app/models/*'
-
-export const modelPages: PageGroup<Path> = {
-  '/models': ModelsPage,
-  '/models/compare': ComparePage,
-  '/models/*': ModelPage,
+/** In the cabinet's frame. Visitors have documents: `model-documents.ts`. */
+export const modelPages: PageGroup<'/app/models' | '/app/models/compare' | '/app/models/*'> = {
   '/app/models': ModelsPage,
   '/app/models/compare': ComparePage,
   '/app/models/*': ModelPage,

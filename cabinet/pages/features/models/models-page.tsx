@@ -18,10 +18,10 @@ import { SkeletonRows } from '../../kit/skeleton.tsx'
 import { pageRoutes } from '../../page-routes.ts'
 import { modelWords } from './messages.ts'
 import { comparedMax, type Model, readCompared } from './model.ts'
-import { pageOfComparison, useModelsHome } from './model-address.ts'
 import { FilterBar } from './model-filter-bar.tsx'
 import { findModels, type ModelFilters, readFilters, writeFilters } from './model-filters.ts'
 import { ModelList } from './model-list.tsx'
+import { cabinetModels, pageOfComparison } from './model-path.ts'
 
 /** The catalog: models and their prices. */
 export function ModelsPage() {
@@ -30,7 +30,7 @@ export function ModelsPage() {
   const models = useRead('/models/models-with-pricing')
   return (
     <>
-      <PageHead title={pageRoutes['/models'].title[language]} lead={words.lead} />
+      <PageHead title={pageRoutes['/app/models'].title[language]} lead={words.lead} />
       <Loaded query={models} skeleton={<SkeletonRows count={12} />}>
         {({ data }) => <Catalog models={data} />}
       </Loaded>
@@ -86,7 +86,6 @@ function Found({
   readonly onClear: () => void
 }) {
   const words = useWords(modelWords)
-  const home = useModelsHome()
   return (
     <div className="flex min-h-8 flex-wrap items-center gap-x-3 gap-y-1 text-sm text-muted">
       <p role="status" className="me-auto">
@@ -100,7 +99,7 @@ function Found({
           <Button size="small" variant="quiet" onClick={onClear}>
             {words.clearCompared}
           </Button>
-          <ButtonLink size="small" href={pageOfComparison(home, compared)}>
+          <ButtonLink size="small" href={pageOfComparison(cabinetModels, compared)}>
             {words.compare}
           </ButtonLink>
         </>

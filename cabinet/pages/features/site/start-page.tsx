@@ -12,6 +12,7 @@ import { type Column, Table } from '../../kit/table.tsx'
 import { TextLink } from '../../kit/text-link.tsx'
 import { compareRubles } from '../../money/rubles.ts'
 import { pageRoutes } from '../../page-routes.ts'
+import { addressIn } from '../../public-addresses.ts'
 import { siteWords } from './messages.ts'
 
 type Model = Answer<'GET /models/models-with-pricing'>['data'][number]
@@ -32,7 +33,8 @@ export function StartPage() {
 
 function Welcome() {
   const words = useWords(siteWords)
-  const title = pageRoutes['/'].title[useLanguage()]
+  const language = useLanguage()
+  const title = pageRoutes['/'].title[language]
   return (
     <div className="grid min-w-0 gap-5">
       <h1 className="text-3xl">{title}</h1>
@@ -41,7 +43,7 @@ function Welcome() {
         <ButtonLink href="/register" variant="primary">
           {words.register}
         </ButtonLink>
-        <ButtonLink href="/models">{words.catalog}</ButtonLink>
+        <ButtonLink href={addressIn(language, '/models')}>{words.catalog}</ButtonLink>
       </div>
       <LowestPrice />
     </div>
@@ -115,12 +117,13 @@ const shownModels = 6
 
 function SomeModels() {
   const words = useWords(siteWords)
+  const language = useLanguage()
   const models = useRead('/models/models-with-pricing')
   return (
     <Section
       title={words.modelsTitle}
       lead={words.modelsLead}
-      actions={<TextLink href="/models">{words.allModels}</TextLink>}
+      actions={<TextLink href={addressIn(language, '/models')}>{words.allModels}</TextLink>}
       isFlush
     >
       <Loaded query={models} skeleton={<SkeletonRows count={4} />}>

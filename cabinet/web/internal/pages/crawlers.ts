@@ -9,7 +9,7 @@ export type CrawledSite = {
   readonly origin: string
   readonly docs: readonly BuiltDoc[]
   readonly routes: RouteTable
-  /** Further public addresses, below this site. They may change while the process runs. */
+  /** Further public addresses, below this site, encoded. They may change while the process runs. */
   readonly listMore: () => Promise<readonly string[]>
 }
 
@@ -50,7 +50,7 @@ function staticAddresses({ docs, routes }: CrawledSite): readonly string[] {
 
 function writeSitemap(origin: string, addresses: readonly string[]): string {
   const urls = [...new Set(addresses)].map(
-    (address) => `<url><loc>${escapeHtml(`${origin}${encodeURI(address)}`)}</loc></url>`,
+    (address) => `<url><loc>${escapeHtml(`${origin}${address}`)}</loc></url>`,
   )
   return `<?xml version="1.0" encoding="UTF-8"?>\n<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">\n${urls.join('\n')}\n</urlset>\n`
 }

@@ -1,18 +1,16 @@
-import { useLanguage, useWords } from '../../i18n/language.ts'
 import type { Language } from '../../preferences.ts'
 import { modelWords } from './messages.ts'
 import type { Model } from './model.ts'
 import { capabilities, modalities } from './model-filters.ts'
 
-/** What the catalog states of a model in words; "not specified" for what it does not know. */
-export function useFactsOf(): (model: Model) => Readonly<Record<FactName, string>> {
-  const words = useWords(modelWords)
-  const language = useLanguage()
+/** What the catalog states of a model in words; "not specified" for what it does not know. Pure. */
+export function factsOf(model: Model, language: Language): Readonly<Record<FactName, string>> {
+  const words = modelWords[language]
   const count = new Intl.NumberFormat(language)
   const tokens = (number: number | null) => (number === null ? words.notLimited : count.format(number))
   const listed = (names: readonly string[] | null, none: string) =>
     names === null ? words.notLimited : names.length === 0 ? none : names.join(', ')
-  return (model) => ({
+  return {
     kind: words.kinds[model.type],
     modality: listed(
       model.input_modalities.map((name) => nameIn(modalities, words.modalities, name)),
@@ -25,10 +23,12 @@ export function useFactsOf(): (model: Model) => Readonly<Record<FactName, string
     context: tokens(model.context_length),
     output: model.type === 'chat' ? tokens(model.max_output_tokens) : '—',
     country: listed(model.countries?.map((code) => nameOfCountry(code, language)) ?? null, words.notLimited),
-  })
+  }
 }
 
-export type FactName = 'kind' | 'modality' | 'capabilities' | 'context' | 'output' | 'country'
+export const factNames = ['kind', 'modality', 'capabilities', 'context', 'output', 'country'] as const
+
+type FactName = (typeof factNames)[number]
 
 /** A later release may name more than these pages know. */
 function nameIn<Name extends string>(
