@@ -77,21 +77,16 @@ const modelDetails = z
       .object({
         from: time,
         to: time,
-        failed_share: z
-          .number()
-          .nullable()
-          .meta({
-            description: 'Of 1: requests that no provider answered, or that it cut off. null: too few.',
-          }),
+        failed_share: z.number().nullable().meta({
+          description: 'Of 1: requests that no provider answered, or that it cut off. null: too few.',
+        }),
         first_token_ms: percentiles,
         duration_ms: percentiles,
       })
       .meta({ description: 'Measured by our gateways in requests of all organizations.' }),
-    status: z
-      .enum(['operational', 'degraded', 'failing', 'no_data'])
-      .meta({
-        description: 'Of the current and the previous hour: below 5 %, below 50 %, or more requests failed.',
-      }),
+    status: z.enum(['operational', 'degraded', 'failing', 'no_data']).meta({
+      description: 'Of the current and the previous hour: below 5 %, below 50 %, or more requests failed.',
+    }),
   })
   .meta({ id: 'ModelDetails' })
 

@@ -6,7 +6,7 @@ import { type OpenRoute, readOpenRoutes } from './internal/open-routes.ts'
 import { pricedModelOf } from './internal/priced-model.ts'
 
 /** All models for everyone, in order of name. */
-export type ModelList = {
+type ModelList = {
   readonly models: readonly PricedModel[]
   readonly routes: readonly OpenRoute[]
   /** Changes with anything in it. */
@@ -14,7 +14,7 @@ export type ModelList = {
 }
 
 /** `removed`: it was open to all, and is gone. `successor`: its first fallback that is still listed. */
-export type FoundModel =
+type FoundModel =
   | { readonly state: 'listed'; readonly model: PricedModel; readonly details: ModelDetails }
   | { readonly state: 'removed'; readonly successor: string | null }
 

@@ -19,7 +19,7 @@ export function languageOfAddress(address: string): { readonly language: Languag
   return { language: defaultLanguage, path: address }
 }
 
-/** Whether an address is a document of its own, which the cabinet's script does not render: a link loads it. Pure. */
+/** Whether the address is that of a document, which the cabinet's script does not render: a link loads it. Pure. */
 export function isPublicDocument(address: string): boolean {
   return /^\/(?:models|docs|en)(?:[/?#]|$)/.test(address)
 }

@@ -1,8 +1,8 @@
 import type { Queryable } from '#core/db/pool'
 import { type NanoRub, nanoRub } from '#core/ledger/money'
 import { noTokens, type TokenClasses } from '#core/ledger/price'
-import { allOf } from './conditions.ts'
 import { addDurations, type DurationCounts } from '../durations.ts'
+import { allOf } from './conditions.ts'
 import type { BoundedSpan, Span } from './span.ts'
 
 export type UsageSums = {

@@ -5,8 +5,8 @@ import { addDurations, type DurationCounts, percentileMs } from '../../billing/d
 import { shownPrice } from '../../billing/shown-price.ts'
 import type { ModelDetails, PricedModel } from '../catalog-contracts.ts'
 
-/** What is measured of a model in an hour. Busy hours have a sample. */
-export type MeasuredHour = {
+/** The measurements of a model in an hour. Busy hours have a sample. */
+type MeasuredHour = {
   readonly hour: Date
   readonly requests: bigint
   readonly failed: bigint
@@ -95,7 +95,7 @@ function percentilesOf(
   return count < measuredMin || p50 === null || p95 === null ? null : { p50, p95 }
 }
 
-/** Requests of the last hours from which a state can be told. */
+/** With fewer requests in the last hours, a state would be a guess. */
 const recentMin = 5n
 
 /** How a model works now. Pure. */

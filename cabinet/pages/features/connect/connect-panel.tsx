@@ -50,7 +50,10 @@ export function ConnectPanel({
   const model = (models.find(({ id }) => id === asked.model) ?? models[0])?.id
   if (model === undefined)
     return (
-      <EmptyState text={words.noModels} action={<ButtonLink href="/models">{words.catalog}</ButtonLink>} />
+      <EmptyState
+        text={words.noModels}
+        action={<ButtonLink href="/app/models">{words.catalog}</ButtonLink>}
+      />
     )
   const parts = connectClients[client].partsOf({
     baseUrl,

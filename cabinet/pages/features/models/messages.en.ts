@@ -73,7 +73,6 @@ export const en: typeof ru = {
   unavailable: 'The catalog is temporarily unavailable. Try again in a minute.',
   calculate: 'Calculate',
   state: 'Now',
-  otherClients: 'Settings of other programs',
   openCatalog: 'Open the catalog',
   tryIt: 'Try it in the playground',
   facts: 'About the model',

@@ -1,8 +1,10 @@
 import { type Html, html } from '../../html.ts'
-import { curlOf, javaScriptOf, pythonOf, type SampleRequest } from '../../kit/sample-code.ts'
+import { curlOf, javaScriptOf, pythonOf } from '../../kit/sample-code.ts'
 import { rublesOf } from '../../money/rubles.ts'
 import type { Language } from '../../preferences.ts'
 import { addressIn } from '../../public-addresses.ts'
+import { connectWords } from '../connect/messages.ts'
+import { connectClientIds, connectClients } from '../connect/snippets.ts'
 import { modelWords } from './messages.ts'
 import { costNanoOf, type Model, type ModelDetails, priceOf, type TokenClass, tokenClasses } from './model.ts'
 import { factNames, factsOf } from './model-facts.ts'
@@ -189,29 +191,62 @@ function calculatorOf({ language, model, search }: Props): Html {
   )
 }
 
+/** How to call it: each client's ready configuration; only embeddings have fewer. */
 function codeOf({ language, model, gatewayBaseUrl }: Props): Html {
   const words = modelWords[language]
-  const request: SampleRequest =
+  const samples =
     model.type === 'embedding'
-      ? { path: '/embeddings', body: { model: model.id, input: words.examplePrompt } }
-      : {
-          path: '/chat/completions',
-          body: { model: model.id, messages: [{ role: 'user', content: words.examplePrompt }] },
-        }
-  const samples = [
-    ['curl', curlOf(gatewayBaseUrl, request)],
-    ['Python', pythonOf(gatewayBaseUrl, request)],
-    ['Node.js', javaScriptOf(gatewayBaseUrl, request)],
-  ] as const
+      ? embeddingCode(model, gatewayBaseUrl, language)
+      : clientCode(model, gatewayBaseUrl, language)
   return sectionOf(
     'code',
     words.code,
     html`${samples.map(
       ([name, code], place) =>
-        html`<details class="border-b border-line py-2 last:border-b-0"${place === 0 && html` open`}><summary class="min-h-8 font-medium">${name}</summary><pre tabindex="0" role="region" aria-label="${name}" class="my-2 overflow-x-auto rounded-md border border-line bg-sunken p-4 font-mono text-sm"><code>${code}</code></pre></details>`,
-    )}<p class="pt-3 text-sm"><a href="/app/connect?${new URLSearchParams({ model: model.id }).toString()}">${words.otherClients}</a></p>`,
+        html`<details class="border-b border-line py-1 last:border-b-0"${place === 0 && html` open`}><summary class="min-h-8 cursor-pointer py-1 font-medium" translate="no">${name}</summary>${code}</details>`,
+    )}`,
     words.codeLead,
   )
+}
+
+type Sample = readonly [name: string, code: Html]
+
+function embeddingCode(model: Model, baseUrl: string, language: Language): readonly Sample[] {
+  const body = { model: model.id, input: modelWords[language].examplePrompt }
+  const request = { path: '/embeddings', body } as const
+  return [
+    ['curl', blockOf(curlOf(baseUrl, request), 'curl')],
+    ['Python', blockOf(pythonOf(baseUrl, request), 'Python')],
+    ['Node.js', blockOf(javaScriptOf(baseUrl, request), 'Node.js')],
+  ]
+}
+
+/** Readers put their key in its place. */
+const placeholder = 'sk-gateway-…'
+
+function clientCode(model: Model, baseUrl: string, language: Language): readonly Sample[] {
+  const words = connectWords[language]
+  const connection = { baseUrl, key: placeholder, model: model.id, prompt: words.prompt }
+  return connectClientIds.map((id) => {
+    const { name, partsOf } = connectClients[id]
+    const note = words.noteOf(id)
+    const parts = partsOf(connection).map((part) =>
+      part.kind === 'fields'
+        ? factListOf(
+            part.fields.map(([field, value]) => [
+              field,
+              html`<code class="font-mono text-sm break-all">${value}</code>`,
+            ]),
+          )
+        : blockOf(part.code, part.kind === 'file' ? part.name : words[part.kind], name),
+    )
+    return [name, html`${parts}${note !== undefined && html`<p class="py-2 text-sm text-muted">${note}</p>`}`]
+  })
+}
+
+/** Code that scrolls in its box. `of`: whose it is, so that names are unique. */
+function blockOf(code: string, label: string, of?: string): Html {
+  return html`<p class="pt-2 text-sm text-muted">${label}</p><pre tabindex="0" role="region" aria-label="${of === undefined ? label : `${of}: ${label}`}" class="my-2 overflow-x-auto rounded-md border border-line bg-sunken p-4 font-mono text-sm"><code>${code}</code></pre>`
 }
 
 /** A model that is gone, with its successor; or that never was there. Pure. */
