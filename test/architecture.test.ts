@@ -295,7 +295,9 @@ test('another top folder is entered by its #name, and product code enters no int
 const unscopedWriters: Readonly<Record<string, string>> = {
   'core/audit/audit-log.ts': 'the audit log itself',
   'core/audit/cluster-epoch.ts': 'who leads, which every fence is checked against',
+  'cabinet/notifications/internal/due-telegram.ts': 'what becomes of messages',
   'cabinet/notifications/internal/due-webhooks.ts': 'what becomes of webhooks',
+  'cabinet/notifications/internal/telegram-bot.ts': 'what workers share about the bot',
   'core/db/migrate.ts': 'the schema',
   'core/ledger/post-batch.ts': 'settlement: the ledger is its own record',
   'core/ledger/internal/checked-sums.ts': 'what looks at the books have counted',

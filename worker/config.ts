@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { type Sender, type SmtpServer, senderSetting, smtpUrlSetting } from '#cabinet/mail/mail-settings'
+import { telegramTokenSetting, telegramUrlSetting } from '#cabinet/notifications/telegram-settings'
 import { refuseHalfAShop, type ShopSettings, shopOf, shopSettings } from '#cabinet/payments/payment-settings'
 import { clickHouseUrlSetting, keptDaysSetting } from '#core/archive/archive-setting'
 import { allowedCidrsSetting } from '#core/catalog/address-setting'
@@ -59,6 +60,10 @@ const settingsSchema = z.object({
   MAIL_FROM: senderSetting.optional(),
   /** Loopback and private ranges where webhooks of organizations may be, also without TLS. */
   NOTIFICATION_ALLOWED_CIDRS: allowedCidrsSetting,
+  /** Token of the Telegram bot that sends alerts to chats of organizations. Without it there is none. */
+  TELEGRAM_BOT_TOKEN: telegramTokenSetting.optional(),
+  /** The Bot API, or a proxy of it. */
+  TELEGRAM_API_URL: telegramUrlSetting,
   /** `trace`, `debug`, `info`, `warn`, `error`, `fatal` or `silent`. */
   LOG_LEVEL: logLevelSetting,
 })
@@ -103,6 +108,8 @@ export type WorkerConfig = {
   readonly mail: { readonly server: SmtpServer; readonly from: Sender } | undefined
   /** Private networks where webhooks of organizations may be. */
   readonly notificationAllowedCidrs: readonly string[]
+  /** The Telegram bot; `undefined`: there is none. */
+  readonly telegram: { readonly apiUrl: string; readonly token: string } | undefined
   /** The payment shop; `undefined`: payments are not configured. */
   readonly shop: ShopSettings | undefined
   /** When trials are granted, and their daily limit. */
@@ -116,7 +123,7 @@ export type WorkerConfig = {
  */
 export function readConfig(env: NodeJS.ProcessEnv, warn?: Warn): WorkerConfig {
   const data = readEnvironment('the worker', envSchema, env, warn)
-  const { SMTP_URL: server, MAIL_FROM: from } = data
+  const { SMTP_URL: server, MAIL_FROM: from, TELEGRAM_BOT_TOKEN: token, TELEGRAM_API_URL: apiUrl } = data
   return {
     databaseUrl: data.DATABASE_URL,
     redisUrls: data.REDIS_URL,
@@ -130,6 +137,7 @@ export function readConfig(env: NodeJS.ProcessEnv, warn?: Warn): WorkerConfig {
     requestsKeptDays: data.REQUESTS_KEPT_DAYS,
     dailyPartitions: data.REQUESTS_PARTITIONS === 'daily',
     notificationAllowedCidrs: data.NOTIFICATION_ALLOWED_CIDRS,
+    telegram: token === undefined ? undefined : { apiUrl, token },
     invariantsEveryMs: data.INVARIANTS_EVERY_MS,
     mail: server === undefined || from === undefined ? undefined : { server, from },
     shop: shopOf(data),

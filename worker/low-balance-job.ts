@@ -1,7 +1,7 @@
 import type { Pool } from 'pg'
 import { linkTo } from '#cabinet/mail/cabinet-address'
 import { enqueueLetter } from '#cabinet/mail/outbox'
-import { enqueueWebhook } from '#cabinet/notifications/webhook-outbox'
+import { enqueueAlert } from '#cabinet/notifications/alert-outbox'
 import { inScope, type ScopedClient } from '#core/audit/scope'
 import { formatRub, nanoRub } from '#core/ledger/money'
 import { findOwners } from '#core/organizations/owners'
@@ -89,5 +89,5 @@ async function tellOwners(client: ScopedClient, organizationId: string): Promise
     await enqueueLetter(client, { kind: 'low_balance', vars, recipient: email, locale })
   const { balance, threshold } = vars
   const data = { organization_id: organizationId, balance_rub: balance, threshold_rub: threshold }
-  await enqueueWebhook(client, { type: 'balance.low', data }, fallen.at)
+  await enqueueAlert(client, { type: 'balance.low', data }, fallen.at)
 }

@@ -157,7 +157,10 @@ export function workerJobs(config: WorkerConfig, deps: JobDeps): readonly Job[] 
     ...archiveJobs({ pool, registry, log }, deps.archive),
     ...(deps.leaving === undefined ? [] : [leaveJob({ ...deps.leaving, registry, log })]),
     ...mailJobs({ pool, registry, log }, config.mail),
-    ...notificationJobs({ pool, registry, log }, { allowedCidrs: config.notificationAllowedCidrs }),
+    ...notificationJobs(
+      { pool, registry, log },
+      { allowedCidrs: config.notificationAllowedCidrs, telegram: config.telegram },
+    ),
     ...paymentJobs({ pool, registry, log }, deps.shop),
     ...invariantsJobs({ pool: deps.invariantsPool, everyMs: config.invariantsEveryMs, registry, log }),
   ]

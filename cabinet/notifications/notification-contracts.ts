@@ -3,8 +3,9 @@ import { baseAddress } from '#crds/address'
 import type { Contract } from '../api/contract.ts'
 import { time } from '../api/fields.ts'
 
-const delivery = z.object({
-  event: z.enum(['budget.reached', 'spend.spike', 'balance.low', 'test']),
+const alerts = ['budget.reached', 'spend.spike', 'balance.low', 'test'] as const
+
+const attempted = {
   created_at: time,
   status: z.enum(['waiting', 'delivered', 'failed']),
   attempts: z.int(),
@@ -12,7 +13,10 @@ const delivery = z.object({
     .string()
     .nullable()
     .meta({ description: 'Why the last attempt failed: an HTTP status or a code; null: it did not.' }),
-})
+}
+
+const delivery = z.object({ event: z.enum(alerts), ...attempted })
+const message = z.object({ event: z.enum([...alerts, 'linked']), ...attempted })
 
 const notifications = z.object({
   budgets: z.boolean().meta({
@@ -26,7 +30,21 @@ const notifications = z.object({
   webhook: z
     .object({ url: z.string(), last_delivery: delivery.nullable() })
     .nullable()
-    .meta({ description: 'Where all alerts are posted, too; null: only emails are sent.' }),
+    .meta({ description: 'Where all alerts are posted, too; null: nowhere.' }),
+  telegram: z
+    .object({
+      status: z.enum(['off', 'linked', 'ended']),
+      chat_name: z.string().nullable(),
+      ended_reason: z.enum(['blocked', 'stopped', 'not_found']).nullable().meta({
+        description:
+          '`blocked`: the bot was blocked or removed; `stopped`: the chat sent /stop; `not_found`: the chat no longer exists.',
+      }),
+      last_delivery: message.nullable(),
+    })
+    .nullable()
+    .meta({
+      description: 'The chat that gets all alerts, too; null: this installation has no Telegram bot.',
+    }),
 })
 
 export type ShownNotifications = z.input<typeof notifications>
@@ -77,9 +95,34 @@ export const removeWebhook = {
   answers: { 204: 'nothing' },
 } as const satisfies Contract
 
+export const linkTelegram = {
+  operation: 'linkTelegram',
+  summary: 'Create a link that connects a Telegram chat, once and for 15 minutes',
+  method: 'POST',
+  url: '/api/v1/notifications/telegram',
+  access: { ...access, confirmed: true },
+  throttle: { perAddress: 30 },
+  answers: {
+    200: z.object({
+      url: z.string().meta({ description: 'Opens the bot in Telegram. Only this response contains it.' }),
+      expires_at: time,
+    }),
+  },
+  problems: ['not_found'],
+} as const satisfies Contract
+
+export const unlinkTelegram = {
+  operation: 'unlinkTelegram',
+  summary: 'Disconnect the Telegram chat; messages that wait are not sent',
+  method: 'DELETE',
+  url: '/api/v1/notifications/telegram',
+  access,
+  answers: { 204: 'nothing' },
+} as const satisfies Contract
+
 export const testNotifications = {
   operation: 'testNotifications',
-  summary: 'Send a test by webhook, and by email to the caller',
+  summary: 'Send a test by webhook and Telegram, and by email to the caller',
   method: 'POST',
   url: '/api/v1/notifications/test',
   access: { ...access, confirmed: true },
@@ -88,6 +131,7 @@ export const testNotifications = {
     200: z.object({
       email: z.string().meta({ description: 'The address that the email goes to.' }),
       webhook: z.boolean().meta({ description: 'Whether a webhook is sent, too.' }),
+      telegram: z.boolean().meta({ description: 'Whether a message by Telegram is sent, too.' }),
     }),
   },
   problems: ['too_many_emails'],

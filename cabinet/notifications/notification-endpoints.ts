@@ -4,10 +4,11 @@ import { inReadScope, inScope, type ScopedClient, scopeOfPerson } from '#core/au
 import type { Queryable } from '#core/db/pool'
 import { type Endpoint, endpoint, type Input } from '../api/endpoint.ts'
 import { enqueueLetter, mayStrangersWrite } from '../mail/outbox.ts'
+import { enqueueAlert } from './alert-outbox.ts'
 import * as store from './internal/notification-store.ts'
+import * as telegram from './internal/telegram-links.ts'
 import { writeWebhookSecret } from './internal/webhook-signature.ts'
 import * as contracts from './notification-contracts.ts'
-import { enqueueWebhook } from './webhook-outbox.ts'
 
 const secretBytes = 32
 
@@ -50,6 +51,23 @@ export function notificationEndpoints({
       )
       return { status: 204 } as const
     }),
+    endpoint(contracts.linkTelegram, async ({ caller, visit }) => {
+      const { userId, organizationId, locale } = caller
+      return inScope(pool, scopeOfPerson(userId, organizationId, visit), async (client) => {
+        const bot = await telegram.findBotName(client)
+        if (bot === undefined) return { problem: { code: 'not_found' } } as const
+        const { code, expiresAt } = await telegram.createLinkCode(client, organizationId, locale)
+        const body = { url: `https://t.me/${bot}?start=${code}`, expires_at: expiresAt.toISOString() }
+        return { status: 200, body } as const
+      })
+    }),
+    endpoint(contracts.unlinkTelegram, async ({ caller, visit }) => {
+      const { userId, organizationId } = caller
+      await inScope(pool, scopeOfPerson(userId, organizationId, visit), (client) =>
+        telegram.unlinkChat(client, organizationId),
+      )
+      return { status: 204 } as const
+    }),
     endpoint(contracts.testNotifications, async (input) => {
       const { userId, organizationId } = input.caller
       return inScope(pool, scopeOfPerson(userId, organizationId, input.visit), (client) =>
@@ -74,12 +92,12 @@ async function sendTest(
   if (organization === undefined) throw new Error(`Organization ${organizationId} does not exist`)
   const vars = { organization: organization.name, link: `${appUrl}/app/settings` }
   await enqueueLetter(client, { kind: 'notification_test', vars, recipient: email, locale })
-  const webhook = await enqueueWebhook(
+  const sent = await enqueueAlert(
     client,
     { type: 'test', data: { organization_id: organizationId } },
     new Date(),
   )
-  return { status: 200, body: { email, webhook } } as const
+  return { status: 200, body: { email, ...sent } } as const
 }
 
 async function show(client: Queryable, organizationId: string): Promise<contracts.ShownNotifications> {
@@ -90,10 +108,35 @@ async function show(client: Queryable, organizationId: string): Promise<contract
     spend_spike: spendSpike,
     webhook:
       webhookUrl === null ? null : { url: webhookUrl, last_delivery: last ? shownDelivery(last) : null },
+    telegram: await showTelegram(client, organizationId),
   }
 }
 
-function shownDelivery({ event, createdAt, sentAt, gaveUpAt, attempts, error }: store.LastDelivery) {
+async function showTelegram(
+  client: Queryable,
+  organizationId: string,
+): Promise<contracts.ShownNotifications['telegram']> {
+  const link = await telegram.findLink(client, organizationId)
+  if (link === undefined && (await telegram.findBotName(client)) === undefined) return null
+  const { linkedAt = null, chatName = null, endedReason = null } = link ?? {}
+  const last = chatName === null ? undefined : await store.readLastMessage(client, organizationId)
+  const ended = endedReason === null ? 'off' : 'ended'
+  return {
+    status: linkedAt === null ? ended : 'linked',
+    chat_name: chatName,
+    ended_reason: endedReason,
+    last_delivery: last ? shownDelivery(last) : null,
+  }
+}
+
+function shownDelivery<Event>({
+  event,
+  createdAt,
+  sentAt,
+  gaveUpAt,
+  attempts,
+  error,
+}: store.LastDelivery<Event>) {
   const ended = gaveUpAt === null ? 'waiting' : 'failed'
   return {
     event,

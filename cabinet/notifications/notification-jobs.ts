@@ -4,6 +4,7 @@ import type { ResolveName } from '#core/egress/guarded-connector'
 import type { Job } from '#core/process/job'
 import type { Log } from '#core/process/log'
 import { alertsJob } from './internal/alerts-job.ts'
+import { removeOldMessages } from './internal/due-telegram.ts'
 import {
   type DueWebhook,
   type Ended,
@@ -13,7 +14,9 @@ import {
   removeOldWebhooks,
   takeDueWebhook,
 } from './internal/due-webhooks.ts'
-import { createWebhookMetrics, type WebhookMetrics } from './internal/metrics.ts'
+import { createTelegramMetrics, createWebhookMetrics, type WebhookMetrics } from './internal/metrics.ts'
+import { createTelegramApi, type TelegramSettings } from './internal/telegram-api.ts'
+import { telegramJobs } from './internal/telegram-jobs.ts'
 import { pauseAfter, pauseOfServer } from './internal/webhook-backoff.ts'
 import { attemptMsMax, createWebhookClient, type WebhookClient } from './internal/webhook-client.ts'
 import { signedHeaders } from './internal/webhook-signature.ts'
@@ -36,15 +39,30 @@ type Deps = {
   readonly resolve?: ResolveName
 }
 
-/** Jobs that find what organizations want to be alerted of, and that deliver it by webhook. Emails are in the outbox of `mail`. */
+/** Jobs that find what organizations want to be alerted of, and that deliver it by webhook and Telegram. Emails are in the outbox of `mail`. */
 export function notificationJobs(
   { pool, registry, log, ...names }: Deps,
-  settings: { readonly allowedCidrs: readonly string[] },
+  settings: {
+    readonly allowedCidrs: readonly string[]
+    /** `undefined`: there is no bot. */
+    readonly telegram: TelegramSettings | undefined
+  },
 ): readonly Job[] {
   const metrics = createWebhookMetrics(registry)
+  const { telegram } = settings
+  const ofBot = {
+    pool,
+    log,
+    metrics: createTelegramMetrics(registry),
+  }
   const client = createWebhookClient(settings.allowedCidrs, names)
   const lane = () => laneJob({ pool, metrics, log, client })
-  return [alertsJob(pool, log), ...Array.from({ length: laneCount }, lane), removeJob(pool)]
+  return [
+    alertsJob(pool, log),
+    ...Array.from({ length: laneCount }, lane),
+    ...(telegram === undefined ? [] : telegramJobs({ ...ofBot, api: createTelegramApi(telegram) })),
+    removeJob(pool),
+  ]
 }
 
 type LaneDeps = {
@@ -105,7 +123,11 @@ function removeJob(pool: Pool): Job {
     name: 'alert_webhooks_removal',
     everyMs: removeEveryMs,
     async run() {
-      return (await removeOldWebhooks(pool, keptDays, removeCountMax)) === removeCountMax ? 'more' : 'idle'
+      const removed = [
+        await removeOldWebhooks(pool, keptDays, removeCountMax),
+        await removeOldMessages(pool, keptDays, removeCountMax),
+      ]
+      return removed.includes(removeCountMax) ? 'more' : 'idle'
     },
   }
 }

@@ -28,7 +28,7 @@ export type HintOptions = {
   readonly onHint: (hint: Hint) => void
 }
 
-const changes = ['keys', 'catalogue', 'credits', 'letters', 'webhooks', 'payments'] as const
+const changes = ['keys', 'catalogue', 'credits', 'letters', 'webhooks', 'telegram', 'payments'] as const
 
 const channels = {
   changed: 'model_gateway_changes',

@@ -519,6 +519,8 @@ const examples: Readonly<Record<string, Example>> = {
   updateNotifications: { answer: '200', body: () => ({ budgets: true }) },
   setWebhook: { answer: '200', body: () => ({ url: 'https://hooks.example.com/alerts' }) },
   removeWebhook: { answer: '204' },
+  linkTelegram: { answer: '404 not_found' }, // no bot works
+  unlinkTelegram: { answer: '204' },
   testNotifications: { answer: '200' },
   updateOrganization: {
     answer: '200',

@@ -52,7 +52,7 @@ const resolve: ResolveName = (name, _options, callback) =>
 const jobsWith = (allowedCidrs: readonly string[]) =>
   notificationJobs(
     { pool: workerPool, registry: new Registry(), log: pino({ enabled: false }), resolve },
-    { allowedCidrs },
+    { allowedCidrs, telegram: undefined },
   )
 const jobs = jobsWith(['127.0.0.0/8'])
 const signal = new AbortController().signal
@@ -486,6 +486,7 @@ describe('webhooks', () => {
     expect((await owner.visitor.post('/notifications/test')).body).toEqual({
       email: owner.email,
       webhook: true,
+      telegram: false,
     })
     await run('alert_webhooks')
     const [got] = received.filter(({ path }) => path === owner.path)

@@ -14,6 +14,8 @@ const owned = [
   'management_tokens',
   'notification_settings',
   'webhook_outbox',
+  'telegram_links',
+  'telegram_outbox',
   'bonuses',
   'audit_log',
   'payments',

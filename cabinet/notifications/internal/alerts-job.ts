@@ -6,7 +6,7 @@ import type { Job } from '#core/process/job'
 import type { Log } from '#core/process/log'
 import { linkTo } from '../../mail/cabinet-address.ts'
 import { enqueueLetter, type Letter, mayStrangersWrite } from '../../mail/outbox.ts'
-import { enqueueWebhook } from '../webhook-outbox.ts'
+import { enqueueAlert } from '../alert-outbox.ts'
 import { judgeUse } from './budget-crossing.ts'
 import { noteUses, readBudgetUses, removeOldNotes, takeUnmailedUses } from './budget-uses.ts'
 import { isSpike, readDaySpend } from './spend-spike.ts'
@@ -30,7 +30,7 @@ const actor = { kind: 'job', name: 'alerts' } as const
 
 /**
  * Alerts organizations of reached budgets and unusual spending, if their spending or budgets have changed since they were
- * last checked. An alert is noted in the transaction that writes its emails and webhooks: of two workers, and of a worker
+ * last checked. An alert is noted in the transaction that writes its emails, webhooks and messages: of two workers, and of a worker
  * that is killed, each alert is written once. A check that fails holds up no other organization.
  */
 export function alertsJob(pool: Pool, log: Log): Job {
@@ -150,7 +150,7 @@ async function alertOfBudgets(client: ScopedClient, due: Due, day: string): Prom
   })
   await noteUses(client, due.organizationId, uses)
   for (const use of uses.filter(({ isNew }) => isNew))
-    await enqueueWebhook(
+    await enqueueAlert(
       client,
       {
         type: 'budget.reached',
@@ -202,7 +202,7 @@ async function alertOfSpike(client: ScopedClient, due: Due): Promise<void> {
   if (!isSpike(spend)) return
   const [spent, median] = [formatRub(nanoRub(spend.spentNano)), formatRub(nanoRub(spend.medianNano))]
   const data = { organization_id: organizationId, day: today, spent_rub: spent, median_rub: median }
-  await enqueueWebhook(client, { type: 'spend.spike', data }, due.now)
+  await enqueueAlert(client, { type: 'spend.spike', data }, due.now)
   const vars = { organization: due.name, spent, median, ...(await linkTo(client, '/app/usage')) }
   const owners = await findOwners(client, organizationId)
   for (const { email, locale } of owners)

@@ -1,9 +1,10 @@
 import type { ScopedClient } from '#core/audit/scope'
 import type { Queryable } from '#core/db/pool'
-import type { WebhookEvent } from '../webhook-outbox.ts'
+import type { AlertEvent } from './alert-event.ts'
+import type { TelegramEvent } from './telegram-text.ts'
 
-export type LastDelivery = {
-  readonly event: WebhookEvent['type']
+export type LastDelivery<Event = AlertEvent['type']> = {
+  readonly event: Event
   readonly createdAt: Date
   readonly sentAt: Date | null
   readonly gaveUpAt: Date | null
@@ -36,6 +37,19 @@ export async function readLastDelivery(
   const { rows } = await client.query<LastDelivery>(
     `select event, created_at as "createdAt", sent_at as "sentAt", gave_up_at as "gaveUpAt", attempts, last_error as error
        from webhook_outbox where organization_id = $1 order by created_at desc limit 1`,
+    [organizationId],
+  )
+  return rows[0]
+}
+
+/** Of messages by Telegram. */
+export async function readLastMessage(
+  client: Queryable,
+  organizationId: string,
+): Promise<LastDelivery<TelegramEvent['type']> | undefined> {
+  const { rows } = await client.query<LastDelivery<TelegramEvent['type']>>(
+    `select event, created_at as "createdAt", sent_at as "sentAt", gave_up_at as "gaveUpAt", attempts, last_error as error
+       from telegram_outbox where organization_id = $1 order by created_at desc limit 1`,
     [organizationId],
   )
   return rows[0]
