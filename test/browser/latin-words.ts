@@ -4,7 +4,7 @@ import type { Page } from 'playwright-core'
 const known = new Set(
   `Model Gateway API SDK ID URL CSV IP JSON HTTP HTTPS QR TOTP curl Python Node js JavaScript OpenAI kubectl Kubernetes
    Markdown English Enter Shift NAMESPACE Chrome Chromium Firefox Safari Linux Windows
-   Standard Webhooks Go Java Anthropic AI LangChain LlamaIndex Codex Claude Code Cursor Cline Continue Open WebUI`.split(
+   Standard Webhooks Go Java Anthropic AI LangChain LlamaIndex Codex Claude Code Cursor Cline Continue Open WebUI Telegram`.split(
     /\s+/,
   ),
 )

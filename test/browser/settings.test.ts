@@ -1,8 +1,12 @@
 import { generateSync } from 'otplib'
 import type { Page } from 'playwright-core'
-import { expect, test } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
 import { expectNoViolations } from './axe.ts'
+import { openDatabase, readFrom } from './signed-in-calls.ts'
 import { openBrowser, password, register } from './visitor.ts'
+
+const pool = openDatabase()
+afterAll(() => pool.end())
 
 const stepS = 30
 
@@ -214,7 +218,7 @@ test('owners choose alerts, set a webhook whose secret is shown once, and send a
   await dialog.getByRole('button', { name: 'Секрет сохранён' }).click()
 
   await page.getByRole('button', { name: 'Отправить проверку' }).click()
-  await page.getByText(`Проверка отправлена: ${email} и вебхук`).waitFor()
+  await page.getByText(`Проверка отправлена: ${email}, Вебхук`).waitFor()
   await expectNoViolations(page)
   await page.reload()
   await page.getByText('https://hooks.example.com/alerts').waitFor()
@@ -280,4 +284,31 @@ test('a passkey is added, signs in without the password and the code, and is rem
   await page.goto('/login')
   await page.getByRole('button', { name: 'Войти ключом доступа' }).click()
   await page.getByText('Ключ доступа не принят').waitFor()
+})
+
+test('an owner links a Telegram chat by a link of the settings, sees it without a reload, and why it ended', async () => {
+  const { page, complaints } = await openSettings()
+  const { organization } = await readFrom<{ readonly organization: { readonly id: string } }>(page, '/me')
+  await pool.query(
+    `update telegram_bot set username = 'gateway_bot', polled_until = now() + interval '1 day'`,
+  )
+  await page.reload()
+  await page.getByRole('button', { name: 'Подключить чат' }).click()
+  const link = page.getByRole('link', { name: 'Открыть бота в Telegram' })
+  expect(await link.getAttribute('href')).toMatch(/^https:\/\/t\.me\/gateway_bot\?start=[\w-]{22}$/)
+  await expectNoViolations(page)
+  await pool.query(
+    `select link_telegram_chat(code_hash, 42, 'Дежурные') from telegram_links where organization_id = $1`,
+    [organization.id],
+  )
+  await page.getByText('Чат: Дежурные').waitFor()
+  expect(await link.count()).toBe(0)
+  await pool.query(`select end_telegram_links(42, 'blocked')`)
+  await page.reload()
+  await page.getByRole('alert').getByText('Бот заблокирован или удалён из чата').waitFor()
+  await expectNoViolations(page)
+  await page.getByRole('button', { name: 'Отключить чат' }).click()
+  await page.getByRole('status').getByText('Чат отключён').waitFor()
+  await expect.poll(() => page.getByText('Дежурные').count()).toBe(0)
+  expect(complaints).toEqual([])
 })

@@ -13,7 +13,7 @@ type Said = {
 /** Latin words allowed in Russian texts: names, and terms without a Russian form. */
 const latin = new Set(
   `Model Gateway API SDK ID URL CSV HTTPS IP JSON QR TOTP curl Python Node js JavaScript TypeScript OpenAI kubectl Kubernetes Markdown
-   ApiKey English NAMESPACE Secure Money Enter Shift Standard Webhooks`.split(/\s+/),
+   ApiKey English NAMESPACE Secure Money Enter Shift Standard Webhooks Telegram`.split(/\s+/),
 )
 
 /** Spelled the same in every language. */

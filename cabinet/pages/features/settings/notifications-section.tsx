@@ -17,6 +17,7 @@ import { Section } from '../../kit/section.tsx'
 import { Skeleton } from '../../kit/skeleton.tsx'
 import { announce } from '../../kit/toasts.tsx'
 import { notificationWords } from './notification-messages.ts'
+import { TelegramPart } from './telegram-part.tsx'
 import { PresentWebhook, WebhookForm } from './webhook-form.tsx'
 
 type Notifications = Answer<'GET /notifications'>
@@ -42,6 +43,9 @@ export function NotificationsSection() {
               )}
               {present.webhook === null && isConfirmed && <WebhookForm onSecret={setSecret} />}
             </div>
+            {present.telegram !== null && (
+              <TelegramPart telegram={present.telegram} isConfirmed={isConfirmed} />
+            )}
             {isConfirmed && <TestButton />}
           </div>
         )}
@@ -88,8 +92,9 @@ function AlertsForm({ notifications: { budgets, spend_spike } }: { readonly noti
 function TestButton() {
   const words = useWords(notificationWords)
   const test = useChange(async () => {
-    const { email, webhook } = await call('POST /notifications/test')
-    announce(webhook ? words.testSentTo(email) : words.testSent(email))
+    const { email, webhook, telegram } = await call('POST /notifications/test')
+    const others = [...(webhook ? [words.webhook] : []), ...(telegram ? [words.telegram] : [])]
+    announce(words.testSent([email, ...others].join(', ')))
     await readAgain('/notifications')
   })
   return (

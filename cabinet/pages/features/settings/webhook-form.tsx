@@ -3,14 +3,13 @@ import type { Answer } from '../../api/calls.ts'
 import { readAgain } from '../../api/queries.ts'
 import { useChange } from '../../api/use-change.ts'
 import { useWords } from '../../i18n/language.ts'
-import { Badge, type Tone } from '../../kit/badge.tsx'
 import { Button } from '../../kit/button.tsx'
-import { DateTime } from '../../kit/date-time.tsx'
 import { Actions } from '../../kit/dialog.tsx'
 import { TextField } from '../../kit/fields.tsx'
 import { Form, SubmitButton } from '../../kit/form.tsx'
 import { ProblemNote } from '../../kit/problem-note.tsx'
 import { announce } from '../../kit/toasts.tsx'
+import { Delivery } from './delivery.tsx'
 import { notificationWords } from './notification-messages.ts'
 
 type Webhook = NonNullable<Answer<'GET /notifications'>['webhook']>
@@ -93,28 +92,5 @@ export function PresentWebhook({
       {renew.problem !== undefined && <ProblemNote problem={renew.problem} fallback={words.notRenewed} />}
       {remove.problem !== undefined && <ProblemNote problem={remove.problem} fallback={words.notRemoved} />}
     </div>
-  )
-}
-
-const tones: Readonly<Record<NonNullable<Webhook['last_delivery']>['status'], Tone>> = {
-  waiting: 'neutral',
-  delivered: 'success',
-  failed: 'danger',
-}
-
-function Delivery({ delivery }: { readonly delivery: NonNullable<Webhook['last_delivery']> }) {
-  const words = useWords(notificationWords)
-  const { event, status, created_at, attempts, error_code } = delivery
-  return (
-    <>
-      <span>{words.events[event]}</span>
-      <DateTime at={created_at} />
-      <Badge tone={tones[status]}>{words.statuses[status]}</Badge>
-      {error_code !== null && (
-        <span>
-          {words.attempts(attempts)}, <code className="font-mono">{error_code}</code>
-        </span>
-      )}
-    </>
   )
 }
