@@ -231,6 +231,7 @@ export function valuesSchema(): Schema {
       }),
       trialCredit: object({ grant: oneOf('email', 'first_top_up', 'none'), dailyRub: from(0, 999_999_999) }),
       mail: object({ existingSecret: text, existingSecretKey: text, from: text }),
+      telegram: object({ existingSecret: text, existingSecretKey: text, apiUrl: matching('^https?://') }),
       archive,
       migrations: object({ enabled: flag, activeDeadlineSeconds: from(1), ...pod }),
       ingress,
