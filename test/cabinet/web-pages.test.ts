@@ -196,6 +196,21 @@ describe('the documentation', () => {
     expect(broken).toEqual([])
   })
 
+  test('is as small as the caller can read it, and has one address', async () => {
+    for (const [accepted, encoding] of [
+      ['gzip, deflate, br, zstd', 'br'],
+      ['gzip;q=0.5, br;q=0', 'gzip'],
+      ['identity', null],
+    ] as const) {
+      const response = await open('/docs/errors', { 'accept-encoding': accepted })
+      expect([accepted, response.headers.get('content-encoding')]).toEqual([accepted, encoding])
+      expect(await response.text()).toContain('</html>')
+      expect(response.headers.get('vary')).toBe('cookie, accept-encoding')
+    }
+    const { status, headers } = await open('/en/docs/errors/')
+    expect([status, headers.get('location')]).toEqual([308, '/en/docs/errors'])
+  })
+
   test('is sent again only if it has changed, under a policy that runs no script within it', async () => {
     const first = await open('/docs')
     const etag = first.headers.get('etag') ?? ''

@@ -2,8 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { BuiltDoc } from '../../../pages/built-public-pages.ts'
 import { trustedHtml } from '../../../pages/html.ts'
 import { addressIn } from '../../../pages/public-addresses.ts'
-import type { PublicPage } from '../../../pages/public-document.ts'
-import type { SendPublicPage } from './public-sender.ts'
+import type { SendPublicPage, SentPage } from './public-sender.ts'
 
 /** The addresses of a deployment, without a slash at their ends. */
 export type OwnAddresses = {
@@ -23,9 +22,9 @@ export function serveDocs(
 ): void {
   for (const doc of docs) {
     const page = pageOf(doc, addresses)
-    app.get(addressIn(doc.language, doc.path), (request: FastifyRequest, reply: FastifyReply) =>
-      send(request, reply, page),
-    )
+    const address = addressIn(doc.language, doc.path)
+    app.get(address, (request: FastifyRequest, reply: FastifyReply) => send(request, reply, page))
+    app.get(`${address}/`, (_request, reply) => reply.redirect(address, 308))
     const markdown = withAddresses(doc.markdown, addresses)
     app.get(doc.markdownAddress, (_request, reply) =>
       reply
@@ -36,7 +35,7 @@ export function serveDocs(
   }
 }
 
-function pageOf(doc: BuiltDoc, addresses: OwnAddresses): PublicPage {
+function pageOf(doc: BuiltDoc, addresses: OwnAddresses): SentPage {
   const { language, path, languages, title, markdownAddress } = doc
   return {
     language,
@@ -44,6 +43,7 @@ function pageOf(doc: BuiltDoc, addresses: OwnAddresses): PublicPage {
     languages,
     title,
     markdownAddress,
+    isKept: true,
     description: withAddresses(doc.description, addresses),
     body: trustedHtml(withAddresses(doc.body, addresses)),
   }

@@ -4,8 +4,8 @@ import type { RouteTable } from '../../../pages/route-table.ts'
 import { type BuiltPages, findBuiltPages } from './built-pages.ts'
 import { pageHeaders } from './page-headers.ts'
 import { type PublicPages, servePublicPages } from './public-pages.ts'
-import { sendDocument } from './public-sender.ts'
 import { preferencesOf } from './request-preferences.ts'
+import { etagOf, sendDocument } from './send-document.ts'
 
 const yearMs = 365 * 24 * 60 * 60 * 1000
 const notBuilt = "The cabinet's pages have not been built here. Run: npm run pages\n"
@@ -38,7 +38,7 @@ export function servePages(app: FastifyInstance, { folder, routes, otherOrigins,
     const { isFound, isPublic, html } = pages.render(pathOf(request), preferencesOf(request, app))
     const vary = 'cookie, accept-language'
     reply.headers({ ...headers, vary }).code(isFound ? 200 : 404)
-    if (isPublic) return sendDocument(request, reply, { text: html, vary })
+    if (isPublic) return sendDocument(request, reply, { body: html, etag: etagOf(html), vary })
     return reply.type('text/html; charset=utf-8').send(html)
   }
 

@@ -1,0 +1,20 @@
+import { createHash } from 'node:crypto'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+
+/** The version of a document. */
+export function etagOf(text: string): string {
+  return `"${createHash('sha256').update(text).digest('base64url')}"`
+}
+
+type Document = { readonly body: string | Buffer; readonly etag: string; readonly vary: string }
+
+/** Responds with a document that browsers may keep, or 304 if the browser has it. */
+export function sendDocument(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { body, etag, vary }: Document,
+): FastifyReply {
+  reply.headers({ 'cache-control': 'no-cache', etag, vary })
+  if (request.headers['if-none-match'] === etag) return reply.code(304).send()
+  return reply.type('text/html; charset=utf-8').send(body)
+}
