@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { expectNoViolations, findColourViolations, findViolations } from './axe.ts'
 import { findOverflow } from './page-faults.ts'
 import { openBrowser, system } from './visitor.ts'
+import { meterOf } from './vitals.ts'
 
 /** They have everything that the other pages consist of; axe takes seconds for each. */
 const examined = /\/docs(?:\/(?:api|errors|sdks))?$/
@@ -53,6 +54,17 @@ describe('the documentation', () => {
     },
     120_000,
   )
+
+  test('is light, and nothing moves when its script has loaded', async () => {
+    const { page } = await openBrowser({ width: 390 })
+    const meter = await meterOf(page)
+    const settle = () => page.getByRole('searchbox').waitFor()
+    const { initialScripts, styles, cls } = await meter.open('/docs/errors', settle)
+    expect(initialScripts).toBeGreaterThan(0)
+    expect(initialScripts).toBeLessThanOrEqual(60_000)
+    expect(styles).toBeLessThanOrEqual(15_000)
+    expect(cls).toBeLessThanOrEqual(0.05)
+  })
 
   test('keeps the language that a reader chose for the cabinet, and the theme for every page', async () => {
     const { page } = await openBrowser()

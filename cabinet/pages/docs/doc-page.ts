@@ -15,7 +15,7 @@ export function writeDocPage(doc: Doc, docs: readonly Doc[], index: string): Htm
   const words = docWords[doc.language]
   return html`<div class="grid gap-6 lg:grid-cols-[15rem_minmax(0,1fr)] lg:gap-10 xl:grid-cols-[14rem_minmax(0,1fr)_13rem]">
 <div class="min-w-0 text-sm">
-<form role="search" hidden data-search="${index}" class="relative mb-4"><input type="search" maxlength="100" autocomplete="off" spellcheck="false" aria-label="${words.search}" placeholder="${words.search}" class="min-h-10 w-full rounded-md border border-edge bg-surface px-3 text-base text-ink"><p role="status" class="sr-only"></p><ul hidden class="mt-2 rounded-md border border-line bg-raised p-1"></ul></form>
+<form role="search" data-search="${index}" class="invisible mb-4"><input type="search" maxlength="100" autocomplete="off" spellcheck="false" aria-label="${words.search}" placeholder="${words.search}" class="min-h-10 w-full rounded-md border border-edge bg-surface px-3 text-base text-ink"><p role="status" class="sr-only"></p><ul hidden class="mt-2 rounded-md border border-line bg-raised p-1"></ul></form>
 <details class="rounded-md border border-line lg:hidden"><summary class="px-3 py-2 font-medium">${words.pages}</summary><nav aria-label="${words.pages}" class="px-2 pb-2">${listOf(doc, docs)}</nav></details>
 <nav aria-label="${words.pages}" class="hidden lg:block">${listOf(doc, docs)}</nav>
 </div>

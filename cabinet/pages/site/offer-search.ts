@@ -34,7 +34,7 @@ export function offerSearch(form: HTMLFormElement): void {
     list.querySelector('a')?.click()
   })
   form.addEventListener('keydown', (event) => moveByKey(event, input, list))
-  form.hidden = false
+  form.classList.remove('invisible') // its space was reserved, so nothing moves
 }
 
 function moveByKey(event: KeyboardEvent, input: HTMLInputElement, list: HTMLElement): void {
