@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Pool } from 'pg'
 import { expect, test, vi } from 'vitest'
+import { readVersionInForce } from '#cabinet/legal/legal-texts'
 import { checkInvariants } from '#core/ledger/invariants'
 import { startRedis } from '#standalone/redis'
 import { startTill } from '#standalone/yookassa/start-till'
@@ -43,7 +44,7 @@ function environmentOf(
   { databaseUrl, redisUrl, apiUrl }: Readonly<Record<'databaseUrl' | 'redisUrl' | 'apiUrl', string>>,
 ): Readonly<Record<string, string>> {
   const common = { LOG_LEVEL: 'info' }
-  const shop = shopSettingsOf({ apiUrl })
+  const shop = { ...shopSettingsOf({ apiUrl }), YOOKASSA_SAVED_CARDS: 'true' }
   switch (role) {
     case 'web':
       return {
@@ -241,7 +242,7 @@ async function notificationOf({ drive }: World, objectId: string): Promise<strin
 /** The final state of a payer's payments, here and at the test payment provider, without IDs and times. */
 async function stateOf({ pool, drive }: World, { organizationId }: Payer) {
   const select = async (sql: string) => (await pool.query(sql, [organizationId])).rows
-  const payments = await select('select * from payments where organization_id = $1')
+  const payments = await select('select * from payments where organization_id = $1 order by amount')
   const [journal, ids] = [await drive.journal(), new Set(payments.map(({ id }) => id))]
   const there = journal.payments.filter(({ metadata }) => ids.has(metadata?.payment_id))
   const thereIds = new Set(there.map(({ id }) => id))
@@ -451,6 +452,59 @@ const repeatingRefund: Flow<Repeated> = {
   },
 }
 
+/** A balance of 100 ₽ below its threshold, and a saved card: one payment of 1000 ₽, whatever is killed. */
+const toppingUp: Flow<Repeated> = {
+  victim: 'worker',
+  others: ['web'],
+  about: ({ ids }) => ids,
+  async prepare(world) {
+    const payer = await makePayer(world.pool)
+    const { version } = await readVersionInForce(world.pool, 'saved_card', 'en')
+    const asked = { amount_rub: '100', saved_card_consent: version }
+    const { body } = await world.post(payer, '/payments', asked, randomUUID())
+    const [{ provider_id: methodId }] = await rowsOf(world, 'payments', body.id)
+    await world.drive.pay(methodId, 'lost')
+    await world.post(payer, `/payments/${body.id}/refresh`, {}, randomUUID())
+    await world.pool.query(
+      `update saved_cards set threshold_nano = 500000000000, amount_nano = 1000000000000, daily_max_nano = 5000000000000,
+              next_check_at = 'infinity' where organization_id = $1`,
+      [payer.organizationId],
+    )
+    return { payer, ids: [methodId] }
+  },
+  async act(world, { payer }) {
+    await lookForLowBalances(world, payer)
+    await untilToppedUp(world, payer, answerWaiting)
+  },
+  async goOn(world, { payer }) {
+    await lookForLowBalances(world, payer)
+    await makeAllDue(world)
+    await untilToppedUp(world, payer, waiting)
+    await untilAtRest(world)
+  },
+}
+
+async function lookForLowBalances({ pool }: World, { organizationId }: Payer): Promise<void> {
+  await pool.query(`update saved_cards set next_check_at = '-infinity' where organization_id = $1`, [
+    organizationId,
+  ])
+  await pool.query("select pg_notify('model_gateway_changes', 'credits')")
+}
+
+async function untilToppedUp(
+  { pool }: World,
+  { organizationId }: Payer,
+  options: typeof waiting,
+): Promise<void> {
+  await vi.waitFor(async () => {
+    const { rows } = await pool.query(
+      'select status from payments where organization_id = $1 and automatic_day is not null',
+      [organizationId],
+    )
+    expect(rows).toEqual([{ status: 'succeeded' }])
+  }, options)
+}
+
 /** The final state, and the steps, without a kill. */
 async function uninterrupted<Subject extends { readonly payer: Payer }>(world: World, flow: Flow<Subject>) {
   const subject = await flow.prepare(world)
@@ -525,6 +579,11 @@ test.concurrent.each([
     { calls: 6, kinds: refunded },
   ],
   ['the worker makes a payment again', () => killEverywhere(repeatingCreation), { calls: 2, kinds: [] }],
+  [
+    'the worker tops up with a saved card',
+    () => killEverywhere(toppingUp),
+    { calls: 2, kinds: ['top_up', 'top_up', 'welcome'] },
+  ],
   [
     'the receiver stores a notification',
     () => killEverywhere(notifying),

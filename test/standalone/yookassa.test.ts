@@ -827,3 +827,85 @@ describe('as a process', () => {
 function pairs(count: number): Record<string, string> {
   return Object.fromEntries(Array.from({ length: count }, (_, n) => [`name${n}`, 'value']))
 }
+
+describe('a saved card', () => {
+  const saving = { save_payment_method: true, payment_method_data: { type: 'bank_card' } }
+  const charge = (payment_method_id: string, more: object = {}) => ({
+    amount: rub('250.00'),
+    capture: true,
+    payment_method_id,
+    ...more,
+  })
+
+  async function savedCard(options: Partial<TillOptions> = {}) {
+    const shop = await tillAndShop(options)
+    const id = await shop.order(saving)
+    await shop.people.pay(id)
+    return { ...shop, id }
+  }
+
+  test('is saved when its payment is paid, and charged without its payer', async () => {
+    const { id, payment, post, events } = await savedCard()
+    expect(await payment(id)).toMatchObject({ payment_method: { id, saved: true, card: { last4: '4444' } } })
+    const { status, body } = await post('/payments', charge(id))
+    expect([status, body]).toEqual([
+      200,
+      expect.objectContaining({
+        status: 'succeeded',
+        paid: true,
+        payment_method: expect.objectContaining({ id, saved: true }),
+      }),
+    ])
+    expect(body).not.toHaveProperty('confirmation')
+    expect(await events()).toEqual(['payment.succeeded', 'payment.succeeded'])
+  })
+
+  test('is not saved unless the shop asks for it, and only a saved card is charged', async () => {
+    const { order, people, payment, post } = await tillAndShop()
+    const [unsaved, unpaid] = [await order(), await order(saving)]
+    await people.pay(unsaved)
+    expect(await payment(unsaved)).toMatchObject({ payment_method: { saved: false } })
+    for (const id of [unsaved, unpaid, 'x'.repeat(36)])
+      expect(await post('/payments', charge(id))).toMatchObject({
+        status: 400,
+        body: { code: 'invalid_request', parameter: 'payment_method_id' },
+      })
+  })
+
+  test.each([
+    ['confirmation', { confirmation: order.confirmation }],
+    ['payment_method_data', { payment_method_data: { type: 'bank_card' } }],
+    ['save_payment_method', { save_payment_method: true }],
+  ])('is not charged with %s', async (parameter, more) => {
+    const { id, post } = await savedCard()
+    expect(await post('/payments', charge(id, more))).toMatchObject({ status: 400, body: { parameter } })
+  })
+
+  test('may be declined, wait for an outcome, or be forbidden by its payer', async () => {
+    const { id, people, payment, post } = await savedCard()
+    await people.set({ savedCards: 'insufficient_funds' })
+    expect((await post('/payments', charge(id))).body).toMatchObject({
+      status: 'canceled',
+      cancellation_details: { party: 'payment_network', reason: 'insufficient_funds' },
+    })
+    await people.set({ savedCards: 'wait' })
+    const { body } = await post('/payments', charge(id))
+    expect(body).toMatchObject({ status: 'pending', paid: false })
+    await people.pay(String(body.id))
+    expect(await payment(String(body.id))).toMatchObject({ status: 'succeeded' })
+    await people.set({ savedCards: 'pay' })
+    await people.revokeMethod(id)
+    expect((await post('/payments', charge(id))).body).toMatchObject({
+      status: 'canceled',
+      cancellation_details: { reason: 'permission_revoked' },
+    })
+  })
+
+  test('is 403 for a shop that the provider has not allowed to save cards', async () => {
+    const { post } = await tillAndShop({ savesCards: false })
+    expect(await post('/payments', { ...order, ...saving })).toMatchObject({
+      status: 403,
+      body: { code: 'forbidden' },
+    })
+  })
+})
