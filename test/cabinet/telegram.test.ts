@@ -296,6 +296,21 @@ test('of two workers one reads updates, the other follows when it stops, and non
   expect(telegram.sentTo(owner.chatId)).toHaveLength(1)
 })
 
+test('a bot whose updates are read elsewhere still sends messages, and asks for updates again a minute later', async () => {
+  const owner = await newLinked()
+  const conflicting = newWorker()
+  await readUpdates(conflicting)
+  telegram.refuseNext({ code: 409, description: 'Conflict: terminated by other getUpdates request' })
+  await readUpdates(conflicting)
+  const before = telegram.calls.length
+  await readUpdates(conflicting)
+  expect(telegram.calls).toHaveLength(before)
+  await sendTest(owner)
+  await sendMessages()
+  expect(alertsOf(owner)).toHaveLength(1)
+  expect(lines.join('\n')).toContain('read elsewhere')
+})
+
 test('updates with smaller numbers are read after a week without any', async () => {
   telegram.renumber(10)
   await pool.query(`update telegram_bot set last_update_at = now() - interval '7 days'`)

@@ -28,6 +28,8 @@ const sendLeaseMs = 2 * callMsMax
 const retryAfterSecondsMax = 3_600
 /** A wrong token may be replaced by a restart only. */
 const wrongTokenPauseMs = 300_000
+/** Another installation reads the updates of the same bot, or the bot has a webhook: only a person can end that. */
+const conflictPauseMs = 60_000
 
 const actor = { kind: 'job', name: 'telegram' } as const
 
@@ -47,13 +49,14 @@ export function telegramJobs(deps: Deps): readonly Job[] {
 function updatesJob({ pool, log, api, ...deps }: Deps): Job {
   const poller = randomUUID()
   let isBotKnown = false
+  let conflictUntilMs = 0
   return {
     name: 'telegram_updates',
     everyMs,
     mayFail: true, // the rest of the worker does its work without the bot
     async run(stopping) {
       const polling = await takePolling(pool, poller, pollLeaseMs)
-      if (polling === undefined || polling.isPaused) return 'idle'
+      if (polling === undefined || polling.isPaused || Date.now() < conflictUntilMs) return 'idle'
       try {
         if (!isBotKnown) {
           const bot = await api.getMe(stopping)
@@ -78,6 +81,14 @@ function updatesJob({ pool, log, api, ...deps }: Deps): Job {
         answer: Exclude<TelegramAnswer<unknown>, { kind: 'done' }>,
       ): Promise<'idle'> {
         if (stopping.aborted) return 'idle' // no fault of Telegram
+        if (answer.kind === 'refused' && answer.status === 409) {
+          conflictUntilMs = Date.now() + conflictPauseMs // messages go on
+          log.error(
+            { why: codeOf(answer) },
+            'updates of the Telegram bot are read elsewhere: use its token in one installation, without a webhook',
+          )
+          return 'idle'
+        }
         const why = await notePause({ pool, log, api, ...deps }, answer)
         log.warn({ why }, 'Telegram did not return updates; retried later')
         return 'idle'
