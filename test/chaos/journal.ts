@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { plain } from '../support/upstream.ts'
-import { type Behaviour, findTag, outputTokensMax, piece, planOf, type RequestPlan } from './request-plan.ts'
+import { type Behaviour, findTag, outputTokensMax, piece, pieceTokensMax, planOf, type RequestPlan } from './request-plan.ts'
 
 /** One call as the provider recorded it: the most that it generated, and the cost that it reported. */
 export type Call = {
@@ -125,10 +125,15 @@ function frameOf(delta: object, finish: string | null): string {
   return `data: ${JSON.stringify({ ...head, choices: [{ index: 0, delta, finish_reason: finish }] })}\n\n`
 }
 
-/** A provider stops at the request's limit. */
+/** A provider stops at the request's limit, in what it counts and in what it sends. */
 function withinLimit(plan: RequestPlan, body: string): RequestPlan {
   const { max_tokens: limit = outputTokensMax } = JSON.parse(body) as { max_tokens?: number }
-  return { ...plan, completionTokens: Math.min(plan.completionTokens, limit) }
+  const piecesMax = Math.max(1, Math.floor(limit / pieceTokensMax))
+  return {
+    ...plan,
+    completionTokens: Math.min(plan.completionTokens, limit),
+    pieceCount: Math.min(plan.pieceCount, piecesMax),
+  }
 }
 
 /** Before it is written: what may have been read of it counts as reported. */

@@ -20,6 +20,7 @@ export const imageTokens = 1_100
 
 /** The content of one chunk of the provider: 13 characters, two or three tokens. */
 export const piece = ' yellow house'
+export const pieceTokensMax = 3
 
 /** How the provider treats a call. `stalls` and `cuts`: half of the answer is out by then. */
 export type Behaviour = 'answers' | 'no_usage' | 'status_500' | 'hangs' | 'stalls' | 'cuts'
