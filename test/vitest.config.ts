@@ -24,13 +24,13 @@ const rare = [
   'test/chaos/chaos-on-cluster.test.ts',
   'test/cabinet/{prepare-redis-cluster,published-catalog,receiver-away,redis-failover,redis-to-cluster,replicas,restored-postgres,settlement-workers,moved-holds,shard-moves,shards-on-cluster,web-killed,worker-end}.test.ts',
   'test/cabinet/{events,legal,settlement-postgres-killed,silent-provider,throttles,worker-metrics}.test.ts',
-  'test/cabinet/{account-export,archive-outbox,audit,audit-places,deleted-accounts,email-change,inspector}.test.ts',
+  'test/cabinet/{account-export,administration,archive-outbox,audit,audit-places,deleted-accounts,email-change,inspector}.test.ts',
   'test/cabinet/{lanes,lanes-settlement,low-balance,management-tokens,money-plans,operations}.test.ts',
   'test/cabinet/{organization-alerts,passkeys,payment-details,payment-letters,pepper,redis-connection}.test.ts',
-  'test/cabinet/{revoke-command,teams,totp-resets,webhook-without-postgres}.test.ts',
+  'test/cabinet/{registration,revoke-command,teams,telegram,totp-resets,webhook-without-postgres}.test.ts',
   'test/chaos/double-loss.test.ts',
   'test/charts/{alerts,jobs,missing-image,permissions,values}.test.ts',
-  'test/conformance/{aborts,faults,outages}.test.ts',
+  'test/conformance/{aborts,faults,open-responses,outages}.test.ts',
   'test/gateway/{abort-billing,failures-gateway,failures-redis,responses-fallback}.test.ts',
   'test/gateway/{adapter-billing,drain,failures-redis-data,half-closed,native-secrets,running-holds}.test.ts',
   'test/gateway/{running-requests,scheduled-prices,session-affinity,slow-client}.test.ts',
@@ -45,7 +45,7 @@ const rare = [
   'test/operator/{route-permissions,uninstall,upgrade,vanished-keys,watched-namespaces}.test.ts',
   'test/release/{image,lint}.test.ts',
   'test/rollout/rollout.test.ts',
-  'test/standalone/{demo-provider,mailbox,manifests,native-providers,pay,postgres,read-folder}.test.ts',
+  'test/standalone/{demo-provider,mailbox,manifests,native-providers,npm-start,pay,postgres,read-folder}.test.ts',
   'test/standalone/{sign-up,slim-installation,start,yookassa}.test.ts',
 ]
 
@@ -62,7 +62,7 @@ const slow = [
   ...rare,
   'test/chaos/chaos.test.ts',
   'test/gateway/{parallel,fuzz}.test.ts',
-  'test/cabinet/{endpoint-fuzz,invariants,webhook-bad-input,trials,derived-sums,shards-batches}.test.ts',
+  'test/cabinet/{endpoint-fuzz,invariants,migrate,webhook-bad-input,trials,derived-sums,shards-batches}.test.ts',
   'test/charts/{install,render,refusals,renamed-values}.test.ts',
 ]
 /** Pages in states that few people see, at their only size: `npm run test:slow` runs them, and nothing else does. */

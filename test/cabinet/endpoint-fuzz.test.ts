@@ -20,7 +20,7 @@ import { wholeCabinetOfThisFile } from '../support/whole-cabinet.ts'
 
 const seed = isSlowRun ? 119 : 19
 /** Of each endpoint; the slow run takes a minute or two. */
-const callCount = isSlowRun ? 200 : 15
+const callCount = isSlowRun ? 200 : 10
 /** Calls per endpoint, each with its own caller. */
 const laneCount = 4
 /** Lanes at once: below the passwords that may be hashed at once. */

@@ -10,12 +10,14 @@ import { createPool } from '#core/db/pool'
 import { postBatch } from '#core/ledger/post-batch'
 import type { PostgresServer } from '#standalone/postgres'
 import { createCustomer, entryOf, uuidV7 } from '../support/customer.ts'
-import { inheritedEnvironment } from '../support/environment.ts'
+import { inheritedEnvironment, isSlowRun } from '../support/environment.ts'
 import { describeFunctions, readFunctionFiles } from '../support/function-definitions.ts'
 import { createOlderDatabase } from '../support/older-database.ts'
 import { createDatabase, type TestDatabase } from '../support/postgres.ts'
 import { describeSchema, readDescription } from '../support/schema-description.ts'
 import { startSystemPostgres } from '../support/system-postgres.ts'
+
+const usual = test.skipIf(isSlowRun)
 
 const root = join(import.meta.dirname, '..', '..')
 const allNames = readdirSync(join(root, 'core/db/migrations')).sort()
@@ -27,14 +29,14 @@ async function appliedIn({ pool }: TestDatabase): Promise<string[]> {
   return rows.map(({ name }) => name)
 }
 
-test('an empty database gets every migration, once', async () => {
+usual('an empty database gets every migration, once', async () => {
   await using database = await emptyDatabase()
   expect(await migrate(database.pool)).toEqual({ applied: allNames, newer: [] })
   expect(await migrate(database.pool)).toEqual({ applied: [], newer: [] })
   expect(await appliedIn(database)).toEqual(allNames)
 })
 
-test('twenty migrators at once apply each migration once', async () => {
+usual('twenty migrators at once apply each migration once', async () => {
   await using database = await emptyDatabase()
   const results = await Promise.all(Array.from({ length: 20 }, () => migrate(database.pool)))
   expect(results.flatMap(({ applied }) => applied)).toEqual(allNames)
@@ -44,16 +46,19 @@ test('twenty migrators at once apply each migration once', async () => {
 const addRow = ({ pool }: TestDatabase, name: string) =>
   pool.query("insert into schema_migrations (name, sha256) values ($1, 'x')", [name])
 
-test('a database that a newer version has migrated is left as it is, and the newer migrations are named', async () => {
-  await using database = await createDatabase()
-  await addRow(database, '9998-from-the-future.sql')
-  await addRow(database, '9999-from-the-future.sql')
-  const newer = ['9998-from-the-future.sql', '9999-from-the-future.sql']
-  expect(await migrate(database.pool)).toEqual({ applied: [], newer })
-  expect(await appliedIn(database)).toEqual([...allNames, ...newer])
-})
+usual(
+  'a database that a newer version has migrated is left as it is, and the newer migrations are named',
+  async () => {
+    await using database = await createDatabase()
+    await addRow(database, '9998-from-the-future.sql')
+    await addRow(database, '9999-from-the-future.sql')
+    const newer = ['9998-from-the-future.sql', '9999-from-the-future.sql']
+    expect(await migrate(database.pool)).toEqual({ applied: [], newer })
+    expect(await appliedIn(database)).toEqual([...allNames, ...newer])
+  },
+)
 
-test('a foreign migration between ours is rejected', async () => {
+usual('a foreign migration between ours is rejected', async () => {
   await using database = await createDatabase()
   await addRow(database, '0010-of-another-branch.sql')
   const refused = migrate(database.pool)
@@ -63,17 +68,20 @@ test('a foreign migration between ours is rejected', async () => {
   )
 })
 
-test('a newer migration without all of this release is rejected, and none of this release is applied after it', async () => {
-  await using database = await createOlderDatabase(allNames.length - 1)
-  await addRow(database, '9999-from-the-future.sql')
-  const before = await appliedIn(database)
-  await expect(migrate(database.pool)).rejects.toThrow(
-    `9999-from-the-future.sql, which this version does not know, but not ${allNames.at(-1)}`,
-  )
-  expect(await appliedIn(database)).toEqual(before)
-})
+usual(
+  'a newer migration without all of this release is rejected, and none of this release is applied after it',
+  async () => {
+    await using database = await createOlderDatabase(allNames.length - 1)
+    await addRow(database, '9999-from-the-future.sql')
+    const before = await appliedIn(database)
+    await expect(migrate(database.pool)).rejects.toThrow(
+      `9999-from-the-future.sql, which this version does not know, but not ${allNames.at(-1)}`,
+    )
+    expect(await appliedIn(database)).toEqual(before)
+  },
+)
 
-test('a migration that was changed after it was applied is refused', async () => {
+usual('a migration that was changed after it was applied is refused', async () => {
   await using database = await createDatabase()
   await database.pool.query('update schema_migrations set sha256 = $2 where name = $1', [
     allNames[0],
@@ -82,39 +90,45 @@ test('a migration that was changed after it was applied is refused', async () =>
   await expect(migrate(database.pool)).rejects.toThrow('was changed after it was applied')
 })
 
-test('the command migrates the database at DATABASE_URL, and reports what is wrong with an invalid URL', async () => {
-  await using database = await emptyDatabase()
-  const run = promisify(execFile)
-  const migrateBy = (url: string) =>
-    run(process.execPath, [join(root, 'core/db/main.ts')], {
-      env: { ...inheritedEnvironment, DATABASE_URL: url },
+usual(
+  'the command migrates the database at DATABASE_URL, and reports what is wrong with an invalid URL',
+  async () => {
+    await using database = await emptyDatabase()
+    const run = promisify(execFile)
+    const migrateBy = (url: string) =>
+      run(process.execPath, [join(root, 'core/db/main.ts')], {
+        env: { ...inheritedEnvironment, DATABASE_URL: url },
+      })
+    expect((await migrateBy(database.url)).stdout).toContain(allNames[0])
+    expect((await migrateBy(database.url)).stdout).toBe('The schema is up to date.\n')
+    await addRow(database, '9999-from-the-future.sql')
+    expect((await migrateBy(database.url)).stdout).toMatch(
+      /^The schema is newer than this version.*9999-from-the-future\.sql\.\n$/,
+    )
+    await expect(migrateBy('here')).rejects.toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('DATABASE_URL'),
     })
-  expect((await migrateBy(database.url)).stdout).toContain(allNames[0])
-  expect((await migrateBy(database.url)).stdout).toBe('The schema is up to date.\n')
-  await addRow(database, '9999-from-the-future.sql')
-  expect((await migrateBy(database.url)).stdout).toMatch(
-    /^The schema is newer than this version.*9999-from-the-future\.sql\.\n$/,
-  )
-  await expect(migrateBy('here')).rejects.toMatchObject({
-    code: 2,
-    stderr: expect.stringContaining('DATABASE_URL'),
-  })
-})
+  },
+)
 
-test('partitions reach from last month to the requested months, for any role and any number of calls', async () => {
-  await using database = await createDatabase()
-  await Promise.all(Array.from({ length: 8 }, () => database.pool.query('select ensure_partitions(5)')))
-  const { rows } = await database.pool.query<{ parent: string; count: bigint }>(
-    `select inhparent::regclass::text as parent, count(*) from pg_inherits
+usual(
+  'partitions reach from last month to the requested months, for any role and any number of calls',
+  async () => {
+    await using database = await createDatabase()
+    await Promise.all(Array.from({ length: 8 }, () => database.pool.query('select ensure_partitions(5)')))
+    const { rows } = await database.pool.query<{ parent: string; count: bigint }>(
+      `select inhparent::regclass::text as parent, count(*) from pg_inherits
       where inhparent in ('requests'::regclass, 'balance_ledger'::regclass) group by 1 order by 1`,
-  )
-  expect(rows).toEqual([
-    { parent: 'balance_ledger', count: 8n }, // last month, this one, five ahead, default
-    { parent: 'requests', count: 8n },
-  ])
-})
+    )
+    expect(rows).toEqual([
+      { parent: 'balance_ledger', count: 8n }, // last month, this one, five ahead, default
+      { parent: 'requests', count: 8n },
+    ])
+  },
+)
 
-test('partitions of requests become days and months again, and no day is without one', async () => {
+usual('partitions of requests become days and months again, and no day is without one', async () => {
   await using database = await createDatabase()
   const { pool } = database
   const arrange = async (areDaily: boolean) => {
@@ -149,7 +163,7 @@ test('partitions of requests become days and months again, and no day is without
   expect(balance).toEqual([{ count: 6 }])
 })
 
-test('a month that has requests stays when partitions become days', async () => {
+usual('a month that has requests stays when partitions become days', async () => {
   await using database = await createDatabase()
   const { pool } = database
   const customer = await createCustomer(pool, { balanceNano: 1_000n })
@@ -163,29 +177,32 @@ test('a month that has requests stays when partitions become days', async () => 
   expect(stray).toEqual([])
 })
 
-test('a partition that a backup keeps from being made holds no charge up, and is made by a later run', async () => {
-  await using database = await createDatabase()
-  const { pool } = database
-  const customer = await createCustomer(pool)
-  await dropPartition(pool, 3)
-  await using backup = await readAllTables(pool)
-  const { made } = await makeUntilWaiting(pool)
-  await postBatch(pool, [entryOf(customer, 3n)]) // before the backup ends, or never
-  expect(await made).toBe(0)
-  await backup.end()
-  expect(await makePartitions(pool)).toBe(1)
-  const triggers = await pool.query(
-    `select tgname from pg_trigger where tgrelid = to_regclass('balance_ledger' || to_char(now() + interval '3 months', '_YYYY_MM'))
+usual(
+  'a partition that a backup keeps from being made holds no charge up, and is made by a later run',
+  async () => {
+    await using database = await createDatabase()
+    const { pool } = database
+    const customer = await createCustomer(pool)
+    await dropPartition(pool, 3)
+    await using backup = await readAllTables(pool)
+    const { made } = await makeUntilWaiting(pool)
+    await postBatch(pool, [entryOf(customer, 3n)]) // before the backup ends, or never
+    expect(await made).toBe(0)
+    await backup.end()
+    expect(await makePartitions(pool)).toBe(1)
+    const triggers = await pool.query(
+      `select tgname from pg_trigger where tgrelid = to_regclass('balance_ledger' || to_char(now() + interval '3 months', '_YYYY_MM'))
       order by 1`,
-  )
-  expect(triggers.rows).toEqual([
-    { tgname: 'doubt_change' },
-    { tgname: 'refuse_change' },
-    { tgname: 'refuse_truncate' },
-  ])
-})
+    )
+    expect(triggers.rows).toEqual([
+      { tgname: 'doubt_change' },
+      { tgname: 'refuse_change' },
+      { tgname: 'refuse_truncate' },
+    ])
+  },
+)
 
-test('a partition that is needed now and cannot be made is an error that names it', async () => {
+usual('a partition that is needed now and cannot be made is an error that names it', async () => {
   await using database = await createDatabase()
   await dropPartition(database.pool, 0)
   await using _backup = await readAllTables(database.pool)
@@ -236,7 +253,7 @@ async function isSomebodyWaiting(pool: Pool): Promise<boolean> {
   return rowCount !== 0
 }
 
-test.each([
+usual.each([
   [
     'requests',
     'select id from requests where organization_id = $1 and (ts, id) < ($2, $3) order by ts desc, id desc',
@@ -270,52 +287,55 @@ async function customerOfOlderSchema(pool: Pool) {
   return { organizationId, keyId }
 }
 
-test('clusters go on with the routes they have made, and with organizations that they have keys for', async () => {
-  await using database = await createOlderDatabase(allNames.findIndex((name) => name.startsWith('0028-')))
-  const { pool } = database
-  const [here, left, cabinets] = await Promise.all([1, 2, 3].map(() => customerOfOlderSchema(pool)))
-  if (here === undefined || left === undefined || cabinets === undefined) throw new Error('three were made')
-  await pool.query(
-    `insert into cluster_resources (cluster_id, kind, namespace, name, uid, generation, subject)
+usual(
+  'clusters go on with the routes they have made, and with organizations that they have keys for',
+  async () => {
+    await using database = await createOlderDatabase(allNames.findIndex((name) => name.startsWith('0028-')))
+    const { pool } = database
+    const [here, left, cabinets] = await Promise.all([1, 2, 3].map(() => customerOfOlderSchema(pool)))
+    if (here === undefined || left === undefined || cabinets === undefined) throw new Error('three were made')
+    await pool.query(
+      `insert into cluster_resources (cluster_id, kind, namespace, name, uid, generation, subject)
      values ('one', 'ApiKey', 'team', 'key', 'k', 1, $1), ('one', 'ModelRoute', 'team', 'route', 'r', 1, 'a/ours')`,
-    [here.keyId],
-  )
-  await pool.query(
-    "insert into orphaned_keys (key_id, cluster_id, namespace, name) values ($1, 'two', 'gone', 'key')",
-    [left.keyId],
-  )
-  await pool.query(
-    `insert into model_routes (model, document, free)
+      [here.keyId],
+    )
+    await pool.query(
+      "insert into orphaned_keys (key_id, cluster_id, namespace, name) values ($1, 'two', 'gone', 'key')",
+      [left.keyId],
+    )
+    await pool.query(
+      `insert into model_routes (model, document, free)
      select model, jsonb_build_object('model', model), true from unnest(array['a/ours', 'a/cabinets']) model`,
-  )
-  await migrate(pool)
-  const { rows: seen } = await pool.query(
-    'select cluster_id, namespace, organization_id from namespace_observations order by 1',
-  )
-  expect(seen).toEqual([
-    { cluster_id: 'one', namespace: 'team', organization_id: here.organizationId },
-    { cluster_id: 'two', namespace: 'gone', organization_id: left.organizationId },
-  ])
-  const { rows: routes } = await pool.query('select model, cluster_id from model_routes order by 1')
-  expect(routes).toEqual([
-    { model: 'a/cabinets', cluster_id: null },
-    { model: 'a/ours', cluster_id: 'one' },
-  ])
-})
+    )
+    await migrate(pool)
+    const { rows: seen } = await pool.query(
+      'select cluster_id, namespace, organization_id from namespace_observations order by 1',
+    )
+    expect(seen).toEqual([
+      { cluster_id: 'one', namespace: 'team', organization_id: here.organizationId },
+      { cluster_id: 'two', namespace: 'gone', organization_id: left.organizationId },
+    ])
+    const { rows: routes } = await pool.query('select model, cluster_id from model_routes order by 1')
+    expect(routes).toEqual([
+      { model: 'a/cabinets', cluster_id: null },
+      { model: 'a/ours', cluster_id: 'one' },
+    ])
+  },
+)
 
-test('the schema is the one that core/db/schema.txt describes', async () => {
+usual('the schema is the one that core/db/schema.txt describes', async () => {
   await using database = await createDatabase()
   const description = await describeSchema(database.pool)
   expect(description).toBe(await readDescription(description))
 })
 
-test('the functions are those that core/db/functions shows', async () => {
+usual('the functions are those that core/db/functions shows', async () => {
   await using database = await createDatabase()
   const functions = await describeFunctions(database.pool)
   expect(functions).toEqual(await readFunctionFiles(functions))
 })
 
-describe('on the system’s own Postgres', () => {
+describe.runIf(isSlowRun)('on the system’s own Postgres', () => {
   let postgres: PostgresServer
   beforeAll(async () => {
     postgres = await startSystemPostgres()
