@@ -3,7 +3,15 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { plain } from '../support/upstream.ts'
-import { type Behaviour, findTag, outputTokensMax, piece, pieceTokensMax, planOf, type RequestPlan } from './request-plan.ts'
+import {
+  type Behaviour,
+  findTag,
+  outputTokensMax,
+  piece,
+  pieceTokensMax,
+  planOf,
+  type RequestPlan,
+} from './request-plan.ts'
 
 /** One call as the provider recorded it: the most that it generated, and the cost that it reported. */
 export type Call = {
