@@ -34,7 +34,8 @@ const pricedModel = z
       .nullable()
       .meta({ description: 'Of tools, structured_output and reasoning; null: unknown.' }),
     countries: z.array(z.string()).nullable().meta({
-      description: 'Where its providers process requests, as in ISO 3166-1 alpha-2; null: unknown.',
+      description:
+        'Where its providers and those of its fallback models process requests, as in ISO 3166-1 alpha-2; null: unknown for one of them.',
     }),
     free: z.boolean(),
     pricing,

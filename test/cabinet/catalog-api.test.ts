@@ -85,7 +85,7 @@ test('the next scheduled price is listed with its time, and is not in force', as
   expect(Date.parse(found.next_pricing_from) - Date.now()).toBeCloseTo(2 * 86_400_000, -5)
 })
 
-test('a model states its capabilities and countries: none of a model with a provider whose country is unknown', async () => {
+test('a model states its capabilities and the countries of all providers that may serve it: none if one is unknown', async () => {
   for (const [name, country] of [
     ['de', 'DE'],
     ['ru', 'RU'],
@@ -96,11 +96,15 @@ test('a model states its capabilities and countries: none of a model with a prov
     providers.map((provider) => ({ name: provider, provider, model: 'm', priority: 0, weight: 1 }))
   const known = await newModel({ backends: at('ru', 'de'), capabilities: ['tools', 'of-later'] })
   const half = await newModel({ backends: at('ru', 'nowhere'), capabilities: [] })
+  const falling = await newModel({ backends: at('ru'), fallbacks: [known, 'shop/never'] })
+  const fallingAnywhere = await newModel({ backends: at('ru'), fallbacks: [known, half] })
   expect(await untilListed(half)).toMatchObject({ capabilities: [], countries: null })
   expect(await untilListed(known)).toMatchObject({
     capabilities: ['tools', 'of-later'],
     countries: ['DE', 'RU'],
   })
+  expect(await untilListed(falling)).toMatchObject({ countries: ['DE', 'RU'] })
+  expect(await untilListed(fallingAnywhere)).toMatchObject({ countries: null })
 })
 
 test('a model that is not open to all, or has no price, is not listed; a free one is', async () => {

@@ -11,7 +11,7 @@ export type OpenRoute = Pick<
   readonly inputModalities: readonly string[]
   /** `null`: unknown. */
   readonly capabilities: readonly string[] | null
-  /** Where its providers process requests; `null`: unknown for one of them. */
+  /** Where its providers and those of its fallbacks process requests; `null`: unknown for one of them. */
   readonly countries: readonly string[] | null
   /** `null`: free. */
   readonly price: Price | null
@@ -38,7 +38,9 @@ export async function readOpenRoutes(client: Queryable): Promise<readonly OpenRo
      select r.document, r.free, ${priceJsonSql('p')} as price, ${priceJsonSql('n')} as "nextPrice",
             n.valid_from as "nextFrom",
             (select case when bool_and(c.country is not null) then array_agg(distinct c.country order by c.country) end
-               from jsonb_array_elements(r.document -> 'backends') backend
+               from (select r.model union select jsonb_array_elements_text(r.document -> 'fallbacks')) possible (model)
+               join model_routes t on t.model = possible.model and t.document -> 'type' = r.document -> 'type',
+                    jsonb_array_elements(t.document -> 'backends') backend
                left join of_provider c on c.provider = backend ->> 'provider') as countries
        from model_routes r
        left join lateral (${priceInForceSql('r.model')}) p on true
