@@ -59,9 +59,9 @@ export const listPricedModels = {
 } as const satisfies Contract
 
 const percentiles = z
-  .object({ p50: z.int(), p95: z.int() })
+  .object({ p50: z.int(), p95: z.int().nullable() })
   .nullable()
-  .meta({ description: 'null: too few measurements.' })
+  .meta({ description: 'null: too few measurements. p95 needs 100.' })
 
 const modelDetails = z
   .object({

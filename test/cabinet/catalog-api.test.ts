@@ -5,7 +5,7 @@ import { modelHoursJob } from '#core/ledger/model-hours-job'
 import { nanoRub } from '#core/ledger/money'
 import { postBatch } from '#core/ledger/post-batch'
 import { createModel, createProvider, type ModelFields } from '../support/catalog.ts'
-import { createCustomer, entryOf, recordOf } from '../support/customer.ts'
+import { createCustomer, entryOf, recordOf, uuidV7 } from '../support/customer.ts'
 import { databaseOfThisFile } from '../support/postgres.ts'
 import { runJob } from '../support/run-job.ts'
 import { inTestScope } from '../support/scope.ts'
@@ -167,12 +167,26 @@ const detailsOf = async (model: string) => {
   return (await web.call('GET', `/models/model-details?model=${encodeURIComponent(model)}`)).body
 }
 
-/** Requests of this model that ended just now. */
-async function postRequests(model: string, count: number, record: object): Promise<void> {
-  const entries = Array.from({ length: count }, () =>
-    entryOf(customer, 0n, { record: recordOf({ modelAsked: model, modelRan: model, ...record }) }),
+/** Requests of this model in the last 50 minutes, one in half a minute or two; or all of them at once. */
+async function postRequests(model: string, count: number, record: object, when?: 'at_once'): Promise<void> {
+  const nowMs = Date.now()
+  const entries = Array.from({ length: count }, (_, place) =>
+    entryOf(customer, 0n, {
+      requestId: uuidV7(nowMs - (when === 'at_once' ? 0 : (place % 95) * 31_000)),
+      record: recordOf({ modelAsked: model, modelRan: model, ...record }),
+    }),
   )
   await postBatch(pool, entries)
+}
+
+/** The measurements of a model in the last hours. */
+async function measuredOf(model: string) {
+  await pool.query("select measure_models(now() - interval '1 hour', '30 seconds', 300)")
+  const { rows } = await pool.query<{ requests: number; failed: number }>(
+    'select sum(requests)::int as requests, sum(failed)::int as failed from model_hours where model = $1',
+    [model],
+  )
+  return rows[0]
 }
 
 test('the details of a model are its past and scheduled prices, without canceled ones', async () => {
@@ -215,8 +229,8 @@ test('a model is measured from its requests: times, and failures that are not th
     },
   })
   const measured = await newModel()
-  await postRequests(measured, 90, { stream: true, firstContentMs: 200, totalMs: 2_000 })
-  await postRequests(measured, 10, { outcome: 'failed', status: 502, totalMs: 60_000 })
+  await postRequests(measured, 108, { stream: true, firstContentMs: 200, totalMs: 2_000 })
+  await postRequests(measured, 12, { outcome: 'failed', status: 502, totalMs: 60_000 })
   await postRequests(measured, 30, { outcome: 'refused_upstream', status: 400 })
   await runJob(modelHoursJob(pool))
   await runJob(modelHoursJob(pool)) // and again, which counts nothing twice
@@ -228,6 +242,39 @@ test('a model is measured from its requests: times, and failures that are not th
     [duration_ms, 2_000],
   ] as const)
     for (const ms of [p50, p95]) expect(Math.abs(ms / exact - 1)).toBeLessThan(0.27)
+})
+
+const outOfTime = { outcome: 'failed', status: 504, errorCode: 'upstream_timeout', modelRan: null } as const
+const attemptOf = (model: string, result: string, ms: number) => ({
+  attempts: [{ model, provider: 'demo', backend: 'main', result, ms }],
+})
+
+test('a caller who allows too little time does not make a model fail; a provider that uses up its time does', async () => {
+  const model = await newModel()
+  await postRequests(model, 5, {})
+  await postRequests(model, 1, { ...outOfTime, attempts: [], totalMs: 1 })
+  await postRequests(model, 1, { ...outOfTime, ...attemptOf(model, 'answered', 400), totalMs: 400 })
+  await postRequests(model, 1, { ...outOfTime, ...attemptOf(model, 'first_byte_timeout', 40), totalMs: 80 })
+  await postRequests(model, 1, { ...outOfTime, ...attemptOf(model, 'connect_timeout', 40), totalMs: 80 })
+  const cut = { ...outOfTime, outcome: 'upstream_cut', status: 200, modelRan: model }
+  await postRequests(model, 1, { ...cut, ...attemptOf(model, 'deadline', 30_000), totalMs: 30_000 })
+  expect(await measuredOf(model)).toEqual({ requests: 5, failed: 0 })
+  await postRequests(model, 1, {
+    ...outOfTime,
+    ...attemptOf(model, 'first_byte_timeout', 5_000),
+    totalMs: 5_001,
+  })
+  await postRequests(model, 1, { ...outOfTime, ...attemptOf(model, 'deadline', 29_990), totalMs: 29_995 })
+  await postRequests(model, 1, { ...cut, ...attemptOf(model, 'idle_timeout', 7_000), totalMs: 7_000 })
+  await postRequests(model, 1, { outcome: 'failed', status: 502, errorCode: 'upstream_error', attempts: [] })
+  expect(await measuredOf(model)).toEqual({ requests: 9, failed: 4 })
+})
+
+test('of one organization, a few requests at a time are measured', async () => {
+  const model = await newModel()
+  const failed = { outcome: 'failed', status: 502, errorCode: 'upstream_error' } as const
+  await postRequests(model, 40, failed, 'at_once')
+  expect(await measuredOf(model)).toEqual({ requests: 15, failed: 15 })
 })
 
 test('a model that was removed names its first fallback that is listed; one for chosen organizations is not known', async () => {

@@ -72,6 +72,8 @@ function shownVersion({ price, state, from }: PriceVersion): ModelDetails['price
 
 /** Fewer measurements are no percentile, and no share. */
 const measuredMin = 20n
+/** Fewer have no 5 that were slower. */
+const slowestMeasuredMin = 100n
 
 function summaryOf(hours: readonly MeasuredHour[]) {
   const requests = sumOf(hours.map((each) => each.requests))
@@ -88,15 +90,15 @@ const countsOf = (counts: readonly bigint[]): DurationCounts =>
 
 function percentilesOf(
   hours: readonly DurationCounts[],
-): { readonly p50: number; readonly p95: number } | null {
+): { readonly p50: number; readonly p95: number | null } | null {
   const counts = addDurations(hours)
   const count = [...counts.values()].reduce((sum, each) => sum + each, 0)
   const [p50, p95] = [percentileMs(counts, 0.5), percentileMs(counts, 0.95)]
-  return count < measuredMin || p50 === null || p95 === null ? null : { p50, p95 }
+  return count < measuredMin || p50 === null ? null : { p50, p95: count < slowestMeasuredMin ? null : p95 }
 }
 
 /** With fewer requests in the last hours, a state would be a guess. */
-const recentMin = 5n
+const recentMin = 20n
 
 /** How a model works now. Pure. */
 function statusOf(recent: readonly MeasuredHour[]): ModelDetails['status'] {

@@ -1,4 +1,4 @@
--- Defined by migrations/0095-model-hours.sql; change it by a new migration.
+-- Defined by migrations/0102-measured-by-the-provider.sql; change it by a new migration.
 --
 -- A row of requests has no index by time, but its id begins with its time. Each slice is read from its beginning.
 CREATE OR REPLACE FUNCTION public.measure_models(since timestamp with time zone, slice interval, slice_rows integer)
@@ -8,23 +8,42 @@ CREATE OR REPLACE FUNCTION public.measure_models(since timestamp with time zone,
 AS $function$
 declare
   written int;
+  slice_rows_of_organization int := greatest(slice_rows / 20, 1);
 begin
   if not pg_try_advisory_xact_lock(hashtext('model_gateway measure_models')) then
     return 0;
   end if;
   delete from model_hours where hour < now() - interval '8 days';
-  with one as materialized (
-    select date_trunc('hour', at, 'UTC') as hour, coalesce(record ->> 'modelRan', record ->> 'modelAsked') as model,
-           record ->> 'outcome' in ('failed', 'upstream_cut') as is_failed,
-           case when record ->> 'outcome' = 'completed' then duration_class((record ->> 'totalMs')::bigint) end as duration,
-           case when record ->> 'stream' = 'true' then duration_class((record ->> 'firstContentMs')::bigint) end as first_content
+  with slices as materialized (
+    select at, r.id, r.organization_id, r.record, coalesce(r.record ->> 'modelRan', r.record ->> 'modelAsked') as model
       from generate_series(date_trunc('hour', since, 'UTC'), now(), slice) at,
-           lateral (select r.record from requests r
+           lateral (select r.id, r.organization_id, r.record from requests r
                      where r.id >= (lpad(to_hex((extract(epoch from at) * 1000)::bigint), 12, '0') || repeat('0', 20))::uuid
                        and r.id < (lpad(to_hex((extract(epoch from at + slice) * 1000)::bigint), 12, '0') || repeat('0', 20))::uuid
                        and r.ts >= at - interval '2 minutes' and r.ts < at + slice + interval '2 minutes'
                      order by r.id limit slice_rows) r
+  ), fair as (
+    select at, model, record, row_number() over (partition by at, organization_id, model order by id) as place
+      from slices
      where record ->> 'outcome' in ('completed', 'failed', 'upstream_cut', 'client_gone')
+       -- As a gateway judges a backend (gateway/exchange/internal/verdict.ts): a timeout counts if a provider had enough
+       -- time, or if the request had all the time that its route gives.
+       and (record ->> 'errorCode' is distinct from 'upstream_timeout'
+            or exists (select from jsonb_array_elements(record -> 'attempts') attempt
+                         left join model_routes t on t.model = attempt ->> 'model'
+                        where attempt ->> 'result' in ('idle_timeout', 'status_408', 'status_504')
+                           or attempt ->> 'result' = 'connect_timeout' and (attempt ->> 'ms')::bigint >= 1000
+                           or attempt ->> 'result' = 'first_byte_timeout'
+                              and (attempt ->> 'ms')::bigint >= least((t.document -> 'timeouts' ->> 'firstByteMs')::bigint,
+                                                                      (t.document -> 'timeouts' ->> 'requestMs')::bigint / 2) - 5)
+            or record ->> 'outcome' = 'failed'
+               and (record ->> 'totalMs')::bigint >= (select (t.document -> 'timeouts' ->> 'requestMs')::bigint - 10
+                                                        from model_routes t where t.model = record ->> 'modelAsked'))
+  ), one as (
+    select date_trunc('hour', at, 'UTC') as hour, model, record ->> 'outcome' in ('failed', 'upstream_cut') as is_failed,
+           case when record ->> 'outcome' = 'completed' then duration_class((record ->> 'totalMs')::bigint) end as duration,
+           case when record ->> 'stream' = 'true' then duration_class((record ->> 'firstContentMs')::bigint) end as first_content
+      from fair where place <= slice_rows_of_organization
   ), counted as (
     select model, hour, count(*) as requests, count(*) filter (where is_failed) as failed,
            array_agg(first_content) as first_contents, array_agg(duration) as durations

@@ -63,7 +63,8 @@ export const en: typeof ru = {
   duration: 'Whole response',
   failedShare: 'Share of failures',
   noData: 'Too few requests, no data',
-  percentiles: (half: string, most: string) => `usually ${half}, up to ${most} in 95% of cases`,
+  percentiles: (half: string, most: string | undefined) =>
+    most === undefined ? `usually ${half}` : `usually ${half}, up to ${most} in 95% of cases`,
   show: 'Show',
   page: (page: number, count: number) => `Page ${page} of ${count}`,
   previousPage: 'Previous',

@@ -63,7 +63,8 @@ export const ru = {
   duration: 'Весь ответ',
   failedShare: 'Доля сбоев',
   noData: 'Мало запросов, нет данных',
-  percentiles: (half: string, most: string) => `обычно ${half}, в 95 % случаев до ${most}`,
+  percentiles: (half: string, most: string | undefined) =>
+    most === undefined ? `обычно ${half}` : `обычно ${half}, в 95 % случаев до ${most}`,
   show: 'Показать',
   page: (page: number, count: number) => `Страница ${page} из ${count}`,
   previousPage: 'Предыдущая',

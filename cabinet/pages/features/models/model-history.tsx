@@ -58,7 +58,10 @@ export function Measurements({ details }: { readonly details: ModelDetails }) {
   const times = (of: typeof last_week.duration_ms) =>
     of === null
       ? words.noData
-      : words.percentiles(seconds.format(of.p50 / 1000), seconds.format(of.p95 / 1000))
+      : words.percentiles(
+          seconds.format(of.p50 / 1000),
+          of.p95 === null ? undefined : seconds.format(of.p95 / 1000),
+        )
   return (
     <Section
       title={words.measurements}

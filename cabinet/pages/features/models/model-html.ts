@@ -131,7 +131,10 @@ function measurementsOf({ language, details: { status, last_week } }: Props): Ht
   const times = (of: typeof last_week.duration_ms) =>
     of === null
       ? words.noData
-      : words.percentiles(seconds.format(of.p50 / 1000), seconds.format(of.p95 / 1000))
+      : words.percentiles(
+          seconds.format(of.p50 / 1000),
+          of.p95 === null ? undefined : seconds.format(of.p95 / 1000),
+        )
   const { failed_share } = last_week
   return sectionOf(
     'measurements',
