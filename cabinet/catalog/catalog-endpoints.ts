@@ -20,7 +20,7 @@ export function catalogEndpoints({ catalog }: { readonly catalog: PublicCatalog 
       if (found === undefined) return notFound
       const body =
         found.state === 'listed'
-          ? { model, removed: false, successor: null, details: found.details }
+          ? { model, removed: false, successor: null, details: await found.details() }
           : { model, removed: true, successor: found.successor, details: null }
       return { status: 200, body }
     }),

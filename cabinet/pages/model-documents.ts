@@ -2,7 +2,7 @@ import { modelWords } from './features/models/messages.ts'
 import type { Model, ModelDetails } from './features/models/model.ts'
 import { priceOf } from './features/models/model.ts'
 import { writeModel, writeNoModel } from './features/models/model-html.ts'
-import { writeComparison, writeModelList } from './features/models/model-list-html.ts'
+import { listSearchOf, writeComparison, writeModelList } from './features/models/model-list-html.ts'
 import { pageOfModel } from './features/models/model-path.ts'
 import { formatRoubles } from './money/rubles.ts'
 import type { Language } from './preferences.ts'
@@ -33,6 +33,11 @@ export function modelListPage(models: readonly Model[], asked: Asked): PublicPag
   }
 }
 
+/** The part of an address that matters to the page of all models: with the same one the page is the same. Pure. */
+export function modelListSearch(models: readonly Model[], search: string): string {
+  return listSearchOf(search, models)
+}
+
 /** The page of up to four models that the address names. Pure. */
 export function comparisonPage(models: readonly Model[], asked: Asked): PublicPage {
   const { language } = asked
@@ -46,10 +51,17 @@ export function comparisonPage(models: readonly Model[], asked: Asked): PublicPa
   }
 }
 
-/** The page of a model. Pure. */
+/** What a model's page shows while nothing else can be read. */
+const unknownDetails: ModelDetails = {
+  prices: [],
+  last_week: { from: '', to: '', failed_share: null, first_token_ms: null, duration_ms: null },
+  status: 'no_data',
+}
+
+/** The page of a model; without details where they are unavailable. Pure. */
 export function modelPage(
   model: Model,
-  details: ModelDetails,
+  details: ModelDetails | undefined,
   asked: Asked & { readonly gatewayBaseUrl: string },
 ): PublicPage {
   const { language } = asked
@@ -62,7 +74,7 @@ export function modelPage(
     title: model.name,
     path: pageOfModel('/models', model.id),
     description: `${model.name}. ${prices}`,
-    body: writeModel({ model, details, ...asked }),
+    body: writeModel({ model, details: details ?? unknownDetails, ...asked }),
   }
 }
 

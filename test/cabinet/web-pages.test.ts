@@ -224,6 +224,23 @@ describe('the documentation', () => {
   })
 })
 
+/** Until they are released, queries of these tables wait. */
+async function lockTables(
+  ...tables: readonly string[]
+): Promise<AsyncDisposable & { release(): Promise<void> }> {
+  const client = await database.pool.connect()
+  await client.query('begin')
+  await client.query(`lock table ${tables.join(', ')} in access exclusive mode`)
+  let isHeld = true
+  const release = async () => {
+    if (!isHeld) return
+    isHeld = false
+    await client.query('rollback')
+    client.release()
+  }
+  return { release, [Symbol.asyncDispose]: release }
+}
+
 describe('a page of models', () => {
   const id = `acme/${'имя'.repeat(20)}/a?b&c<d>`
   const path = `/models/${id.split('/').map(encodeURIComponent).join('/')}`
@@ -292,6 +309,37 @@ describe('a page of models', () => {
     } finally {
       await database.pool.query('alter table model_routes_away rename to model_routes')
     }
+  })
+
+  test('is there at once while Postgres does not respond; one that was never opened lacks its measurements only', async () => {
+    await createModel(database.pool, 'acme/unopened', 'acme', {})
+    const before = await vi.waitFor(async () => {
+      const list = await (await open('/models')).text()
+      expect(list).toContain('acme/unopened')
+      return list
+    }, 10_000)
+    await using locks = await lockTables('model_routes', 'model_hours')
+    const response = await open('/en/models/acme/unopened')
+    expect([response.status, await response.text()]).toEqual([200, expect.stringContaining('acme/unopened')])
+    const startedMs = performance.now() // the list is older than a second by now
+    expect(await (await open('/models')).text()).toBe(before)
+    expect(performance.now() - startedMs).toBeLessThan(1_000)
+    await locks.release()
+  })
+
+  test('that our own mistake prevents is 500', async () => {
+    await createModel(database.pool, 'acme/mistaken', 'acme', {})
+    await vi.waitFor(
+      async () => expect(await (await open('/models')).text()).toContain('acme/mistaken'),
+      10_000,
+    )
+    await database.pool.query('alter table model_hours rename to model_hours_away')
+    try {
+      expect((await open('/models/acme/mistaken')).status).toBe(500)
+    } finally {
+      await database.pool.query('alter table model_hours_away rename to model_hours')
+    }
+    expect((await open('/models/acme/mistaken')).status).toBe(200)
   })
 })
 

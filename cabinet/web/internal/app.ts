@@ -95,7 +95,8 @@ export function buildApp(deps: AppDeps): FastifyInstance {
     else deps.log.debug(line, 'request')
     done()
   })
-  const findPage = deps.site && servePages(app, deps.site)
+  const findPage =
+    deps.site && servePages(app, deps.site, (error, request) => problemOf(error, request, deps.log))
   app.setNotFoundHandler(
     (request, reply) => findPage?.(request, reply) ?? sendProblem(reply, request, { code: 'not_found' }),
   )

@@ -1,4 +1,5 @@
 import type { Language } from '../../preferences.ts'
+import { formatsOf } from './formats.ts'
 import { modelWords } from './messages.ts'
 import type { Model } from './model.ts'
 import { capabilities, modalities } from './model-filters.ts'
@@ -6,7 +7,7 @@ import { capabilities, modalities } from './model-filters.ts'
 /** What the catalog states of a model in words; "not specified" for what it does not know. Pure. */
 export function factsOf(model: Model, language: Language): Readonly<Record<FactName, string>> {
   const words = modelWords[language]
-  const count = new Intl.NumberFormat(language)
+  const { count } = formatsOf(language)
   const tokens = (number: number | null) => (number === null ? words.notLimited : count.format(number))
   const listed = (names: readonly string[] | null, none: string) =>
     names === null ? words.notLimited : names.length === 0 ? none : names.join(', ')
@@ -43,5 +44,5 @@ function nameIn<Name extends string>(
 /** A country of ISO 3166-1 in the reader's language; another text stays as it is. Pure. */
 export function nameOfCountry(code: string, language: Language): string {
   if (!/^[A-Z]{2}$/.test(code)) return code
-  return new Intl.DisplayNames([language], { type: 'region' }).of(code) ?? code
+  return formatsOf(language).country.of(code) ?? code
 }

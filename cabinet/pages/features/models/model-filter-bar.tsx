@@ -3,6 +3,7 @@ import { CheckboxField, SelectField, TextField } from '../../kit/fields.tsx'
 import { Fold } from '../../kit/fold.tsx'
 import { kitWords } from '../../kit/messages.ts'
 import { formatRoubles } from '../../money/rubles.ts'
+import { formatsOf } from './formats.ts'
 import { modelWords } from './messages.ts'
 import { nameOfCountry } from './model-facts.ts'
 import {
@@ -15,6 +16,7 @@ import {
   orders,
   outputs,
   prices,
+  searchLengthMax,
 } from './model-filters.ts'
 
 type Props = {
@@ -38,7 +40,7 @@ export function FilterBar({ filters, providers, countries, onChange }: Props) {
         placeholder={words.searchExample}
         autoComplete="off"
         spellCheck={false}
-        maxLength={200}
+        maxLength={searchLengthMax}
         value={filters.text}
         onChange={(event) => onChange({ ...filters, text: event.target.value })}
       />
@@ -117,7 +119,7 @@ function Choices({ filters, providers, countries, onChange }: Props) {
 function NumberChoices({ filters, onChange }: Pick<Props, 'filters' | 'onChange'>) {
   const words = useWords(modelWords)
   const language = useLanguage()
-  const count = new Intl.NumberFormat(language)
+  const { count } = formatsOf(language)
   const nameOfPrice = (one: (typeof prices)[number]) =>
     one === '0' ? words.free : words.upTo(formatRoubles(one, language))
   return (

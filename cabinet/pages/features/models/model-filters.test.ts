@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { type Model, readCompared } from './model.ts'
 import { countSet, findModels, readFilters, writeFilters } from './model-filters.ts'
+import { listSearchOf } from './model-list-html.ts'
 
 const nothing = {
   input: '0',
@@ -82,6 +83,30 @@ test('an address of filters and compared models is read as it was written', () =
   expect(countSet(readFilters(search))).toBe(10)
   const ids = ['vendor/имя/с косой,чертой', 'a/b']
   expect(readCompared(writeFilters(readFilters(''), ids))).toEqual(ids)
+})
+
+test('a search has at most 100 characters, and eight words that count', () => {
+  expect(readFilters(`?q=${'x'.repeat(101)}`).text).toBe('x'.repeat(100))
+  const known = 'of zeros '.repeat(5).trim()
+  expect(foundBy(`?q=${encodeURIComponent(`${known} a b c d e f not-there`)}`)).toEqual([])
+  expect(foundBy(`?q=${encodeURIComponent('o f - z e r s i not-there')}`)).toEqual([])
+  expect(foundBy(`?q=${encodeURIComponent('o f - z e r s of not-there')}`)).toEqual(['of-zeros'])
+})
+
+test('addresses with the same list have the same key, which is short', () => {
+  const key = (search: string) => listSearchOf(search, models)
+  for (const other of [
+    '?x=1',
+    '?page=2',
+    '?page=-1',
+    '?order=name',
+    '?model=gone',
+    '?context=7',
+    '?kind=&utm=a',
+  ])
+    expect([other, key(other)]).toEqual([other, ''])
+  expect(key('?x=1&model=cheap&order=cheap&price=50&page=1')).toBe('?price=50&order=cheap&model=cheap')
+  expect(key(`?q=${'x'.repeat(1_900)}`).length).toBeLessThan(200)
 })
 
 test('an address compares at most four models, each once', () => {

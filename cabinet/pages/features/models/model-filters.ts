@@ -11,6 +11,11 @@ export const modalities = ['text', 'image', 'audio', 'file', 'video'] as const
 export const kinds = ['chat', 'embedding'] as const
 export const orders = ['name', 'cheap', 'context'] as const
 
+/** Characters of a search; more are cut off. */
+export const searchLengthMax = 100
+/** Words of a search that count, each once. */
+const searchWordsMax = 8
+
 /** The chosen filters; `undefined`: everything. */
 export type ModelFilters = {
   readonly text: string
@@ -32,7 +37,7 @@ export function readFilters(search: string): ModelFilters {
   const asked = new URLSearchParams(search)
   const wanted = asked.getAll('capability')
   return {
-    text: asked.get('q') ?? '',
+    text: (asked.get('q') ?? '').slice(0, searchLengthMax).toWellFormed(),
     provider: asked.get('provider') || undefined,
     kind: kinds.find((one) => one === asked.get('kind')),
     modality: modalities.find((one) => one === asked.get('modality')),
@@ -80,7 +85,7 @@ export function countSet({ text: _, order: __, capabilities: wanted, ...single }
 
 /** The matching models of the catalog, in the chosen order. Pure. */
 export function findModels(models: readonly Model[], filters: ModelFilters): readonly Model[] {
-  const words = filters.text.toLowerCase().split(/\s+/).filter(Boolean)
+  const words = wordsOf(filters.text)
   const found = models.filter((model) => isChosen(model, filters) && hasWords(model, words))
   if (filters.order === 'cheap')
     return found.toSorted((a, b) => compareRubles(a.pricing.input, b.pricing.input))
@@ -116,6 +121,10 @@ function isFree({ free, type, pricing }: Model): boolean {
   )
   const sums = [...classes.map((each) => priceOf(pricing, each)), pricing.per_request]
   return free || sums.every((sum) => compareRubles(sum, '0') === 0)
+}
+
+function wordsOf(text: string): readonly string[] {
+  return [...new Set(text.toLowerCase().split(/\s+/).filter(Boolean))].slice(0, searchWordsMax)
 }
 
 function hasWords({ id, name, description }: Model, words: readonly string[]): boolean {

@@ -5,6 +5,7 @@ import { Money } from '../../kit/money.tsx'
 import { Section } from '../../kit/section.tsx'
 import { type Column, Table } from '../../kit/table.tsx'
 import { Fact } from './fact.tsx'
+import { formatsOf } from './formats.ts'
 import { modelWords } from './messages.ts'
 import { type Model, type ModelDetails, priceOf, type TokenClass, tokenClasses } from './model.ts'
 
@@ -49,12 +50,7 @@ export function Measurements({ details }: { readonly details: ModelDetails }) {
   const words = useWords(modelWords)
   const language = useLanguage()
   const { status, last_week } = details
-  const seconds = new Intl.NumberFormat(language, {
-    style: 'unit',
-    unit: 'second',
-    maximumFractionDigits: 2,
-  })
-  const percent = new Intl.NumberFormat(language, { style: 'percent', maximumFractionDigits: 2 })
+  const { seconds, percent } = formatsOf(language)
   const times = (of: typeof last_week.duration_ms) =>
     of === null
       ? words.noData

@@ -5,6 +5,7 @@ import type { Language } from '../../preferences.ts'
 import { addressIn } from '../../public-addresses.ts'
 import { connectWords } from '../connect/messages.ts'
 import { connectClientIds, connectClients } from '../connect/snippets.ts'
+import { formatsOf } from './formats.ts'
 import { modelWords } from './messages.ts'
 import { costNanoOf, type Model, type ModelDetails, priceOf, type TokenClass, tokenClasses } from './model.ts'
 import { factNames, factsOf } from './model-facts.ts'
@@ -112,22 +113,13 @@ function historyOf({ language, model, details: { prices } }: Props): Html | fals
 }
 
 function timeOf(at: string, language: Language): Html {
-  const format = new Intl.DateTimeFormat(language === 'ru' ? 'ru-RU' : 'en-GB', {
-    timeZone: 'Europe/Moscow',
-    day: 'numeric',
-    month: 'short',
-    year: 'numeric',
-    hour: '2-digit',
-    minute: '2-digit',
-  })
   const zone = language === 'ru' ? 'МСК' : 'MSK'
-  return html`<time datetime="${at}" class="whitespace-nowrap">${format.format(new Date(at))} ${zone}</time>`
+  return html`<time datetime="${at}" class="whitespace-nowrap">${formatsOf(language).moscowTime.format(new Date(at))} ${zone}</time>`
 }
 
 function measurementsOf({ language, details: { status, last_week } }: Props): Html {
   const words = modelWords[language]
-  const seconds = new Intl.NumberFormat(language, { style: 'unit', unit: 'second', maximumFractionDigits: 2 })
-  const percent = new Intl.NumberFormat(language, { style: 'percent', maximumFractionDigits: 2 })
+  const { seconds, percent } = formatsOf(language)
   const times = (of: typeof last_week.duration_ms) =>
     of === null
       ? words.noData

@@ -2,6 +2,7 @@ import { type Html, html } from '../../html.ts'
 import { formatRoubles } from '../../money/rubles.ts'
 import type { Language } from '../../preferences.ts'
 import { addressIn } from '../../public-addresses.ts'
+import { formatsOf } from './formats.ts'
 import { modelWords } from './messages.ts'
 import { type Model, readCompared } from './model.ts'
 import { factNames, factsOf, nameOfCountry } from './model-facts.ts'
@@ -16,6 +17,7 @@ import {
   outputs,
   prices,
   readFilters,
+  searchLengthMax,
   writeFilters,
 } from './model-filters.ts'
 import { pageOfModel } from './model-path.ts'
@@ -38,13 +40,34 @@ ${foundOf(filters, { language, models, search })}
 </div>`
 }
 
+/**
+ * The part of an address that matters to the list: addresses with the same one have the same page. It is short, whatever
+ * the address was. Pure.
+ */
+export function listSearchOf(search: string, models: readonly Model[]): string {
+  const compared = readCompared(search).filter((id) => models.some((one) => one.id === id))
+  return searchOf(readFilters(search), compared, readPage(search, pageCountOf(models.length)))
+}
+
+function searchOf(filters: ModelFilters, compared: readonly string[], page: number): string {
+  const search = new URLSearchParams(writeFilters(filters, compared))
+  if (page > 1) search.set('page', String(page))
+  return search.size === 0 ? '' : `?${search}`
+}
+
+const pageCountOf = (modelCount: number) => Math.max(1, Math.ceil(modelCount / rowsPerPage))
+
+function readPage(search: string, pageCount: number): number {
+  const asked = Number(new URLSearchParams(search).get('page'))
+  return Number.isInteger(asked) ? Math.min(Math.max(asked, 1), pageCount) : 1
+}
+
 /** The matching models, a page of them. The script puts this in place of the former one while the user types. */
 function foundOf(filters: ModelFilters, { language, models, search }: Props): Html {
   const words = modelWords[language]
   const found = findModels(models, filters)
-  const pageCount = Math.max(1, Math.ceil(found.length / rowsPerPage))
-  const asked = Number(new URLSearchParams(search).get('page'))
-  const page = Number.isInteger(asked) ? Math.min(Math.max(asked, 1), pageCount) : 1
+  const pageCount = pageCountOf(found.length)
+  const page = readPage(search, pageCount)
   const shown = found.slice((page - 1) * rowsPerPage, page * rowsPerPage)
   const compared = readCompared(search)
   return html`<form id="found" action="${addressIn(language, '/models/compare')}" class="grid min-w-0 gap-3">
@@ -66,7 +89,7 @@ ${pageCount > 1 && pagesOf(filters, { language, page, pageCount })}
 function rowOf(model: Model, language: Language, compared: readonly string[]): readonly (string | Html)[] {
   const words = modelWords[language]
   const { id, name, type } = model
-  const count = new Intl.NumberFormat(language)
+  const { count } = formatsOf(language)
   const tokens = (limit: number | null) => (limit === null ? '—' : count.format(limit))
   return [
     html`<span class="flex min-w-40 items-center gap-x-2"><input type="checkbox" name="model" value="${id}" aria-label="${words.compareModel(name)}" class="size-6 shrink-0 accent-accent"${compared.includes(id) && html` checked`}><a href="${addressIn(language, pageOfModel('/models', id))}" class="line-clamp-1 break-all">${name}</a>${name !== id && html`<code class="line-clamp-1 min-w-0 font-mono text-xs font-normal break-all text-muted">${id}</code>`}</span>`,
@@ -87,9 +110,7 @@ function pagesOf(
 ): Html {
   const words = modelWords[language]
   const address = (to: number) => {
-    const search = new URLSearchParams(writeFilters(filters, []))
-    search.set('page', String(to))
-    return `${addressIn(language, '/models')}?${search}`
+    return `${addressIn(language, '/models')}${searchOf(filters, [], to)}`
   }
   return html`<p class="flex flex-wrap items-center justify-center gap-4 text-sm">${
     page > 1 && html`<a href="${address(page - 1)}" rel="prev">${words.previousPage}</a>`
@@ -100,14 +121,14 @@ function pagesOf(
 
 function formOf(filters: ModelFilters, { language, models }: Omit<Props, 'search'>): Html {
   const words = modelWords[language]
-  const count = new Intl.NumberFormat(language)
+  const { count } = formatsOf(language)
   const providers = [...new Set(models.map(({ provider }) => provider))].toSorted()
   const countries = [...new Set(models.flatMap((model) => model.countries ?? []))].toSorted()
   const tokens = (limit: number) => [limit, words.contextFrom(count.format(limit))] as const
   const price = (one: (typeof prices)[number]) =>
     [one, one === '0' ? words.free : words.upTo(formatRoubles(one, language))] as const
   return html`<form data-live="found" action="${addressIn(language, '/models')}" role="search" class="grid grid-cols-2 content-start gap-3 rounded-lg border border-line bg-surface p-4 shadow-raised lg:grid-cols-1">
-<label class="col-span-full grid gap-1.5 text-sm font-medium">${words.search}<input name="q" type="search" value="${filters.text}" placeholder="${words.searchExample}" maxlength="200" autocomplete="off" spellcheck="false" class="${box}"></label>
+<label class="col-span-full grid gap-1.5 text-sm font-medium">${words.search}<input name="q" type="search" value="${filters.text}" placeholder="${words.searchExample}" maxlength="${searchLengthMax}" autocomplete="off" spellcheck="false" class="${box}"></label>
 ${choiceOf('provider', words.provider, filters.provider, [['', words.anyProvider], ...providers.map((one) => [one, one] as const)])}
 ${choiceOf('kind', words.kind, filters.kind, [['', words.anyKind], ...kinds.map((one) => [one, words.kinds[one]] as const)])}
 ${choiceOf('modality', words.modality, filters.modality, [['', words.anyModality], ...modalities.map((one) => [one, words.modalities[one]] as const)])}

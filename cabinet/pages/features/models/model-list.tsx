@@ -6,6 +6,7 @@ import { CopyButton } from '../../kit/copy-button.tsx'
 import { EmptyState } from '../../kit/loaded.tsx'
 import { type Column, Table } from '../../kit/table.tsx'
 import { TextLink } from '../../kit/text-link.tsx'
+import { formatsOf } from './formats.ts'
 import { modelWords } from './messages.ts'
 import { comparedMax, type Model } from './model.ts'
 import { cabinetModels, pageOfModel } from './model-path.ts'
@@ -55,7 +56,7 @@ export const ModelList = memo(function ModelList({ models, compared, onCompare, 
 
 function useColumns(comparing: Comparing): readonly Column<Model>[] {
   const words = useWords(modelWords)
-  const count = new Intl.NumberFormat(useLanguage())
+  const { count } = formatsOf(useLanguage())
   return [
     { id: 'model', head: words.model, cell: (model) => <ModelName model={model} {...comparing} /> },
     {

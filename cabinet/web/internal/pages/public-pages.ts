@@ -6,7 +6,7 @@ import type { RouteTable } from '../../../pages/route-table.ts'
 import { findFile } from './built-pages.ts'
 import { serveCrawlers } from './crawlers.ts'
 import { type OwnAddresses, serveDocs } from './docs-pages.ts'
-import { serveModelPages } from './model-pages.ts'
+import { type ProblemOfError, serveModelPages } from './model-pages.ts'
 import { createPublicSender } from './public-sender.ts'
 
 export type PublicPages = {
@@ -25,13 +25,18 @@ export function servePublicPages(
     addresses,
     listMore,
     catalog,
-  }: PublicPages & { readonly folder: string; readonly routes: RouteTable },
+    problemOf,
+  }: PublicPages & {
+    readonly folder: string
+    readonly routes: RouteTable
+    readonly problemOf: ProblemOfError
+  },
 ): void {
   const file = findFile(join(folder, builtPublicPagesFile))
   if (file === undefined) return
   const { assets, docs } = JSON.parse(file.toString()) as BuiltPublicPages
   const send = createPublicSender(app, { origin: addresses.cabinet, assets })
   serveDocs(app, docs, { send, addresses })
-  serveModelPages(app, { catalog, send, gatewayBaseUrl: `${addresses.gateway}/v1` })
+  serveModelPages(app, { catalog, send, problemOf, gatewayBaseUrl: `${addresses.gateway}/v1` })
   serveCrawlers(app, { origin: addresses.cabinet, docs, routes, listMore })
 }

@@ -2,6 +2,7 @@ import files from '@fastify/static'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { RouteTable } from '../../../pages/route-table.ts'
 import { type BuiltPages, findBuiltPages } from './built-pages.ts'
+import type { ProblemOfError } from './model-pages.ts'
 import { pageHeaders } from './page-headers.ts'
 import { type PublicPages, servePublicPages } from './public-pages.ts'
 import { preferencesOf } from './request-preferences.ts'
@@ -26,9 +27,14 @@ export type Site = {
  * documents of public pages and ask each time whether they have changed; they keep no other document, so that no page
  * of an ended session comes back.
  *
+ * @param problemOf logs an error, and what it is for callers.
  * @returns the response for unknown paths; `undefined` for programs.
  */
-export function servePages(app: FastifyInstance, { folder, routes, otherOrigins, publicPages }: Site) {
+export function servePages(
+  app: FastifyInstance,
+  { folder, routes, otherOrigins, publicPages }: Site,
+  problemOf: ProblemOfError,
+) {
   const pages = findBuiltPages(folder, routes)
   const headers = pageHeaders(otherOrigins)
 
@@ -44,7 +50,7 @@ export function servePages(app: FastifyInstance, { folder, routes, otherOrigins,
 
   for (const path of Object.keys(routes)) app.get(path, answer)
   if (pages !== undefined) serveFiles(app, pages)
-  if (publicPages !== undefined) servePublicPages(app, { folder, routes, ...publicPages })
+  if (publicPages !== undefined) servePublicPages(app, { folder, routes, problemOf, ...publicPages })
   return (request: FastifyRequest, reply: FastifyReply): FastifyReply | undefined =>
     pages !== undefined && wantsPage(request) ? answer(request, reply) : undefined
 }
