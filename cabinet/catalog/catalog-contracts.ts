@@ -73,7 +73,10 @@ const modelDetails = z
           valid_from: time,
         }),
       )
-      .meta({ description: 'At most 40, the latest first; none of a free model.' }),
+      .meta({
+        description:
+          'The next one, the one in force, and at most 38 that were in force while the model was open to all, the latest first; none of a free model.',
+      }),
     last_week: z
       .object({
         from: time,

@@ -220,6 +220,45 @@ test('the details of a model are its past and scheduled prices, without canceled
   expect(await listed(model)).toMatchObject({ pricing: details.prices[1].pricing })
 })
 
+test('prices of the time before a model was open to all stay private, as do all scheduled ones but the next', async () => {
+  const model = await newModel({ inputNano: 1_000n, organizations: [randomUUID()] })
+  const own = {
+    cachedInput: null,
+    cacheWrite: null,
+    output: nanoRub(9n),
+    reasoning: null,
+    perRequest: nanoRub(0n),
+  }
+  const put = (input: bigint) =>
+    inTestScope(pool, (client) => putPrice(client, model, { ...own, input: nanoRub(input) }))
+  await put(2_000n)
+  await createModel(pool, model, 'demo', { inputNano: 3_000n }) // open to all from now on
+  await put(4_000n)
+  for (const days of [1, 2])
+    await pool.query(
+      `insert into model_prices (id, model, valid_from, input, output, per_request, scheduled)
+       values ($1, $2, now() + make_interval(days => $3), 5000 * $3, 6000, 0, true)`,
+      [randomUUID(), model, days],
+    )
+  for (let canceled = 0; canceled < 45; canceled += 1)
+    await pool.query(
+      `insert into model_prices (id, model, valid_from, input, output, per_request, scheduled)
+       values ($1, $2, now() + make_interval(days => $3), 7000, 7000, 0, true)`,
+      [randomUUID(), model, 3 + canceled],
+    )
+  await pool.query(
+    "update model_prices set canceled_at = now() where model = $1 and valid_from > now() + interval '60 hours'",
+    [model],
+  )
+  const { details } = await detailsOf(model)
+  expect(details.prices).toMatchObject([
+    { state: 'scheduled', pricing: { input: '5' } },
+    { state: 'in_force', pricing: { input: '4' } },
+    { state: 'past', pricing: { input: '3' } },
+  ])
+  expect(details.prices).toHaveLength(3)
+})
+
 test('a model is measured from its requests: times, and failures that are not the fault of a request', async () => {
   const model = await newModel({ displayName: 'Имя / с косой чертой' })
   expect(await detailsOf(model)).toMatchObject({

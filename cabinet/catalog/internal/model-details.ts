@@ -1,9 +1,16 @@
-import { type PriceVersion, readPriceHistory } from '#core/catalog/price-schedule'
 import type { Queryable } from '#core/db/pool'
 import { priceSchema } from '#core/ledger/price'
+import { priceInForceSql, priceJsonSql, scheduledPricesSql } from '#core/ledger/price-sql'
 import { addDurations, type DurationCounts, percentileMs } from '../../billing/durations.ts'
 import { shownPrice } from '../../billing/shown-price.ts'
 import type { ModelDetails, PricedModel } from '../catalog-contracts.ts'
+
+/** A price that everyone could see, or will. */
+type PublicPrice = {
+  readonly price: unknown
+  readonly state: ModelDetails['prices'][number]['state']
+  readonly from: Date
+}
 
 /** The measurements of a model in an hour. Busy hours have a sample. */
 type MeasuredHour = {
@@ -17,23 +24,42 @@ type MeasuredHour = {
 
 /** What the catalog and the measurements have on a model. */
 export type Details = {
-  readonly prices: readonly PriceVersion[]
+  readonly prices: readonly PublicPrice[]
   readonly hours: readonly MeasuredHour[]
   readonly at: Date
 }
 
-/** Versions of a price on a page: more than a year of monthly changes. */
-const pricesMax = 40
+/** Earlier prices on a page: more than a year of monthly changes. */
+const pastMax = 38
 
 /** Reads a model's prices and the measurements of 7 days: two short reads by indexes. */
 export async function readDetails(client: Queryable, model: string): Promise<Details> {
-  const prices = await readPriceHistory(client, model, { before: undefined, limit: pricesMax })
+  const prices = await readPublicPrices(client, model)
   const { rows: hours } = await client.query<MeasuredHour>(
     `select hour, requests, failed, first_contents as "firstContents", durations from model_hours
       where model = $1 and hour >= date_trunc('hour', now()) - interval '7 days' order by hour`,
     [model],
   )
   return { prices, hours, at: new Date() }
+}
+
+/** The next price, the one in force, and the last ones that were in force while the model was open to all. */
+async function readPublicPrices(client: Queryable, model: string): Promise<readonly PublicPrice[]> {
+  const { rows } = await client.query<PublicPrice>(
+    `with now as materialized (${priceInForceSql('$1')}),
+          past as (select p.*, lead(p.valid_from) over (order by p.valid_from, p.seq) as ended_at from model_prices p
+                    where p.model = $1 and p.canceled_at is null and p.valid_from <= clock_timestamp())
+     (select ${priceJsonSql('n')} as price, 'scheduled' as state, n.valid_from as from
+        from (${scheduledPricesSql('$1')} limit 1) n)
+     union all
+     (select ${priceJsonSql('now')}, 'in_force', now.valid_from from now)
+     union all
+     (select ${priceJsonSql('p')}, 'past', p.valid_from from past p join model_routes r using (model)
+       where p.ended_at > r.opened_at and p.id not in (select id from now)
+       order by p.valid_from desc, p.seq desc limit $2)`,
+    [model, pastMax],
+  )
+  return rows
 }
 
 /** The models that are gone and were open to all, each with the fallbacks that it had. */
@@ -50,7 +76,7 @@ const removedMax = 5_000
 
 /** Pure. */
 export function shownDetails({ free }: PricedModel, { prices, hours, at }: Details): ModelDetails {
-  const shown = free ? [] : prices.flatMap(shownVersion)
+  const shown = free ? [] : prices.map(shownVersion)
   return {
     prices: shown.toSorted((one, other) => other.valid_from.localeCompare(one.valid_from)),
     last_week: {
@@ -65,9 +91,8 @@ export function shownDetails({ free }: PricedModel, { prices, hours, at }: Detai
 const hourMs = 3_600_000
 const weekMs = 7 * 24 * hourMs
 
-function shownVersion({ price, state, from }: PriceVersion): ModelDetails['prices'] {
-  if (state === 'canceled') return []
-  return [{ state, pricing: shownPrice(priceSchema.parse(price)), valid_from: from.toISOString() }]
+function shownVersion({ price, state, from }: PublicPrice): ModelDetails['prices'][number] {
+  return { state, pricing: shownPrice(priceSchema.parse(price)), valid_from: from.toISOString() }
 }
 
 /** Fewer measurements are no percentile, and no share. */
