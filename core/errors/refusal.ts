@@ -172,10 +172,10 @@ export function retrySecondsOf(retryAfterMs: number): number {
   return Math.max(1, Math.ceil(retryAfterMs / 1000))
 }
 
-/** The same with the address of its explanation in the documentation, which the cabinet at `cabinetUrl` serves. */
+/** The same with the address of its explanation in the cabinet's documentation: in English, as the message is. */
 export function withDocUrl(refusal: Refusal, cabinetUrl: string | undefined): Refusal {
   if (cabinetUrl === undefined) return refusal
-  return { ...refusal, docUrl: `${cabinetUrl}/docs/errors#${refusal.code}` }
+  return { ...refusal, docUrl: `${cabinetUrl}/en/docs/errors#${refusal.code}` }
 }
 
 /** The error body in OpenAI's shape, as JSON text. */

@@ -116,7 +116,7 @@ describe('a key', () => {
         source: 'client',
         param: null,
         request_id: requestId,
-        doc_url: `${appUrl}/docs/errors#${code}`,
+        doc_url: `${appUrl}/en/docs/errors#${code}`,
       })
     }
   })

@@ -14,7 +14,7 @@ const bodyBytesMax = 32 * 1024 * 1024
 const uuidV7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
 
 /** Where the documentation explains a code. */
-const docUrlOf = (code: string) => `https://cabinet.example/docs/errors#${code}`
+const docUrlOf = (code: string) => `https://cabinet.example/en/docs/errors#${code}`
 
 /** Checks that an error has the one shape and the address of its explanation, and returns the fields that identify it. */
 function errorOf({ status, headers, text }: Answer) {

@@ -34,7 +34,7 @@ type WithKey = (changes: Parameters<Lone['createKey']>[0], asking?: Asking) => (
 const spoken: Answer = ({ body }) => (body.stream === true ? streamed(['Hello']) : plain('Hello'))
 
 /** Where the documentation of the gateway below explains a code. */
-export const docUrlOf = (code: string) => `https://cabinet.example/docs/errors#${code}`
+export const docUrlOf = (code: string) => `https://cabinet.example/en/docs/errors#${code}`
 
 /** Of the gateway below: larger than all that its tests send, and quickly sent. */
 export const bodyBytesMax = 200_000
