@@ -286,6 +286,25 @@ describe('a page of models', () => {
     expect(data.length).toBeGreaterThan(0)
   })
 
+  test('has one address, and no version where it is an error', async () => {
+    for (const [given, one] of [
+      ['/models/', '/models'],
+      ['/en/models//', '/en/models'],
+      [`/en${path}/?a=b`, `/en${path}`],
+      ['/models//evil.example/', '/models//evil.example'],
+      ['/models/compare/', '/models/compare'],
+    ] as const) {
+      const { status, headers } = await open(given)
+      expect([given, status, headers.get('location')]).toEqual([given, 308, one])
+    }
+    const etag = (await open(path)).headers.get('etag') ?? ''
+    expect((await open(path, { 'if-none-match': `"other", W/${etag}` })).status).toBe(304)
+    const none = await open('/models/acme/never')
+    expect(
+      (await open('/models/acme/never', { 'if-none-match': none.headers.get('etag') ?? '' })).status,
+    ).toBe(404)
+  })
+
   test('of a model that is gone is 410 and names its successor; of one that never was, 404', async () => {
     const document = await vi.waitFor(async () => {
       const response = await open('/models/acme/gone')

@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Problem } from '../../../api/problem.ts'
 import type { ModelDetails, PricedModel } from '../../../catalog/catalog-contracts.ts'
 import type { PublicCatalog } from '../../../catalog/public-catalog.ts'
+import { pageOfModel } from '../../../pages/features/models/model-path.ts'
 import {
   comparisonPage,
   modelListPage,
@@ -48,6 +49,8 @@ export function serveModelPages(
   for (const language of languages) {
     const serve = (path: string, find: Find) =>
       app.get(addressIn(language, path), async (request, reply) => {
+        const address = addressWithoutSlash(request)
+        if (address !== undefined) return reply.redirect(addressIn(language, address), 308)
         const asked = { language, search: searchOf(request) }
         const { page, status } = await find(asked, request).catch((error: unknown) => ({
           page: unavailablePage(language),
@@ -63,7 +66,7 @@ export function serveModelPages(
       status: 200,
     }))
     serve('/models/*', async (asked, request) => {
-      const id = String((request.params as Readonly<Record<string, string>>)['*'])
+      const id = restOf(request) ?? ''
       const found = await catalog.find(id)
       if (found?.state === 'listed') {
         const details = await found.details().catch((error: unknown) => {
@@ -77,6 +80,19 @@ export function serveModelPages(
       return { page: noModelPage(id, language, { isRemoved, successor }), status: isRemoved ? 410 : 404 }
     })
   }
+}
+
+/** What the address has after `/models/`. */
+function restOf({ params }: FastifyRequest): string | undefined {
+  return (params as Readonly<Record<string, string | undefined>>)['*']
+}
+
+/** The one address of a page whose address was called with slashes at its end. */
+function addressWithoutSlash(request: FastifyRequest): string | undefined {
+  const rest = restOf(request)
+  if (rest === undefined || !/(?:^|\/)$/.test(rest)) return undefined
+  const id = rest.replace(/\/+$/, '')
+  return id === '' ? '/models' : pageOfModel('/models', id)
 }
 
 const isAway = ({ code }: Problem) => code === 'service_unavailable'
