@@ -1,6 +1,6 @@
 import { modelWords } from './features/models/messages.ts'
 import type { Model, ModelDetails } from './features/models/model.ts'
-import { priceOf } from './features/models/model.ts'
+import { isPricedPerRequest } from './features/models/model.ts'
 import { writeModel, writeNoModel } from './features/models/model-html.ts'
 import { listSearchOf, writeComparison, writeModelList } from './features/models/model-list-html.ts'
 import { pageOfModel } from './features/models/model-path.ts'
@@ -66,14 +66,18 @@ export function modelPage(
 ): PublicPage {
   const { language } = asked
   const words = modelWords[language]
-  const price = (tokenClass: 'input' | 'output') =>
-    formatRoubles(priceOf(model.pricing, tokenClass), language, 'exact')
-  const prices = model.free ? words.freeModel : words.pricesOf(price('input'), price('output'))
+  const { pricing } = model
+  const money = (rubles: string) => formatRoubles(rubles, language, 'exact')
+  const prices = words.pricesOf(
+    money(pricing.input),
+    model.type === 'embedding' ? undefined : money(pricing.output),
+    isPricedPerRequest([pricing]) ? money(pricing.per_request) : undefined,
+  )
   return {
     language,
     title: model.name,
     path: pageOfModel('/models', model.id),
-    description: `${model.name}. ${prices}`,
+    description: `${model.name}. ${model.free ? words.freeModel : prices}`,
     body: writeModel({ model, details: details ?? unknownDetails, ...asked }),
   }
 }

@@ -274,7 +274,7 @@ test('without JavaScript the catalog is filtered, turned over and compared, and 
   await page.getByText('Мало запросов, нет данных').first().waitFor()
 })
 
-test('with the script, the list and the calculator follow each change without a reload', async () => {
+test('with the script, the list and the calculator follow each change without a reload, and no choice is lost', async () => {
   const { page, complaints } = await openBrowser({}, { baseURL: catalog.cabinetUrl })
   await page.goto('/en/models')
   await foundIn(page, '504 models')
@@ -282,6 +282,13 @@ test('with the script, the list and the calculator follow each change without a 
   await page.getByLabel('Search').fill('model-42')
   await foundIn(page, '11 models')
   await page.waitForURL('**/en/models?q=model-42&order=name')
+  const chosen = page.getByLabel('Compare Acme 42', { exact: true })
+  await chosen.check()
+  await page.getByLabel('Search').fill('model-43')
+  await page.waitForURL('**/en/models?q=model-43&order=name&model=acme%2Fmodel-42')
+  await page.getByLabel('Search').fill('model-42')
+  await page.waitForURL('**/en/models?q=model-42&order=name&model=acme%2Fmodel-42')
+  expect(await chosen.isChecked()).toBe(true)
   expect(await page.evaluate('document.body.dataset.kept')).toBe('yes')
   await page.getByRole('link', { name: 'Acme 42', exact: true }).click()
   await page.getByLabel('Input tokens', { exact: true }).fill('1 000 000')

@@ -7,16 +7,19 @@ const restMs = 80
  */
 export function keepLive(form: HTMLFormElement): void {
   let timer: ReturnType<typeof setTimeout> | undefined
-  let asked = ''
+  let asked = new AbortController()
 
   async function show(): Promise<void> {
+    asked.abort()
+    asked = new AbortController()
+    const { signal } = asked
     const address = addressOf(form)
-    asked = address
-    const found = await fetch(address).then(
+    const found = await fetch(address, { signal }).then(
       (response) => (response.ok ? response.text() : undefined),
       () => undefined,
     )
-    if (found === undefined || asked !== address) return // typed in the meantime
+    if (found === undefined || signal.aborted) return
+    if (addressOf(form) !== address) return show() // chosen in the meantime, in the part itself
     const id = form.dataset.live ?? ''
     const part = new DOMParser().parseFromString(found, 'text/html').getElementById(id)
     if (part === null) return
@@ -30,9 +33,11 @@ export function keepLive(form: HTMLFormElement): void {
   })
 }
 
-/** The form's address, without fields that are empty. */
+/** The form's address, without fields that are empty, and with those of its part: the models chosen for a comparison. */
 function addressOf(form: HTMLFormElement): string {
-  const given = [...new FormData(form)].filter(([, value]) => value !== '') as [string, string][]
+  const part = document.getElementById(form.dataset.live ?? '')
+  const chosen = part instanceof HTMLFormElement ? [...new FormData(part)] : []
+  const given = [...new FormData(form), ...chosen].filter(([, value]) => value !== '') as [string, string][]
   const search = new URLSearchParams(given).toString()
   return `${new URL(form.action).pathname}${search === '' ? '' : `?${search}`}`
 }

@@ -4,13 +4,14 @@ import { useRead } from '../../api/queries.ts'
 import { useLanguage, useWords } from '../../i18n/language.ts'
 import { ButtonLink } from '../../kit/button.tsx'
 import { EmptyState, Loaded } from '../../kit/loaded.tsx'
+import { Money } from '../../kit/money.tsx'
 import { PageHead, Section } from '../../kit/section.tsx'
 import { SkeletonRows } from '../../kit/skeleton.tsx'
 import { type Column, Table } from '../../kit/table.tsx'
 import { TextLink } from '../../kit/text-link.tsx'
 import { pageRoutes } from '../../page-routes.ts'
 import { modelWords } from './messages.ts'
-import { type Model, readCompared } from './model.ts'
+import { isPricedPerRequest, type Model, readCompared } from './model.ts'
 import { factNames, factsOf } from './model-facts.ts'
 import { cabinetModels, pageOfModel } from './model-path.ts'
 import { Price } from './model-prices.tsx'
@@ -37,6 +38,12 @@ export function ComparePage() {
 }
 
 const priced = ['input', 'cached_input', 'cache_write', 'output', 'reasoning'] as const
+
+const requestRow = (words: typeof modelWords.ru): Row => ({
+  id: 'price-per_request',
+  name: words.priceNames.per_request,
+  cell: ({ pricing }) => <Money rubles={pricing.per_request} isExact />,
+})
 
 type Row = { readonly id: string; readonly name: string; readonly cell: (model: Model) => ReactNode }
 
@@ -68,8 +75,14 @@ function Comparison({ models }: { readonly models: readonly Model[] }) {
     ...priced.map((name) => ({
       id: `price-${name}`,
       name: `${words.priceNames[name]}, ${words.perMillion}`,
-      cell: (model: Model) => <Price model={model} tokenClass={name} />,
+      cell: (model: Model) =>
+        model.type === 'embedding' && (name === 'output' || name === 'reasoning') ? (
+          '—'
+        ) : (
+          <Price model={model} tokenClass={name} />
+        ),
     })),
+    ...(isPricedPerRequest(models.map(({ pricing }) => pricing)) ? [requestRow(words)] : []),
   ]
   const columns: readonly Column<Row>[] = [
     { id: 'name', head: words.property, cell: ({ name }) => name },

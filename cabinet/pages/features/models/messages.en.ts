@@ -69,8 +69,8 @@ export const en: typeof ru = {
   page: (page: number, count: number) => `Page ${page} of ${count}`,
   previousPage: 'Previous',
   nextPage: 'Next',
-  pricesOf: (input: string, output: string) =>
-    `Prices per 1M tokens: input ${input}, output ${output}. Price history, latency and code samples.`,
+  pricesOf: (input: string, output: string | undefined, request: string | undefined) =>
+    `Prices per 1M tokens: input ${input}${output === undefined ? '' : `, output ${output}`}${request === undefined ? '' : `; each request ${request}`}. Price history, latency and code samples.`,
   unavailable: 'The catalog is temporarily unavailable. Try again in a minute.',
   calculate: 'Calculate',
   state: 'Now',

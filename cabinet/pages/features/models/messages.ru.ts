@@ -69,8 +69,8 @@ export const ru = {
   page: (page: number, count: number) => `Страница ${page} из ${count}`,
   previousPage: 'Предыдущая',
   nextPage: 'Следующая',
-  pricesOf: (input: string, output: string) =>
-    `Цены за 1 млн токенов: ввод ${input}, вывод ${output}. История цен, задержки и примеры вызова.`,
+  pricesOf: (input: string, output: string | undefined, request: string | undefined) =>
+    `Цены за 1 млн токенов: ввод ${input}${output === undefined ? '' : `, вывод ${output}`}${request === undefined ? '' : `; каждый запрос ${request}`}. История цен, задержки и примеры вызова.`,
   unavailable: 'Каталог временно недоступен. Попробуйте ещё раз через минуту.',
   calculate: 'Рассчитать',
   state: 'Сейчас',

@@ -7,7 +7,14 @@ import { type Column, Table } from '../../kit/table.tsx'
 import { Fact } from './fact.tsx'
 import { formatsOf } from './formats.ts'
 import { modelWords } from './messages.ts'
-import { type Model, type ModelDetails, priceOf, type TokenClass, tokenClasses } from './model.ts'
+import {
+  isPricedPerRequest,
+  type Model,
+  type ModelDetails,
+  priceOf,
+  type TokenClass,
+  tokenClasses,
+} from './model.ts'
 
 type Version = ModelDetails['prices'][number]
 
@@ -28,6 +35,7 @@ export function PriceHistory({ model, details }: { readonly model: Model; readon
         cell: ({ pricing }) => <Money rubles={priceOf(pricing, each)} isExact />,
       }),
     ),
+    ...(isPricedPerRequest(prices.map(({ pricing }) => pricing)) ? [requestColumn(words)] : []),
   ]
   return (
     <Section title={words.history} lead={words.pricesLead} isFlush>
@@ -35,6 +43,13 @@ export function PriceHistory({ model, details }: { readonly model: Model; readon
     </Section>
   )
 }
+
+const requestColumn = (words: typeof modelWords.ru): Column<Version> => ({
+  id: 'per_request',
+  head: words.priceNames.per_request,
+  isNumber: true,
+  cell: ({ pricing }) => <Money rubles={pricing.per_request} isExact />,
+})
 
 /** Classes that had their own price at some time. */
 function isShown(model: Model, prices: readonly Version[], each: TokenClass): boolean {

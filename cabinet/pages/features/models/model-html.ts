@@ -7,7 +7,15 @@ import { connectWords } from '../connect/messages.ts'
 import { connectClientIds, connectClients } from '../connect/snippets.ts'
 import { formatsOf } from './formats.ts'
 import { modelWords } from './messages.ts'
-import { costNanoOf, type Model, type ModelDetails, priceOf, type TokenClass, tokenClasses } from './model.ts'
+import {
+  costNanoOf,
+  isPricedPerRequest,
+  type Model,
+  type ModelDetails,
+  priceOf,
+  type TokenClass,
+  tokenClasses,
+} from './model.ts'
 import { factNames, factsOf } from './model-facts.ts'
 import { pageOfModel } from './model-path.ts'
 import { box, button, factListOf, moneyOf, sectionOf, tableOf } from './parts-html.ts'
@@ -76,7 +84,7 @@ function pricesOf({ language, model }: Props): Html {
     money(pricing.per_request),
     ...(next === null ? [] : [money(next.per_request)]),
   ]
-  const isPerRequest = Number(pricing.per_request) !== 0 || Number(next?.per_request ?? 0) !== 0
+  const isPerRequest = isPricedPerRequest(next === null ? [pricing] : [pricing, next])
   return sectionOf(
     'prices',
     words.prices,
@@ -92,20 +100,25 @@ function pricesOf({ language, model }: Props): Html {
 function historyOf({ language, model, details: { prices } }: Props): Html | false {
   const words = modelWords[language]
   if (prices.length < 2) return false
-  const classes = shownClasses(
-    model,
-    prices.map(({ pricing }) => pricing),
-  )
+  const pricings = prices.map(({ pricing }) => pricing)
+  const classes = shownClasses(model, pricings)
+  const isPerRequest = isPricedPerRequest(pricings)
   return sectionOf(
     'history',
     words.history,
     tableOf(
       words.history,
-      [words.validFrom, words.priceState, ...classes.map((each) => words.priceNames[each])],
+      [
+        words.validFrom,
+        words.priceState,
+        ...classes.map((each) => words.priceNames[each]),
+        ...(isPerRequest ? [words.priceNames.per_request] : []),
+      ],
       prices.map(({ valid_from, state, pricing }) => [
         timeOf(valid_from, language),
         words.priceStates[state],
         ...classes.map((each) => moneyOf(priceOf(pricing, each), language)),
+        ...(isPerRequest ? [moneyOf(pricing.per_request, language)] : []),
       ]),
     ),
     words.pricesLead,

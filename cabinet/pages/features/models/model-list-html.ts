@@ -4,7 +4,7 @@ import type { Language } from '../../preferences.ts'
 import { addressIn } from '../../public-addresses.ts'
 import { formatsOf } from './formats.ts'
 import { modelWords } from './messages.ts'
-import { type Model, readCompared } from './model.ts'
+import { isPricedPerRequest, type Model, readCompared } from './model.ts'
 import { factNames, factsOf, nameOfCountry } from './model-facts.ts'
 import {
   capabilities,
@@ -21,7 +21,7 @@ import {
   writeFilters,
 } from './model-filters.ts'
 import { pageOfModel } from './model-path.ts'
-import { box, button, priceText, tableOf } from './parts-html.ts'
+import { box, button, priceText, requestPriceText, tableOf } from './parts-html.ts'
 
 /** However long the catalog is. */
 const rowsPerPage = 100
@@ -82,21 +82,24 @@ function foundOf(filters: ModelFilters, { language, models, search }: Props): Ht
           'dense',
         )
   }</div>
-${pageCount > 1 && pagesOf(filters, { language, page, pageCount })}
+${pageCount > 1 && pagesOf(filters, { language, compared, page, pageCount })}
+${compared.filter((id) => models.some((one) => one.id === id) && !shown.some((one) => one.id === id)).map((id) => html`<input type="hidden" name="model" value="${id}">`)}
 </form>`
 }
 
 function rowOf(model: Model, language: Language, compared: readonly string[]): readonly (string | Html)[] {
   const words = modelWords[language]
-  const { id, name, type } = model
+  const { id, name } = model
   const { count } = formatsOf(language)
   const tokens = (limit: number | null) => (limit === null ? '—' : count.format(limit))
   return [
     html`<span class="flex min-w-40 items-center gap-x-2"><input type="checkbox" name="model" value="${id}" aria-label="${words.compareModel(name)}" class="size-6 shrink-0 accent-accent"${compared.includes(id) && html` checked`}><a href="${addressIn(language, pageOfModel('/models', id))}" class="line-clamp-1 break-all">${name}</a>${name !== id && html`<code class="line-clamp-1 min-w-0 font-mono text-xs font-normal break-all text-muted">${id}</code>`}</span>`,
     tokens(model.context_length),
     tokens(model.max_output_tokens),
-    priceText(model, 'input', language),
-    type === 'embedding' ? '—' : priceText(model, 'output', language),
+    isPricedPerRequest([model.pricing])
+      ? html`${priceText(model, 'input', language)} <span class="text-xs text-muted">${words.priceNames.per_request}: ${requestPriceText(model, language)}</span>`
+      : priceText(model, 'input', language),
+    priceText(model, 'output', language),
   ]
 }
 
@@ -104,13 +107,19 @@ function pagesOf(
   filters: ModelFilters,
   {
     language,
+    compared,
     page,
     pageCount,
-  }: { readonly language: Language; readonly page: number; readonly pageCount: number },
+  }: {
+    readonly language: Language
+    readonly compared: readonly string[]
+    readonly page: number
+    readonly pageCount: number
+  },
 ): Html {
   const words = modelWords[language]
   const address = (to: number) => {
-    return `${addressIn(language, '/models')}${searchOf(filters, [], to)}`
+    return `${addressIn(language, '/models')}${searchOf(filters, compared, to)}`
   }
   return html`<p class="flex flex-wrap items-center justify-center gap-4 text-sm">${
     page > 1 && html`<a href="${address(page - 1)}" rel="prev">${words.previousPage}</a>`
@@ -196,6 +205,9 @@ ${
             `${words.priceNames[name]}, ${words.perMillion}`,
             ...compared.map((model) => priceText(model, name, language)),
           ]),
+          ...(isPricedPerRequest(compared.map(({ pricing }) => pricing))
+            ? [[words.priceNames.per_request, ...compared.map((model) => requestPriceText(model, language))]]
+            : []),
         ],
       )}</div>`
 }`

@@ -4,11 +4,12 @@ import { Badge } from '../../kit/badge.tsx'
 import { Button } from '../../kit/button.tsx'
 import { CopyButton } from '../../kit/copy-button.tsx'
 import { EmptyState } from '../../kit/loaded.tsx'
+import { Money } from '../../kit/money.tsx'
 import { type Column, Table } from '../../kit/table.tsx'
 import { TextLink } from '../../kit/text-link.tsx'
 import { formatsOf } from './formats.ts'
 import { modelWords } from './messages.ts'
-import { comparedMax, type Model } from './model.ts'
+import { comparedMax, isPricedPerRequest, type Model } from './model.ts'
 import { cabinetModels, pageOfModel } from './model-path.ts'
 import { NextPrice, Price } from './model-prices.tsx'
 
@@ -123,9 +124,16 @@ function PriceCell({
   readonly model: Model
   readonly tokenClass: 'input' | 'output'
 }) {
+  const words = useWords(modelWords)
+  const isPerRequest = tokenClass === 'input' && isPricedPerRequest([model.pricing])
   return (
     <span className="grid justify-items-end gap-0.5">
       <Price model={model} tokenClass={tokenClass} />
+      {isPerRequest && (
+        <span className="text-xs text-muted">
+          {words.priceNames.per_request}: <Money rubles={model.pricing.per_request} isExact />
+        </span>
+      )}
       <NextPrice model={model} tokenClass={tokenClass} />
     </span>
   )

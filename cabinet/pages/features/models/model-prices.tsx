@@ -6,7 +6,14 @@ import { type Column, Table } from '../../kit/table.tsx'
 import { formatRoubles } from '../../money/rubles.ts'
 import { defaultTimeZone } from '../../time/days.ts'
 import { modelWords } from './messages.ts'
-import { type Model, type Pricing, priceOf, type TokenClass, tokenClasses } from './model.ts'
+import {
+  isPricedPerRequest,
+  type Model,
+  type Pricing,
+  priceOf,
+  type TokenClass,
+  tokenClasses,
+} from './model.ts'
 
 type Of = { readonly model: Model; readonly tokenClass: TokenClass }
 
@@ -80,6 +87,6 @@ function rowsOf({ type, pricing, next_pricing }: Model): readonly Row[] {
     next: next_pricing === null ? undefined : priceOf(next_pricing, id),
   }))
   const perRequest = { id: 'per_request', now: pricing.per_request, next: next_pricing?.per_request } as const
-  const isPerRequest = Number(perRequest.now) !== 0 || Number(perRequest.next ?? 0) !== 0
+  const isPerRequest = isPricedPerRequest(next_pricing === null ? [pricing] : [pricing, next_pricing])
   return isPerRequest ? [...classes, perRequest] : classes
 }

@@ -1,5 +1,5 @@
 import type { Answer } from '../../api/calls.ts'
-import { nanoOf } from '../../money/rubles.ts'
+import { compareRubles, nanoOf } from '../../money/rubles.ts'
 
 export type Model = Answer<'GET /models/models-with-pricing'>['data'][number]
 
@@ -27,6 +27,11 @@ const familyOf: Readonly<Record<TokenClass, 'input' | 'output'>> = {
 /** The price of a class per 1M tokens. Pure. */
 export function priceOf(pricing: Pricing, tokenClass: TokenClass): string {
   return pricing[tokenClass] ?? pricing[familyOf[tokenClass]]
+}
+
+/** Whether each request costs something, at any of these prices. Pure. */
+export function isPricedPerRequest(pricings: readonly Pricing[]): boolean {
+  return pricings.some(({ per_request }) => compareRubles(per_request, '0') !== 0)
 }
 
 /** Exactly what the server would charge, in nano-rubles: prices are whole nano-rubles per token. Pure. */

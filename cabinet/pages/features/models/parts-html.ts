@@ -51,7 +51,13 @@ export function moneyOf(rubles: string, language: Language): Html {
   return html`<data value="${rubles}" class="whitespace-nowrap">${formatRoubles(rubles, language, 'exact')}</data>`
 }
 
-/** The present price of 1M tokens of a class. */
+/** The present price of 1M tokens of a class. Embeddings have no output. */
 export function priceText(model: Model, tokenClass: TokenClass, language: Language): Html | string {
+  if (model.type === 'embedding' && (tokenClass === 'output' || tokenClass === 'reasoning')) return '—'
   return model.free ? modelWords[language].free : moneyOf(priceOf(model.pricing, tokenClass), language)
+}
+
+/** The present price of each request. */
+export function requestPriceText({ free, pricing }: Model, language: Language): Html | string {
+  return free ? modelWords[language].free : moneyOf(pricing.per_request, language)
 }
