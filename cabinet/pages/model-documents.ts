@@ -113,6 +113,11 @@ export function unavailablePage(language: Language): PublicPage {
   }
 }
 
+/** The address of a model's public page, in the default language. Pure. */
+export function addressOfModel(id: string): string {
+  return pageOfModel('/models', id)
+}
+
 /** The addresses of all public pages of models, in the default language. Pure. */
 export function addressesOfModels(models: readonly { readonly id: string }[]): readonly string[] {
   return ['/models', ...models.map(({ id }) => pageOfModel('/models', id))]

@@ -2,8 +2,8 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Problem } from '../../../api/problem.ts'
 import type { ModelDetails, PricedModel } from '../../../catalog/catalog-contracts.ts'
 import type { PublicCatalog } from '../../../catalog/public-catalog.ts'
-import { pageOfModel } from '../../../pages/features/models/model-path.ts'
 import {
+  addressOfModel,
   comparisonPage,
   modelListPage,
   modelListSearch,
@@ -92,7 +92,7 @@ function addressWithoutSlash(request: FastifyRequest): string | undefined {
   const rest = restOf(request)
   if (rest === undefined || !/(?:^|\/)$/.test(rest)) return undefined
   const id = rest.replace(/\/+$/, '')
-  return id === '' ? '/models' : pageOfModel('/models', id)
+  return id === '' ? '/models' : addressOfModel(id)
 }
 
 const isAway = ({ code }: Problem) => code === 'service_unavailable'
