@@ -140,6 +140,17 @@ export const problems = {
     en: ['Organization blocked', 'An administrator has blocked the organization. Contact support.'],
     ru: ['Организация заблокирована', 'Администратор заблокировал организацию. Обратитесь в поддержку.'],
   },
+  not_own_card: {
+    status: 403,
+    en: [
+      'Card of another user',
+      'Only the user who saved the card can turn automatic top-ups on or change them. You can end them, and save your own card.',
+    ],
+    ru: [
+      'Карту сохранил другой пользователь',
+      'Включать и менять автопополнение может только тот, кто сохранил карту. Вы можете отключить его и сохранить свою карту.',
+    ],
+  },
   mfa_required: {
     status: 403,
     en: ['Second factor required', 'Set up two-factor authentication, sign in with a code, and try again.'],

@@ -9,7 +9,8 @@ const settings = z.object({
   threshold_rub: rubles.meta({ description: 'The card is charged when the posted balance is below this.' }),
   amount_rub: rubles.meta({ description: 'The amount of each automatic payment.' }),
   daily_max_rub: rubles.meta({
-    description: 'Automatic payments add up to no more in a day of the time zone of the organization.',
+    description:
+      'Automatic payments add up to no more in a day of the time zone of the organization. Those of the last 24 hours count after a change of the time zone.',
   }),
 })
 
@@ -64,7 +65,8 @@ export const readAutoTopUp = {
 
 export const setAutoTopUp = {
   operation: 'setAutoTopUp',
-  summary: 'Turn automatic top-ups on, or change or resume them; 404 without a saved card',
+  summary:
+    'Turn automatic top-ups on, or change or resume them, as the user who saved the card; 404 without one',
   method: 'PATCH',
   url: '/api/v1/auto-top-up',
   access: { to: 'member', right: 'billing.write', confirmed: true },
@@ -79,7 +81,7 @@ export const setAutoTopUp = {
       error: 'must be at least amount_rub',
     }),
   answers: { 200: ownAutoTopUp },
-  problems: ['not_found', 'payments_unavailable'],
+  problems: ['not_found', 'not_own_card', 'payments_unavailable'],
 } as const satisfies Contract
 
 export const endAutoTopUp = {

@@ -28,7 +28,7 @@ export function autoTopUpEndpoints(deps: AutoTopUpDeps): readonly Endpoint[] {
     endpoint(contracts.setAutoTopUp, (input) => set(deps, input)),
     endpoint(contracts.endAutoTopUp, async ({ caller: { userId, organizationId }, visit }) => {
       await inScope(pool, scopeOfPerson(userId, organizationId, visit), (client) =>
-        removeSavedCard(client, organizationId),
+        removeSavedCard(client, organizationId, visit),
       )
       return { status: 204 } as const
     }),
@@ -48,10 +48,12 @@ async function set(
     amount: body.amount_rub,
     dailyMax: body.daily_max_rub,
   }
-  const isSet = await inScope(pool, scopeOfPerson(userId, organizationId, visit), (client) =>
-    setAutoTopUp(client, organizationId, settings),
+  const outcome = await inScope(pool, scopeOfPerson(userId, organizationId, visit), (client) =>
+    setAutoTopUp(client, { userId, organizationId }, settings),
   )
-  return isSet ? { status: 200, body: await show(deps, organizationId, visit.locale) } : notFound
+  if (outcome === 'no_card') return notFound
+  if (outcome === 'not_own_card') return { problem: { code: 'not_own_card' } }
+  return { status: 200, body: await show(deps, organizationId, visit.locale) }
 }
 
 async function show({ pool, shop }: AutoTopUpDeps, organizationId: string, locale: Locale) {

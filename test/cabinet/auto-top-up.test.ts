@@ -3,14 +3,16 @@ import fc from 'fast-check'
 import { pino } from 'pino'
 import { afterAll, expect, test, vi } from 'vitest'
 import { autoTopUpJob } from '#cabinet/payments/internal/auto-top-up-job'
+import { automaticPaymentBody } from '#cabinet/payments/internal/call-body'
 import { openShop } from '#cabinet/payments/shop'
 import { checkInvariants } from '#core/ledger/invariants'
+import { nanoRub } from '#core/ledger/money'
 import { startTill } from '#standalone/yookassa/start-till'
 import { makePayer, type Payer, postAs } from '../support/payer.ts'
 import { poolAs } from '../support/postgres.ts'
 import { signedIn } from '../support/signed-in.ts'
 import { stackOfThisFile } from '../support/stack.ts'
-import { driveTill, shopSettingsOf, testShop } from '../support/till.ts'
+import { callApi, driveTill, shopSettingsOf, testShop } from '../support/till.ts'
 import { startTestWeb } from '../support/web.ts'
 
 // A worker as a process makes the calls and posts. It does not look for low balances: each test does, with its role.
@@ -79,6 +81,20 @@ async function makeSaved() {
   await pay(payer, saving)
   return { payer, ...saving }
 }
+
+/** A colleague with the card of another payer; both may pay. */
+async function makeColleague({ organizationId }: Pick<Payer, 'organizationId'>) {
+  const colleague = await makePayer(pool, { organizationId, memberRole: 'accountant' })
+  return { ...colleague, saving: await begin(colleague, await consentOf(colleague)) }
+}
+const consentOf = async (payer: Payer) => ({ saved_card_consent: (await read(payer)).consent_version })
+
+const withdraw = ({ userId }: Payer) =>
+  pool.query(
+    `insert into consents (user_id, kind, version, sha256, locale, withdrawn, address, agent)
+     select user_id, kind, version, sha256, locale, true, '', '' from consents where user_id = $1 and kind = 'saved_card'`,
+    [userId],
+  )
 
 async function automaticOf({ organizationId }: Pick<Payer, 'organizationId'>) {
   const { rows } = await pool.query(
@@ -235,6 +251,198 @@ test('one click ends it: the card is gone, an order without a call is canceled, 
   expect((await end(payer)).status).toBe(204)
 })
 
+test.each([
+  ['removed', (payer: Payer) => end(payer)],
+  [
+    'stopped',
+    ({ organizationId }: Payer) =>
+      pool.query('update organizations set blocked_at = now() where id = $1', [organizationId]),
+  ],
+  ['replaced', async (payer: Payer) => pay(payer, await begin(payer, await consentOf(payer)))],
+] as const)(
+  'a call of unknown outcome is not repeated once its card was %s, and a late success is credited',
+  async (_, endCard) => {
+    const [lost, late] = [await makeLostCharge('not_done'), await makeLostCharge('done')]
+    for (const payer of [lost, late]) {
+      await endCard(payer)
+      await repeatCalls(payer)
+    }
+    await untilStatuses(lost, ['canceled'])
+    await untilStatuses(late, ['succeeded'])
+    expect(await automaticOf(lost)).toMatchObject([{ cancellation_reason: 'canceled_by_merchant' }])
+    expect((await lettersTo(lost)).map(({ kind }) => kind)).not.toContain('auto_top_up_stopped')
+    const { payments } = await drive.journal()
+    const chargesOf = async (payer: Payer) => {
+      const [{ id }] = await automaticOf(payer)
+      return payments.filter(({ metadata }) => metadata?.payment_id === id).length
+    }
+    expect([await chargesOf(lost), await chargesOf(late)]).toEqual([0, 1])
+  },
+)
+
+/** A payer with an automatic payment whose worker died during the call; `done`: the provider has charged the card. */
+async function makeLostCharge(work: 'done' | 'not_done'): Promise<Payer> {
+  const { payer, providerId } = await makeSaved()
+  await turnOn(payer)
+  const [id, email] = [randomUUID(), `${payer.userId}@example.com`]
+  const sale = { id, amount: nanoRub(1000n * rub), email, receipt: shop.receipt }
+  const callBody = automaticPaymentBody({ ...sale, methodId: providerId })
+  expect(await orderUncalled(payer.organizationId, { id, callBody, calls: 1 })).toBe(true)
+  if (work === 'done') await callApi(till, 'POST', '/payments', { body: JSON.parse(callBody), key: id })
+  return payer
+}
+
+/** As if the lease of the call had ended. */
+const repeatCalls = ({ organizationId }: Payer) =>
+  pool.query(
+    'update payments set next_call_at = now() where organization_id = $1 and call_body is not null',
+    [organizationId],
+  )
+
+test('the card of another payer is charged only after that payer turned it on', async () => {
+  const { payer } = await makeSaved()
+  await turnOn(payer)
+  const colleague = await makeColleague(payer)
+  expect(await turnOn(colleague)).toMatchObject({ status: 403, body: { code: 'not_own_card' } })
+  await pay(colleague, colleague.saving)
+  expect(await read(payer)).toMatchObject({ state: 'off', settings: null, stop: null })
+  await look()
+  expect(await automaticOf(payer)).toEqual([])
+  expect(await turnOn(payer)).toMatchObject({ status: 403, body: { code: 'not_own_card' } })
+  expect(await turnOn(colleague)).toMatchObject({ status: 200, body: { state: 'on' } })
+})
+
+test('ending withdraws the consents to cards of this organization, also before the first is saved, and none elsewhere', async () => {
+  const { payer } = await makeSaved()
+  const elsewhere = (await makeSaved()).payer
+  await pool.query('update saved_cards set user_id = $1 where organization_id = $2', [
+    payer.userId,
+    elsewhere.organizationId,
+  ])
+  const colleague = await makeColleague(payer)
+  const first = await makePayer(pool)
+  const saving = await begin(first, await consentOf(first))
+  for (const each of [payer, first]) expect((await end(each)).status).toBe(204)
+  for (const { userId } of [payer, colleague, first]) {
+    const { rows } = await pool.query(
+      `select withdrawn, address <> '' as "hasPlace" from consents where user_id = $1 and kind = 'saved_card' order by id`,
+      [userId],
+    )
+    expect(rows).toEqual([
+      { withdrawn: false, hasPlace: true },
+      { withdrawn: true, hasPlace: true },
+    ])
+  }
+  await pay(colleague, colleague.saving)
+  await pay(first, saving)
+  for (const each of [payer, first]) expect(await read(each)).toMatchObject({ state: 'no_card' })
+  expect(await read(elsewhere)).toMatchObject({ state: 'off' })
+})
+
+test('a consent that was withdrawn while the payment was unpaid saves no card', async () => {
+  const payer = await makePayer(pool)
+  const saving = await begin(payer, await consentOf(payer))
+  await withdraw(payer)
+  await pay(payer, saving)
+  expect(await read(payer)).toMatchObject({ state: 'no_card' })
+})
+
+test('a charge of a replaced card does not stop the new one, and its email names the card that was charged', async () => {
+  const [declined, paid] = [await makeWaitingCharge(), await makeWaitingCharge()]
+  for (const { payer } of [declined, paid]) {
+    await pay(payer, await begin(payer, await consentOf(payer)))
+    await pool.query(`update saved_cards set last4 = '1111' where organization_id = $1`, [
+      payer.organizationId,
+    ])
+  }
+  await drive.decline(declined.providerId)
+  await drive.pay(paid.providerId, 'lost')
+  for (const { payer, id } of [declined, paid]) await postAs(web, payer, `/payments/${id}/refresh`)
+  await untilStatuses(declined.payer, ['canceled'])
+  await untilStatuses(paid.payer, ['succeeded'])
+  expect(await read(declined.payer)).toMatchObject({ state: 'on', stop: null })
+  expect((await lettersTo(declined.payer)).map(({ kind }) => kind)).not.toContain('auto_top_up_stopped')
+  const named = (await lettersTo(paid.payer)).flatMap(({ vars }) => vars.last4 ?? [])
+  expect(named).toEqual(['4444'])
+})
+
+/** A payer with an automatic payment that the provider has created and not yet charged. */
+async function makeWaitingCharge() {
+  const { payer } = await makeSaved()
+  await turnOn(payer)
+  await drive.set({ savedCards: 'wait' })
+  await look()
+  const charge = await vi.waitFor(async () => {
+    const { rows } = await pool.query(
+      `select id, provider_id as "providerId" from payments
+        where organization_id = $1 and automatic_day is not null and provider_id is not null`,
+      [payer.organizationId],
+    )
+    expect(rows).toHaveLength(1)
+    return rows[0] as { id: string; providerId: string }
+  })
+  await drive.set({ savedCards: 'pay' })
+  return { payer, ...charge }
+}
+
+test('a change of the time zone does not renew the maximum of a day', async () => {
+  const { payer } = await makeSaved()
+  const moveTo = (zone: string) =>
+    pool.query('update organizations set time_zone = $2 where id = $1', [payer.organizationId, zone])
+  await moveTo('Pacific/Pago_Pago')
+  await turnOn(payer, { threshold_rub: '5000', amount_rub: '1000', daily_max_rub: '1000' })
+  await look()
+  await untilStatuses(payer, ['succeeded'])
+  await moveTo('Pacific/Kiritimati') // always a later day there
+  await letTimePass(payer)
+  await look()
+  expect(await orderUncalled(payer.organizationId)).toBe(false)
+  expect(await read(payer)).toMatchObject({ charged_today_rub: '1000' })
+  await letTimePass(payer, 24 * 60)
+  await look()
+  await untilStatuses(payer, ['succeeded', 'succeeded'])
+})
+
+test('a check that fails holds up no other organization, also while its card is being changed', async () => {
+  const [failing, other] = [(await makeSaved()).payer, (await makeSaved()).payer]
+  for (const each of [failing, other]) await turnOn(each)
+  await pool.query(`update saved_cards set next_check_at = '2000-01-01' where organization_id = $1`, [
+    other.organizationId,
+  ])
+  await pool.query(`create function fail_order() returns trigger language plpgsql as $$
+    begin perform pg_advisory_xact_lock(4242); raise exception 'fails in a test'; end $$`)
+  await pool.query(`create trigger fail_order before insert on payments for each row
+    when (new.organization_id = '${failing.organizationId}') execute function fail_order()`)
+  const [holder, changer] = [await pool.connect(), await pool.connect()]
+  const untilWaiting = (count: number) =>
+    vi.waitFor(async () => {
+      const { rows } = await pool.query(
+        `select from pg_locks l join pg_stat_activity a using (pid)
+          where not l.granted and a.datname = current_database()`,
+      )
+      expect(rows).toHaveLength(count)
+    })
+  try {
+    await holder.query('select pg_advisory_lock(4242)')
+    const looking = look()
+    await untilWaiting(1)
+    await changer.query('begin')
+    const changing = changer.query('select from saved_cards where organization_id = $1 for update', [
+      failing.organizationId,
+    ])
+    await untilWaiting(2)
+    await holder.query('select pg_advisory_unlock(4242)')
+    await changing
+    await looking
+    await changer.query('commit') // it held the card until now
+    await untilStatuses(other, ['succeeded'])
+  } finally {
+    holder.release(true)
+    changer.release(true)
+    await pool.query('drop function fail_order cascade')
+  }
+})
+
 test('a card ends with the permission of its owner, and stops with a block', async () => {
   const { organizationId, userId } = (await makeSaved()).payer
   await pool.query(`update memberships set role = 'developer' where user_id = $1`, [userId])
@@ -243,11 +451,7 @@ test('a card ends with the permission of its owner, and stops with a block', asy
   await pool.query('delete from memberships where user_id = $1', [left.userId])
   expect(await read(colleague)).toMatchObject({ state: 'no_card' })
   const withdrawn = (await makeSaved()).payer
-  await pool.query(
-    `insert into consents (user_id, kind, version, sha256, locale, withdrawn, address, agent)
-     select user_id, kind, version, sha256, locale, true, '', '' from consents where user_id = $1 and kind = 'saved_card'`,
-    [withdrawn.userId],
-  )
+  await withdraw(withdrawn)
   const { rows } = await pool.query('select from saved_cards where organization_id = any ($1)', [
     [organizationId, left.organizationId, withdrawn.organizationId],
   ])
@@ -263,13 +467,12 @@ test('a card ends with the permission of its owner, and stops with a block', asy
   expect(await read(blocked)).toMatchObject({ state: 'stopped', stop: { reason: 'blocked' } })
 })
 
-test('only members who may pay change or end it, and settings beyond a limit are rejected', async () => {
+test('only the payer of the card changes it, only members who may pay end it, and settings beyond a limit are rejected', async () => {
   const { payer } = await makeSaved()
   const { organizationId } = payer
   const developer = await signedIn(pool, { organizationId, memberRole: 'developer' })
   const accountant = await signedIn(pool, { organizationId, memberRole: 'accountant' })
   for (const call of [turnOn, end]) expect(await call(developer)).toMatchObject({ status: 403 })
-  expect((await turnOn(accountant)).status).toBe(200)
   for (const [wrong, path] of [
     [{ amount_rub: '99.99' }, 'amount_rub'],
     [{ amount_rub: '350000.01', daily_max_rub: '400000' }, 'amount_rub'],
@@ -330,17 +533,20 @@ test('however workers race, automatic payments of a day never exceed its maximum
 })
 
 /** Orders a payment as a worker does, but leaves it to no worker to call. */
-async function orderUncalled(organizationId: string): Promise<boolean> {
-  const id = randomUUID()
+async function orderUncalled(
+  organizationId: string,
+  { id = randomUUID(), callBody = '{}', calls = 0 } = {},
+): Promise<boolean> {
   const client = await workers.connect()
   try {
     await client.query('begin')
     await client.query("select set_config('model_gateway.organization_id', 'platform', true)")
-    const { rows } = await client.query("select order_automatic_payment($1, $2, '{}') as ordered", [
+    const { rows } = await client.query('select order_automatic_payment($1, $2, $3) as ordered', [
       id,
       organizationId,
+      callBody,
     ])
-    await client.query('update payments set next_call_at = null where id = $1', [id])
+    await client.query('update payments set next_call_at = null, calls = $2 where id = $1', [id, calls])
     await client.query('commit')
     return rows[0].ordered
   } finally {

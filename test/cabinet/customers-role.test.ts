@@ -138,6 +138,7 @@ test('runs only these functions with the permissions of their owner, and none of
     'cancel_totp_resets_of(uuid)',
     'confirm_email_change(bytea)',
     'count_letters(text)',
+    'end_saved_card(uuid,text,text)',
     'grant_trial(uuid,uuid,bytea)',
     'grant_trial(uuid,uuid,bytea,text,bigint)',
     'is_key_pepper(text)',

@@ -38,7 +38,7 @@ export function autoTopUpJob({ pool, log }: { readonly pool: Pool; readonly log:
         } catch (error) {
           const why = error instanceof Error ? error.message : String(error)
           log.error({ organizationId, error: why }, 'automatic top-up cannot be checked; retried later')
-          await inScope(pool, { actor, organizationId }, (client) => postpone(client, organizationId))
+          await postponeFailed(pool, organizationId)
         }
       }
       return due.length === countMax ? 'more' : 'idle'
@@ -65,7 +65,21 @@ async function postpone(client: ScopedClient, organizationId: string): Promise<v
   )
 }
 
-type Due = AutoTopUpFacts & { readonly methodId: string; readonly email: string }
+/** Outside the transaction of the check, which has failed. Another process that has locked the row is changing it. */
+async function postponeFailed(pool: Pool, organizationId: string): Promise<void> {
+  await pool.query(
+    `update saved_cards set next_check_at = clock_timestamp() + make_interval(secs => $2)
+      where organization_id in (select organization_id from saved_cards
+                                 where organization_id = $1 for no key update skip locked)`,
+    [organizationId, pauseSeconds],
+  )
+}
+
+type Due = AutoTopUpFacts & {
+  readonly cardPaymentId: string
+  readonly methodId: string
+  readonly email: string
+}
 
 async function check(client: ScopedClient, organizationId: string, shop: Shop): Promise<void> {
   const due = await lockDue(client, organizationId)
@@ -74,7 +88,7 @@ async function check(client: ScopedClient, organizationId: string, shop: Shop): 
   const decision = decideAutoTopUp(due)
   if (decision === 'wait') return
   if (decision === 'charge') await order(client, organizationId, due, shop)
-  else await stopAutoTopUp(client, organizationId, decision.stop)
+  else await stopAutoTopUp(client, { organizationId, cardPaymentId: due.cardPaymentId }, decision.stop)
 }
 
 /** Locks the card, and then reads what the decision needs: another worker may have ordered a payment in between. */
@@ -85,7 +99,7 @@ async function lockDue(client: ScopedClient, organizationId: string): Promise<Du
   )
   if (rowCount === 0) return undefined
   const { rows } = await client.query<Due>(
-    `select c.method_id as "methodId", u.email, a.balance, c.threshold_nano as threshold, c.amount_nano as amount,
+    `select c.payment_id as "cardPaymentId", c.method_id as "methodId", u.email, a.balance, c.threshold_nano as threshold, c.amount_nano as amount,
             c.daily_max_nano as "dailyMax", ${chargedTodaySql} as "chargedToday", l.at as "lastAt", l."openSince", c.expires,
             to_char(clock_timestamp() at time zone o.time_zone, 'YYYY-MM') as month,
             (o.blocked_at is not null or u.blocked_at is not null) as "isBlocked", clock_timestamp() as now

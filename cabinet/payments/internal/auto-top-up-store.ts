@@ -1,6 +1,7 @@
 import type { ScopedClient } from '#core/audit/scope'
 import type { Queryable } from '#core/db/pool'
 import { formatRub, type NanoRub, nanoRub } from '#core/ledger/money'
+import type { Place } from '../../people/consents.ts'
 import type { ShownAutoTopUp } from '../auto-top-up-contracts.ts'
 
 export type AutoTopUpSettings = {
@@ -19,10 +20,8 @@ type Row = { readonly [Name in keyof AutoTopUpSettings]: NanoRub | null } & {
   readonly chargedToday: bigint
 }
 
-/** Of the organization `o`: automatic payments of today that have not failed. */
-export const chargedTodaySql = `(select coalesce(sum(p.amount), 0)::bigint from payments p
-  where p.organization_id = o.id and p.automatic_day = (clock_timestamp() at time zone o.time_zone)::date
-    and p.status <> 'canceled')`
+/** Of the organization `o`: automatic payments that have not failed and count for the maximum of today. */
+export const chargedTodaySql = 'charged_automatically(o.id)'
 
 /** The saved card and the settings of an organization. @throws Error if the organization does not exist */
 export async function readAutoTopUp(client: Queryable, organizationId: string): Promise<ShownAutoTopUp> {
@@ -81,20 +80,23 @@ export async function countAutoTopUps(client: Queryable): Promise<{
   return { payments: counted(payments.rows), cards: counted(cards.rows) }
 }
 
-/** Turns automatic top-ups on with these settings, also after they were stopped. `false`: no card is saved. */
+/** Turns automatic top-ups on with these settings, also after they were stopped: only the user who saved the card may. */
 export async function setAutoTopUp(
   client: ScopedClient,
-  organizationId: string,
+  { userId, organizationId }: { readonly userId: string; readonly organizationId: string },
   settings: AutoTopUpSettings,
-): Promise<boolean> {
+): Promise<'set' | 'no_card' | 'not_own_card'> {
   // The row is locked, so that two changes are audited one after the other.
-  const { rows } = await client.query<{ [Name in keyof AutoTopUpSettings]: bigint | null }>(
-    `select threshold_nano as threshold, amount_nano as amount, daily_max_nano as "dailyMax"
+  const { rows } = await client.query<
+    { [Name in keyof AutoTopUpSettings]: bigint | null } & { readonly userId: string }
+  >(
+    `select user_id as "userId", threshold_nano as threshold, amount_nano as amount, daily_max_nano as "dailyMax"
        from saved_cards where organization_id = $1 for no key update`,
     [organizationId],
   )
   const [before] = rows
-  if (before === undefined) return false
+  if (before === undefined) return 'no_card'
+  if (before.userId !== userId) return 'not_own_card'
   await client.change(
     `update saved_cards set threshold_nano = $2, amount_nano = $3, daily_max_nano = $4, stopped_at = null,
             stop_reason = null, next_check_at = '-infinity' where organization_id = $1`,
@@ -107,7 +109,7 @@ export async function setAutoTopUp(
       after: auditedOf(settings),
     }),
   )
-  return true
+  return 'set'
 }
 
 function auditedOf({ threshold, amount, dailyMax }: { [Name in keyof AutoTopUpSettings]: bigint | null }) {
@@ -118,17 +120,27 @@ function auditedOf({ threshold, amount, dailyMax }: { [Name in keyof AutoTopUpSe
   }
 }
 
-/** Removes the saved card. A trigger cancels an automatic payment whose call was not made yet. */
-export async function removeSavedCard(client: ScopedClient, organizationId: string): Promise<void> {
-  await client.change<{ last4: string }>(
-    'delete from saved_cards where organization_id = $1 returning last4',
-    [organizationId],
-    ([card]) => ({
-      action: 'card.remove',
-      subject: { kind: 'Organization', id: organizationId },
-      organizationId,
-      before: { last4: card?.last4 ?? null },
-      after: null,
-    }),
+/**
+ * Removes the saved card, and withdraws the consents to it and to cards of unpaid payments. A trigger cancels an automatic
+ * payment whose call was not made yet.
+ */
+export async function removeSavedCard(
+  client: ScopedClient,
+  organizationId: string,
+  { address, agent }: Place,
+): Promise<void> {
+  await client.change<{ last4: string | null; count: number }>(
+    'select last4, withdrawn_count as count from end_saved_card($1, $2, $3)',
+    [organizationId, address, agent],
+    ([ended]) =>
+      ended === undefined || (ended.last4 === null && ended.count === 0)
+        ? undefined
+        : {
+            action: 'card.remove',
+            subject: { kind: 'Organization', id: organizationId },
+            organizationId,
+            before: { last4: ended.last4 },
+            after: null,
+          },
   )
 }

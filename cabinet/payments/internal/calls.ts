@@ -26,6 +26,8 @@ type DueCall = {
   readonly isRepeated: boolean
   /** The provider forgets an idempotency key after 24 hours. After that, the call would create another payment. */
   readonly isTooOld: boolean
+  /** It would charge a saved card that was removed, replaced or stopped since: it is not made, only searched for. */
+  readonly isEnded: boolean
 }
 
 /** Takes a due call for a minute, longer than a call lasts. If the process dies, another one takes it. */
@@ -36,6 +38,12 @@ const tooOld = `created_at < clock_timestamp() - interval '23 hours 55 minutes'`
 const isDue = `($1::uuid is null and next_call_at <= clock_timestamp())
   or (id = $1 and next_call_at is not null and (calls = 0 or next_call_at <= clock_timestamp()))`
 const returned = `id, call_body as "callBody", created_at as "createdAt", calls > 1 as "isRepeated", ${tooOld} as "isTooOld"`
+const isEnded = {
+  payments: `automatic_day is not null and not exists (
+    select from saved_cards c where c.organization_id = payments.organization_id
+       and c.payment_id = payments.card_payment_id and c.amount_nano is not null and c.stopped_at is null)`,
+  refunds: 'false',
+} as const
 
 /** Makes the call of one payment, or of any due payment. Returns whether a call was due. */
 export async function callPayment(deps: SettleDeps, paymentId: string | null): Promise<boolean> {
@@ -97,7 +105,7 @@ async function takeDue(pool: Pool, table: Table, id: string | null): Promise<Due
       'a call to the provider in progress; its outcome is in the ledger',
       `update ${table} set ${take}
         where id = (select id from ${table} where ${isDue} order by next_call_at limit 1 for update skip locked)
-       returning ${returned}, ${paymentColumn[table]} as "paymentId"`,
+       returning ${returned}, ${isEnded[table]} as "isEnded", ${paymentColumn[table]} as "paymentId"`,
       [id],
     ),
   )
@@ -118,6 +126,7 @@ async function makeCall<Made extends FetchedPayment | FetchedRefund>(
   due: DueCall,
   { post, list }: Call<Made>,
 ): Promise<Answer<Made>> {
+  if (due.isEnded) return findMade(await list(), due, 'canceled_by_merchant')
   if (due.isTooOld) return findMade(await list(), due, 'never_made')
   const answer = await post()
   return answer.kind === 'refused' && due.isRepeated ? findMade(await list(), due, answer.code) : answer

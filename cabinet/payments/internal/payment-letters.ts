@@ -113,11 +113,10 @@ export async function readFacts(client: Queryable, paymentId: string): Promise<F
   const { rows } = await client.query<Facts>(
     `select p.organization_id as "organizationId", coalesce(o.display_name, o.name) as organization, p.amount,
             p.created_at as "createdAt", a.balance, b.amount as welcome,
-            case when p.automatic_day is not null then coalesce(c.last4, '****') end as last4
+            case when p.automatic_day is not null then coalesce(p.card_last4, '****') end as last4
        from payments p
        join organizations o on o.id = p.organization_id
        join org_account a on a.organization_id = p.organization_id
-       left join saved_cards c on c.organization_id = p.organization_id
        left join bonuses b on b.payment_id = p.id and b.kind = 'welcome'
       where p.id = $1`,
     [paymentId],
