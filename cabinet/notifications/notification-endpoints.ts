@@ -56,7 +56,7 @@ export function notificationEndpoints({
       return inScope(pool, scopeOfPerson(userId, organizationId, visit), async (client) => {
         const bot = await telegram.findBotName(client)
         if (bot === undefined) return { problem: { code: 'not_found' } } as const
-        const { code, expiresAt } = await telegram.createLinkCode(client, organizationId, locale)
+        const { code, expiresAt } = await telegram.createLinkCode(client, { userId, organizationId, locale })
         const body = { url: `https://t.me/${bot}?start=${code}`, expires_at: expiresAt.toISOString() }
         return { status: 200, body } as const
       })

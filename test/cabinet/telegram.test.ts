@@ -13,6 +13,7 @@ import { cabinetOfThisFile, lettersTo, type SignedUp, signUp } from '../support/
 import { entryOf, pepper } from '../support/customer.ts'
 import { poolAs } from '../support/postgres.ts'
 import { inTestScope } from '../support/scope.ts'
+import { signedIn } from '../support/signed-in.ts'
 import { startTelegram } from '../support/telegram.ts'
 
 /** Alerts by a bot, as workers find and send them, with their role and against a scripted Telegram. */
@@ -170,9 +171,11 @@ test('a code works for 15 minutes, until the next one is made, and only in the m
   expect(telegram.sentTo(owner.chatId)).toHaveLength(1)
 })
 
-test('a message waits as long as Telegram asks, and is sent once', async () => {
-  const owner = await newLinked()
+test('a message waits as long as Telegram asks, is sent once, and holds up no other organization', async () => {
+  const [owner, other] = [await newLinked(), await newLinked()]
   await sendTest(owner)
+  await sendTest(owner)
+  await sendTest(other)
   telegram.refuseNext({
     code: 429,
     description: 'Too Many Requests: retry after 37',
@@ -180,19 +183,81 @@ test('a message waits as long as Telegram asks, and is sent once', async () => {
   })
   await sendMessages()
   const { rows } = await pool.query(
-    'select extract(epoch from paused_until - now())::float8 as seconds, failures from telegram_bot',
+    `select extract(epoch from next_attempt_at - now())::float8 as seconds from telegram_outbox
+      where organization_id = $1 and sent_at is null`,
+    [owner.organizationId],
   )
-  expect(rows[0].seconds).toBeGreaterThan(35)
-  expect(rows[0].seconds).toBeLessThan(38)
-  expect(rows[0].failures).toBe(0)
+  expect(rows).toHaveLength(2)
+  for (const { seconds } of rows) {
+    expect(seconds).toBeGreaterThan(35)
+    expect(seconds).toBeLessThan(38)
+  }
+  expect([alertsOf(owner).length, alertsOf(other).length]).toEqual([0, 1])
   const before = telegram.calls.length
   await sendMessages()
   expect(telegram.calls).toHaveLength(before)
   await letRetry()
   await sendMessages()
   await sendMessages()
-  expect(alertsOf(owner)).toHaveLength(1)
+  expect(alertsOf(owner)).toHaveLength(2)
 })
+
+test('when Telegram asks to wait for updates, all calls wait', async () => {
+  const owner = await newLinked()
+  telegram.refuseNext({ code: 429, description: 'Too Many Requests', parameters: { retry_after: 37 } })
+  await readUpdates()
+  await sendTest(owner)
+  const before = telegram.calls.length
+  await sendMessages()
+  await readUpdates()
+  expect(telegram.calls).toHaveLength(before)
+})
+
+test('a long backlog of large updates is read in parts', async () => {
+  const owner = await newOwner()
+  const chat = { id: owner.chatId, first_name: 'x' }
+  for (let times = 0; times < 99; times++)
+    telegram.add({ message: { chat, text: 'x', entities: 'x'.repeat(50_000) } })
+  telegram.write(owner.chatId, `/start ${await codeOf(owner)}`)
+  for (let times = 0; times < 3; times++) await readUpdates()
+  expect((await shown(owner)).status).toBe('linked')
+})
+
+test.each([
+  ['is removed', (userId: string) => pool.query('delete from memberships where user_id = $1', [userId])],
+  [
+    'is an owner no more',
+    (userId: string) => pool.query(`update memberships set role = 'developer' where user_id = $1`, [userId]),
+  ],
+] as const)(
+  'when an owner %s, a private chat gets no more alerts and a code links none, but a group stays',
+  async (_, end) => {
+    const [owner, coder, grouped] = [await newLinked(), await newOwner(), await newOwner()]
+    const code = await codeOf(coder)
+    const group = { ...grouped, chatId: -grouped.chatId }
+    telegram.write(group.chatId, `/start ${await codeOf(grouped)}`)
+    await readUpdates()
+    for (const each of [owner, coder, group]) {
+      await signedIn(pool, { organizationId: each.organizationId }) // another owner stays
+      await pool.query(
+        `insert into telegram_outbox (organization_id, event, body) values ($1, 'test', 'Secret')`,
+        [each.organizationId],
+      )
+      await end(each.userId)
+    }
+    telegram.write(coder.chatId, `/start ${code}`)
+    await readUpdates()
+    await sendMessages()
+    const gotOf = ({ chatId }: Owner) => telegram.sentTo(chatId).filter((text) => text === 'Secret').length
+    expect([owner, coder, group].map(gotOf)).toEqual([0, 0, 1])
+    expect(telegram.sentTo(coder.chatId)).toEqual([])
+    const { rows } = await pool.query(
+      `select after from audit_log where organization_id = $1 and action = 'telegram.end'`,
+      [owner.organizationId],
+    )
+    expect(rows).toEqual([{ after: { reason: 'not_an_owner' } }])
+  },
+)
 
 test('a chat that has blocked the bot is unlinked, what waits for it is given up, and the owner sees why', async () => {
   const owner = await newLinked()
@@ -372,6 +437,18 @@ test('the token is in no log, error, row or response, whatever fails', async () 
     expect(seen).not.toContain(token)
     expect(seen).not.toContain(token.split(':')[1])
   }
+})
+
+test('the audit log does not keep the name of a chat', async () => {
+  const owner = await newLinked()
+  telegram.write(owner.chatId, '/stop')
+  await readUpdates()
+  const { rows } = await pool.query<{ action: string; row: string }>(
+    `select action, a::text as row from audit_log a where organization_id = $1 and action like 'telegram.%' order by id`,
+    [owner.organizationId],
+  )
+  expect(rows.map(({ action }) => action)).toEqual(['telegram.code', 'telegram.link', 'telegram.end'])
+  expect(rows.map(({ row }) => row).join('\n')).not.toContain('Анна')
 })
 
 test('the code of a link is in no log or row', async () => {

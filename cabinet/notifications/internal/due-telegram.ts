@@ -58,6 +58,20 @@ export async function noteNotSent(
   )
 }
 
+/** No message of this organization is sent before; those of others are. */
+export async function postponeMessages(
+  client: Queryable,
+  organizationId: string,
+  waitMs: number,
+): Promise<void> {
+  await client.query(
+    `update telegram_outbox
+        set next_attempt_at = greatest(next_attempt_at, clock_timestamp() + $2 * interval '1 ms')
+      where organization_id = $1 and sent_at is null and gave_up_at is null`,
+    [organizationId, waitMs],
+  )
+}
+
 /** Removes at most `countMax` messages that are this many days old: by then each was sent or is outdated. Returns the number. */
 export async function removeOldMessages(client: Queryable, days: number, countMax: number): Promise<number> {
   const { rowCount } = await client.query(

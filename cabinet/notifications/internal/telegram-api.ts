@@ -5,8 +5,10 @@ import { z } from 'zod'
 export const pollSeconds = 25
 /** Longest that any other call may take, and that a call for updates may take in addition, in ms. */
 export const callMsMax = 10_000
-/** A hundred updates with the longest messages are smaller. */
+/** `updatesMax` updates are smaller: the longest message with all its entities, and one that it replies to. */
 const responseBytesMax = 4 * 1024 * 1024
+/** Updates of one response. The rest follows immediately. */
+const updatesMax = 20
 
 /** What the bot needs to be reached. The token is in the path of every call: no error may contain an address. */
 export type TelegramSettings = {
@@ -108,7 +110,12 @@ export function createTelegramApi({ apiUrl, token }: TelegramSettings): Telegram
     getMe: (signal) => call('getMe', {}, botShape, { signal }),
     async getUpdates(offset, signal) {
       const allowed = ['message', 'my_chat_member']
-      const parameters = { offset: Number(offset), timeout: pollSeconds, allowed_updates: allowed }
+      const parameters = {
+        offset: Number(offset),
+        limit: updatesMax,
+        timeout: pollSeconds,
+        allowed_updates: allowed,
+      }
       const msMax = pollSeconds * 1_000 + callMsMax
       const answer = await call('getUpdates', parameters, updatesShape, { msMax, signal })
       return answer.kind === 'done' ? { kind: 'done', result: answer.result.map(readUpdate) } : answer

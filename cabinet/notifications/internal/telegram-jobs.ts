@@ -3,7 +3,7 @@ import type { Pool } from 'pg'
 import { inScope } from '#core/audit/scope'
 import type { Job } from '#core/process/job'
 import type { Log } from '#core/process/log'
-import { type DueMessage, noteNotSent, noteSent, takeDueMessage } from './due-telegram.ts'
+import { type DueMessage, noteNotSent, noteSent, postponeMessages, takeDueMessage } from './due-telegram.ts'
 import type { TelegramMetrics } from './metrics.ts'
 import { callMsMax, pollSeconds, type TelegramAnswer, type TelegramApi, type Update } from './telegram-api.ts'
 import {
@@ -113,7 +113,10 @@ async function act(pool: Pool, { message, leftChatId }: Update): Promise<void> {
   })
 }
 
-/** Sends messages one after the other: Telegram accepts about one per second and chat, and asks to wait for more. */
+/**
+ * Sends messages one after the other: Telegram accepts about one per second and chat, and asks to wait for more. Then only the
+ * messages of that organization wait.
+ */
 function messagesJob(deps: Deps): Job {
   return {
     name: 'telegram_messages',
@@ -157,10 +160,19 @@ async function send(deps: Deps, message: DueMessage, ending: AbortSignal): Promi
     return noteNotSent(pool, message, { why: codeOf(answer), pauseMs: 0 })
   }
   if (answer.kind === 'refused' && answer.status === 400) return giveUp(codeOf(answer))
-  const why = await notePause(deps, answer)
-  const pauseMs = pauseAfter({ ...message, random: Math.random() })
+  const backoffMs = pauseAfter({ ...message, random: Math.random() })
+  const waitMs = waitOf(answer)
+  const why = waitMs === undefined ? await notePause(deps, answer) : codeOf(answer)
+  const pauseMs = backoffMs === undefined ? undefined : (waitMs ?? backoffMs)
   await noteNotSent(pool, message, { why, pauseMs })
+  if (waitMs !== undefined) await postponeMessages(pool, organizationId, waitMs)
   if (pauseMs === undefined) metrics.givenUp.inc({ event })
+}
+
+/** How long Telegram asks to wait, in ms; `undefined`: it does not. Pure. */
+function waitOf(answer: TelegramAnswer<unknown>): number | undefined {
+  if (answer.kind !== 'refused' || answer.status !== 429) return undefined
+  return 1_000 * Math.min(Math.max(answer.retryAfterS ?? 1, 1), retryAfterSecondsMax)
 }
 
 /** Why a chat can get no more messages; `undefined`: it can. Pure. */
@@ -176,9 +188,9 @@ async function notePause(
   answer: Exclude<TelegramAnswer<unknown>, { readonly kind: 'done' }>,
 ): Promise<string> {
   const why = codeOf(answer)
-  if (answer.kind === 'refused' && answer.status === 429) {
-    await pauseFor(pool, 1_000 * Math.min(Math.max(answer.retryAfterS ?? 1, 1), retryAfterSecondsMax))
-  } else if (answer.kind === 'refused' && (answer.status === 401 || answer.status === 404)) {
+  const waitMs = waitOf(answer)
+  if (waitMs !== undefined) await pauseFor(pool, waitMs)
+  else if (answer.kind === 'refused' && (answer.status === 401 || answer.status === 404)) {
     await pauseFor(pool, wrongTokenPauseMs)
     log.error({ why }, 'Telegram does not accept the token of the bot: check TELEGRAM_BOT_TOKEN')
   } else await noteFailure(pool, (failures) => pauseOfServer({ failures, random: Math.random() }))

@@ -37,20 +37,25 @@ export async function findLink(client: Queryable, organizationId: string): Promi
 
 const hashOf = (code: string) => createHash('sha256').update(code).digest()
 
+type LinkingOwner = {
+  readonly userId: string
+  readonly organizationId: string
+  readonly locale: 'ru' | 'en'
+}
+
 /** Makes the code that links a chat, once and for 15 minutes. It replaces an earlier one; a linked chat stays linked until then. */
 export async function createLinkCode(
   client: ScopedClient,
-  organizationId: string,
-  locale: 'ru' | 'en',
+  { userId, organizationId, locale }: LinkingOwner,
 ): Promise<{ readonly code: string; readonly expiresAt: Date }> {
   const code = randomBytes(codeBytes).toString('base64url')
   const [row] = await client.change<{ expiresAt: Date }>(
-    `insert into telegram_links (organization_id, locale, code_hash, code_expires_at)
-     values ($1, $2, $3, clock_timestamp() + make_interval(mins => $4))
+    `insert into telegram_links (organization_id, locale, code_hash, code_expires_at, code_by)
+     values ($1, $2, $3, clock_timestamp() + make_interval(mins => $4), $5)
      on conflict (organization_id) do update
-        set locale = $2, code_hash = $3, code_expires_at = clock_timestamp() + make_interval(mins => $4)
+        set locale = $2, code_hash = $3, code_expires_at = clock_timestamp() + make_interval(mins => $4), code_by = $5
      returning code_expires_at as "expiresAt"`,
-    [organizationId, locale, hashOf(code), codeMinutes],
+    [organizationId, locale, hashOf(code), codeMinutes, userId],
     () => change('telegram.code', organizationId, null, null),
   )
   if (row === undefined) throw new Error('Postgres returned no code')
@@ -103,8 +108,8 @@ export async function moveChat(
 /** Ends a link, or the code of one, for an owner. What waits is not sent. */
 export async function unlinkChat(client: ScopedClient, organizationId: string): Promise<void> {
   await client.change(
-    `update telegram_links set chat_id = null, chat_name = null, linked_at = null, ended_reason = null,
-            code_hash = null, code_expires_at = null
+    `update telegram_links set chat_id = null, chat_name = null, linked_at = null, linked_by = null,
+            ended_reason = null, code_hash = null, code_expires_at = null, code_by = null
       where organization_id = $1 and (chat_name is not null or code_expires_at is not null) returning 1`,
     [organizationId],
     () => change('telegram.unlink', organizationId, null, null),

@@ -1,4 +1,4 @@
--- Defined by migrations/0096-telegram.sql; change it by a new migration.
+-- Defined by migrations/0101-telegram-of-owners.sql; change it by a new migration.
 --
 -- Ends the links of a chat that can or may get no more messages.
 CREATE OR REPLACE FUNCTION public.end_telegram_links(chat_id bigint, reason text)
@@ -9,10 +9,10 @@ CREATE OR REPLACE FUNCTION public.end_telegram_links(chat_id bigint, reason text
 AS $function$
 begin
   with ended as (
-    update telegram_links l set chat_id = null, linked_at = null, ended_reason = $2 where l.chat_id = $1
-    returning l.organization_id, l.chat_name)
-  insert into audit_log (actor_kind, actor_id, action, subject_kind, subject_id, organization_id, before, after)
+    update telegram_links l set chat_id = null, linked_at = null, linked_by = null, ended_reason = $2 where l.chat_id = $1
+    returning l.organization_id)
+  insert into audit_log (actor_kind, actor_id, action, subject_kind, subject_id, organization_id, after)
   select 'job', 'telegram', 'telegram.end', 'Organization', organization_id::text, organization_id,
-         jsonb_build_object('chat', chat_name), jsonb_build_object('reason', $2)
+         jsonb_build_object('reason', $2)
     from ended order by ended.organization_id;
 end $function$;
