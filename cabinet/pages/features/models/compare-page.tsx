@@ -11,7 +11,7 @@ import { type Column, Table } from '../../kit/table.tsx'
 import { TextLink } from '../../kit/text-link.tsx'
 import { pageRoutes } from '../../page-routes.ts'
 import { modelWords } from './messages.ts'
-import { isPricedPerRequest, type Model, readCompared } from './model.ts'
+import { isPricedPerRequest, type Model, readCompared, tokenClasses } from './model.ts'
 import { factNames, factsOf } from './model-facts.ts'
 import { cabinetModels, pageOfModel } from './model-path.ts'
 import { Price } from './model-prices.tsx'
@@ -36,8 +36,6 @@ export function ComparePage() {
     </>
   )
 }
-
-const priced = ['input', 'cached_input', 'cache_write', 'output', 'reasoning'] as const
 
 const requestRow = (words: typeof modelWords.ru): Row => ({
   id: 'price-per_request',
@@ -72,7 +70,7 @@ function Comparison({ models }: { readonly models: readonly Model[] }) {
       name: words.factNames[name],
       cell: (model: Model) => factsOf(model, language)[name],
     })),
-    ...priced.map((name) => ({
+    ...tokenClasses.map((name) => ({
       id: `price-${name}`,
       name: `${words.priceNames[name]}, ${words.perMillion}`,
       cell: (model: Model) =>

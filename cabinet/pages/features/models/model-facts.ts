@@ -1,7 +1,7 @@
 import type { Language } from '../../preferences.ts'
 import { formatsOf } from './formats.ts'
 import { modelWords } from './messages.ts'
-import type { Model } from './model.ts'
+import type { Model, ModelDetails } from './model.ts'
 import { capabilities, modalities } from './model-filters.ts'
 
 /** What the catalog states of a model in words; "not specified" for what it does not know. Pure. */
@@ -30,6 +30,28 @@ export function factsOf(model: Model, language: Language): Readonly<Record<FactN
 export const factNames = ['kind', 'modality', 'capabilities', 'context', 'output', 'country'] as const
 
 type FactName = (typeof factNames)[number]
+
+/** How a model worked in the last 7 days: names and values; "no data" for too few measurements. Pure. */
+export function measuredFacts(
+  { last_week }: ModelDetails,
+  language: Language,
+): readonly (readonly [name: string, value: string])[] {
+  const words = modelWords[language]
+  const { seconds, percent } = formatsOf(language)
+  const times = (of: typeof last_week.duration_ms) =>
+    of === null
+      ? words.noData
+      : words.percentiles(
+          seconds.format(of.p50 / 1000),
+          of.p95 === null ? undefined : seconds.format(of.p95 / 1000),
+        )
+  const { first_token_ms, duration_ms, failed_share } = last_week
+  return [
+    [words.firstToken, times(first_token_ms)],
+    [words.duration, times(duration_ms)],
+    [words.failedShare, failed_share === null ? words.noData : percent.format(failed_share)],
+  ]
+}
 
 /** A later release may name more than these pages know. */
 function nameIn<Name extends string>(

@@ -5,21 +5,13 @@ import type { Language } from '../../preferences.ts'
 import { addressIn } from '../../public-addresses.ts'
 import { connectWords } from '../connect/messages.ts'
 import { connectClientIds, connectClients } from '../connect/snippets.ts'
+import { type CountName, calculate, exampleCounts } from './calculation.ts'
 import { formatsOf } from './formats.ts'
 import { modelWords } from './messages.ts'
-import {
-  costNanoOf,
-  isPricedPerRequest,
-  type Model,
-  type ModelDetails,
-  priceOf,
-  type TokenClass,
-  tokenClasses,
-} from './model.ts'
-import { factNames, factsOf } from './model-facts.ts'
+import { isPricedPerRequest, type Model, type ModelDetails, priceOf, shownClasses } from './model.ts'
+import { factNames, factsOf, measuredFacts } from './model-facts.ts'
 import { pageOfModel } from './model-path.ts'
 import { box, button, factListOf, moneyOf, sectionOf, tableOf } from './parts-html.ts'
-import { findTypedCount } from './typed-count.ts'
 
 type Props = {
   readonly language: Language
@@ -59,20 +51,12 @@ ${codeOf(props)}
 <div class="mt-6 grid">${historyOf(props)}</div>`
 }
 
-/** Classes with their own price, now or in one of these. */
-function shownClasses({ type, pricing }: Model, others: readonly Model['pricing'][]): readonly TokenClass[] {
-  return tokenClasses.filter((each) => {
-    if (each === 'input') return true
-    if (each === 'output') return type === 'chat'
-    return [pricing, ...others].some((one) => one[each] !== null)
-  })
-}
-
 function pricesOf({ language, model }: Props): Html {
   const words = modelWords[language]
   if (model.free) return sectionOf('prices', words.prices, html`<p>${words.freeModel}</p>`)
   const { pricing, next_pricing: next, next_pricing_from: from } = model
-  const classes = shownClasses(model, next === null ? [] : [next])
+  const pricings = next === null ? [pricing] : [pricing, next]
+  const classes = shownClasses(model.type, pricings)
   const money = (rubles: string) => moneyOf(rubles, language)
   const rows = classes.map((each) => [
     words.priceNames[each],
@@ -84,7 +68,7 @@ function pricesOf({ language, model }: Props): Html {
     money(pricing.per_request),
     ...(next === null ? [] : [money(next.per_request)]),
   ]
-  const isPerRequest = isPricedPerRequest(next === null ? [pricing] : [pricing, next])
+  const isPerRequest = isPricedPerRequest(pricings)
   return sectionOf(
     'prices',
     words.prices,
@@ -101,7 +85,7 @@ function historyOf({ language, model, details: { prices } }: Props): Html | fals
   const words = modelWords[language]
   if (prices.length < 2) return false
   const pricings = prices.map(({ pricing }) => pricing)
-  const classes = shownClasses(model, pricings)
+  const classes = shownClasses(model.type, [model.pricing, ...pricings])
   const isPerRequest = isPricedPerRequest(pricings)
   return sectionOf(
     'history',
@@ -130,56 +114,25 @@ function timeOf(at: string, language: Language): Html {
   return html`<time datetime="${at}" class="whitespace-nowrap">${formatsOf(language).moscowTime.format(new Date(at))} ${zone}</time>`
 }
 
-function measurementsOf({ language, details: { status, last_week } }: Props): Html {
+function measurementsOf({ language, details }: Props): Html {
   const words = modelWords[language]
-  const { seconds, percent } = formatsOf(language)
-  const times = (of: typeof last_week.duration_ms) =>
-    of === null
-      ? words.noData
-      : words.percentiles(
-          seconds.format(of.p50 / 1000),
-          of.p95 === null ? undefined : seconds.format(of.p95 / 1000),
-        )
-  const { failed_share } = last_week
+  const state = [words.state, words.statuses[details.status]] as const
   return sectionOf(
     'measurements',
     words.measurements,
-    factListOf([
-      [words.state, words.statuses[status]],
-      [words.firstToken, times(last_week.first_token_ms)],
-      [words.duration, times(last_week.duration_ms)],
-      [words.failedShare, failed_share === null ? words.noData : percent.format(failed_share)],
-    ]),
+    factListOf([state, ...measuredFacts(details, language)]),
     words.measurementsLead,
   )
 }
-
-const examples: Readonly<Record<TokenClass | 'requests', string>> = {
-  input: '1000',
-  cached_input: '0',
-  cache_write: '0',
-  output: '500',
-  reasoning: '0',
-  requests: '1000',
-}
-/** As the server's estimate accepts. */
-const tokensMax = 1_000_000_000n
 
 /** A form, so that it needs no script, which recalculates while the user types. */
 function calculatorOf({ language, model, search }: Props): Html {
   const words = modelWords[language]
   const asked = new URLSearchParams(search)
-  const classes = shownClasses(model, [])
-  const typed = (each: TokenClass | 'requests') => (asked.get(each) ?? examples[each]).slice(0, 40)
-  const count = (each: TokenClass | 'requests') => findTypedCount(typed(each), tokensMax)
-  const tokens = Object.fromEntries(
-    tokenClasses.map((each) => [each, classes.includes(each) ? count(each) : 0n]),
-  )
-  const isWhole = Object.values(tokens).every((each) => each !== undefined)
-  const cost = isWhole ? costNanoOf(tokens as Readonly<Record<TokenClass, bigint>>, model.pricing) : undefined
-  const requests = count('requests')
-  const sum = (nano: bigint | undefined) => (nano === undefined ? '—' : moneyOf(rublesOf(nano), language))
-  const fields = [...classes, 'requests' as const].map(
+  const typed = (name: CountName) => (asked.get(name) ?? exampleCounts[name]).slice(0, 40)
+  const calculation = calculate(model, typed)
+  const { costOfOneNano: one, costOfAllNano: all } = calculation
+  const fields = calculation.asked.map(
     (each) =>
       html`<label class="grid content-start gap-1.5 text-sm font-medium">${words.countNames[each]}<input name="${each}" value="${typed(each)}" inputmode="numeric" autocomplete="off" maxlength="40" class="${box}"></label>`,
   )
@@ -188,10 +141,10 @@ function calculatorOf({ language, model, search }: Props): Html {
     words.calculator,
     html`<form data-live="cost" action="${addressIn(language, pageOfModel('/models', model.id))}" class="grid gap-4 sm:grid-cols-2">${fields}<button class="${button} sm:col-span-2">${words.calculate}</button></form>
 <div id="cost" aria-live="polite" class="mt-5 rounded-md bg-sunken px-4">${
-      isWhole && requests !== undefined
+      one !== undefined && all !== undefined
         ? factListOf([
-            [words.costOfOne, sum(cost)],
-            [words.costOfAll, sum(cost === undefined ? undefined : cost * requests)],
+            [words.costOfOne, moneyOf(rublesOf(one), language)],
+            [words.costOfAll, moneyOf(rublesOf(all), language)],
           ])
         : html`<p class="py-3 text-danger">${words.countWrong}</p>`
     }</div>`,

@@ -4,7 +4,7 @@ import type { Language } from '../../preferences.ts'
 import { addressIn } from '../../public-addresses.ts'
 import { formatsOf } from './formats.ts'
 import { modelWords } from './messages.ts'
-import { isPricedPerRequest, type Model, readCompared } from './model.ts'
+import { isPricedPerRequest, type Model, readCompared, tokenClasses } from './model.ts'
 import { factNames, factsOf, nameOfCountry } from './model-facts.ts'
 import {
   capabilities,
@@ -174,8 +174,6 @@ function choiceOf(
   )}</select></div>`
 }
 
-const priced = ['input', 'cached_input', 'cache_write', 'output', 'reasoning'] as const
-
 /** Up to four models next to each other. Pure. */
 export function writeComparison({ language, models, search }: Props, title: string): Html {
   const words = modelWords[language]
@@ -201,7 +199,7 @@ ${
             words.factNames[name],
             ...compared.map((model) => factsOf(model, language)[name]),
           ]),
-          ...priced.map((name) => [
+          ...tokenClasses.map((name) => [
             `${words.priceNames[name]}, ${words.perMillion}`,
             ...compared.map((model) => priceText(model, name, language)),
           ]),

@@ -11,8 +11,8 @@ import {
   type Model,
   type Pricing,
   priceOf,
+  shownClasses,
   type TokenClass,
-  tokenClasses,
 } from './model.ts'
 
 type Of = { readonly model: Model; readonly tokenClass: TokenClass }
@@ -76,17 +76,13 @@ export function PricesSection({ model }: { readonly model: Model }) {
   )
 }
 
-/** Classes with their own price. */
 function rowsOf({ type, pricing, next_pricing }: Model): readonly Row[] {
-  const isShown = (id: TokenClass) =>
-    id === 'input' ||
-    (id === 'output' ? type === 'chat' : pricing[id] !== null || (next_pricing?.[id] ?? null) !== null)
-  const classes = tokenClasses.filter(isShown).map((id) => ({
+  const pricings = next_pricing === null ? [pricing] : [pricing, next_pricing]
+  const classes = shownClasses(type, pricings).map((id) => ({
     id,
     now: priceOf(pricing, id),
     next: next_pricing === null ? undefined : priceOf(next_pricing, id),
   }))
   const perRequest = { id: 'per_request', now: pricing.per_request, next: next_pricing?.per_request } as const
-  const isPerRequest = isPricedPerRequest(next_pricing === null ? [pricing] : [pricing, next_pricing])
-  return isPerRequest ? [...classes, perRequest] : classes
+  return isPricedPerRequest(pricings) ? [...classes, perRequest] : classes
 }

@@ -29,6 +29,15 @@ export function priceOf(pricing: Pricing, tokenClass: TokenClass): string {
   return pricing[tokenClass] ?? pricing[familyOf[tokenClass]]
 }
 
+/** Classes with their own price, at any of these prices; the others cost the same as their family. Pure. */
+export function shownClasses(type: Model['type'], pricings: readonly Pricing[]): readonly TokenClass[] {
+  return tokenClasses.filter((each) => {
+    if (each === 'input') return true
+    if (each === 'output') return type === 'chat'
+    return pricings.some((one) => one[each] !== null)
+  })
+}
+
 /** Whether each request costs something, at any of these prices. Pure. */
 export function isPricedPerRequest(pricings: readonly Pricing[]): boolean {
   return pricings.some(({ per_request }) => compareRubles(per_request, '0') !== 0)
