@@ -23,6 +23,7 @@ import { nanoRub } from '#core/ledger/money'
 import { postBatch } from '#core/ledger/post-batch'
 import { clickHouseOfThisFile } from '../support/clickhouse.ts'
 import { createCustomer, entryOf, recordOf, takenBack, uuidV7 } from '../support/customer.ts'
+import { forge } from '../support/forge.ts'
 import { unthrottled } from '../support/no-throttles.ts'
 import { makeOldPartitions } from '../support/old-partitions.ts'
 import { createDatabase, urlAs } from '../support/postgres.ts'
@@ -319,18 +320,13 @@ describe.each([oldServer, newEngine])('with ClickHouse $form', (clickHouse) => {
       ['key_day_is_sum_of_ledger', 'archived_key_days set amount = amount + 1'],
     ] as const
     const tables = ['archived_ledger', 'archived_ledger_hours', 'archived_key_days']
-    const forge = async (sql: string) => {
-      const client = await ledger.pool.connect()
-      await client.query("set session_replication_role = 'replica'")
-      await client.query(sql)
-      client.release(true)
-    }
-    await forge(tables.map((table) => `create table kept_${table} as table ${table}`).join(';'))
+    await forge(ledger.pool, tables.map((table) => `create table kept_${table} as table ${table}`).join(';'))
     for (const [breaks, change] of forgeries) {
-      await forge(`update ${change}`)
+      await forge(ledger.pool, `update ${change}`)
       expect(await ledger.look(), change).toContain(breaks)
       expect(await ledger.brokenInAll(), change).toContain(breaks)
       await forge(
+        ledger.pool,
         tables
           .map((table) => `delete from ${table}; insert into ${table} select * from kept_${table}`)
           .join(';'),

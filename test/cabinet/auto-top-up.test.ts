@@ -8,6 +8,7 @@ import { openShop } from '#cabinet/payments/shop'
 import { checkInvariants } from '#core/ledger/invariants'
 import { nanoRub } from '#core/ledger/money'
 import { startTill } from '#standalone/yookassa/start-till'
+import { forge } from '../support/forge.ts'
 import { makePayer, type Payer, postAs } from '../support/payer.ts'
 import { poolAs } from '../support/postgres.ts'
 import { signedIn } from '../support/signed-in.ts'
@@ -503,6 +504,7 @@ test('however workers race, automatic payments of a day never exceed its maximum
   await fc.assert(
     fc.asyncProperty(day, async ({ amount, max, rounds }) => {
       await forge(
+        pool,
         `delete from payments where organization_id = '${organizationId}' and automatic_day is not null`,
       )
       await turnOn(payer, { threshold_rub: '500', amount_rub: `${amount}`, daily_max_rub: `${max}` })
@@ -528,6 +530,7 @@ test('however workers race, automatic payments of a day never exceed its maximum
   )
   expect(breaches).toMatchObject({ breachCount: 0 })
   await forge(
+    pool,
     `delete from payments where organization_id = '${organizationId}' and automatic_day is not null`,
   )
 })
@@ -554,23 +557,13 @@ async function orderUncalled(
   }
 }
 
-/** No trigger fires. */
-async function forge(sql: string): Promise<void> {
-  const client = await pool.connect()
-  try {
-    await client.query("set session_replication_role = 'replica'")
-    await client.query(sql)
-  } finally {
-    client.release(true)
-  }
-}
-
 /** As if the unfinished automatic payments had been paid or canceled. */
 function finish(organizationId: string, fails: boolean): Promise<void> {
   const ended = fails
     ? `status = 'canceled'`
     : `status = 'succeeded', succeeded_at = now(), provider_id = id::text`
   return forge(
+    pool,
     `update payments set ${ended}, next_call_at = null, call_body = null
       where organization_id = '${organizationId}' and automatic_day is not null and status = 'pending'`,
   )

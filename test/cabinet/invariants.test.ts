@@ -14,6 +14,7 @@ import { postBatch } from '#core/ledger/post-batch'
 import { costOf } from '#core/ledger/price'
 import { type Customer, createCustomer, entryOf, recordOf, takenBack, uuidV7 } from '../support/customer.ts'
 import { inheritedEnvironment, isSlowRun } from '../support/environment.ts'
+import { forge } from '../support/forge.ts'
 import { createDatabase, type TestDatabase } from '../support/postgres.ts'
 import { inTestScope } from '../support/scope.ts'
 
@@ -177,17 +178,6 @@ const forgeries: readonly [breaks: string, sql: string][] = [
      select '${randomUUID()}', '1999-01-01', organization_id, api_key_id, rank, 0, day, record from requests limit 1`,
   ],
 ]
-
-/** No trigger fires but those that always do. */
-async function forge(pool: Pool, sql: string): Promise<void> {
-  const client = await pool.connect()
-  try {
-    await client.query("set session_replication_role = 'replica'")
-    await client.query(sql)
-  } finally {
-    client.release(true)
-  }
-}
 
 async function brokenAtLook(pool: Pool): Promise<string[]> {
   const findings = await lookAtBooks(pool)

@@ -21,6 +21,7 @@ import {
   takenBack,
   uuidV7,
 } from '../support/customer.ts'
+import { forge } from '../support/forge.ts'
 import { createOlderDatabase, migrationNames } from '../support/older-database.ts'
 import { createDatabase, databaseOfThisFile, poolAs } from '../support/postgres.ts'
 import { inTestScope } from '../support/scope.ts'
@@ -283,17 +284,6 @@ const forgeries: readonly (readonly [breaks: string, sql: string])[] = [
 ]
 
 const kept = ['balance_ledger', 'org_account', 'account_lanes', 'lane_runs', 'ledger_hourly']
-
-/** No trigger fires but those that always do. */
-async function forge(pool: Pool, sql: string): Promise<void> {
-  const client = await pool.connect()
-  try {
-    await client.query("set session_replication_role = 'replica'")
-    await client.query(sql)
-  } finally {
-    client.release(true)
-  }
-}
 
 test.each(forgeries)('a forged lane breaks %s until it is corrected: %s', async (breaks, sql) => {
   await using own = await createDatabase()
