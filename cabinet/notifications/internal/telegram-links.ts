@@ -1,4 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto'
+import { changeOfOrganization } from '#core/audit/organization-change'
 import type { ScopedClient } from '#core/audit/scope'
 import type { Queryable } from '#core/db/pool'
 
@@ -56,7 +57,7 @@ export async function createLinkCode(
         set locale = $2, code_hash = $3, code_expires_at = clock_timestamp() + make_interval(mins => $4), code_by = $5
      returning code_expires_at as "expiresAt"`,
     [organizationId, locale, hashOf(code), codeMinutes, userId],
-    () => change('telegram.code', organizationId, null, null),
+    () => changeOfOrganization('telegram.code', organizationId, null, null),
   )
   if (row === undefined) throw new Error('Postgres returned no code')
   return { code, expiresAt: row.expiresAt }
@@ -112,21 +113,6 @@ export async function unlinkChat(client: ScopedClient, organizationId: string): 
             ended_reason = null, code_hash = null, code_expires_at = null, code_by = null
       where organization_id = $1 and (chat_name is not null or code_expires_at is not null) returning 1`,
     [organizationId],
-    () => change('telegram.unlink', organizationId, null, null),
+    () => changeOfOrganization('telegram.unlink', organizationId, null, null),
   )
-}
-
-function change(
-  action: string,
-  organizationId: string,
-  before: Readonly<Record<string, unknown>> | null,
-  after: Readonly<Record<string, unknown>> | null,
-) {
-  return {
-    action,
-    subject: { kind: 'Organization', id: organizationId },
-    organizationId,
-    before,
-    after,
-  } as const
 }

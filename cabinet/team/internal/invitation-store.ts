@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
+import { changeOfOrganization } from '#core/audit/organization-change'
 import type { ScopedClient } from '#core/audit/scope'
 import type { Queryable } from '#core/db/pool'
 import type { MemberRole } from '../../api/access.ts'
-import { changeOf } from './member-store.ts'
 
 const lifetimeDays = 7
 /** Expired invitations contain addresses of people who never registered, and are of no use after a month. */
@@ -109,7 +109,7 @@ export async function addInvitation(
      values ($1, $2, $3, $4, $5, clock_timestamp() + make_interval(days => $6))
      on conflict do nothing returning id`,
     [id, organizationId, email, role, senderId, lifetimeDays],
-    () => changeOf('organization.invite', organizationId, null, { invitationId: id, role }),
+    () => changeOfOrganization('organization.invite', organizationId, null, { invitationId: id, role }),
   )
   return made[0]?.id
 }
@@ -195,7 +195,7 @@ export async function revokeInvitation(
     `update invitations i set revoked_at = clock_timestamp()
       where i.organization_id = $1 and i.id = $2 and ${pending} returning i.id`,
     [organizationId, id],
-    () => changeOf(action, organizationId, { invitationId: id }, null),
+    () => changeOfOrganization(action, organizationId, { invitationId: id }, null),
   )
   return revoked.length === 1
 }
@@ -211,7 +211,7 @@ export async function revokeSentBy(
       where organization_id = $1 and invited_by = $2 and accepted_at is null and revoked_at is null returning id`,
     [organizationId, senderId],
     (rows) =>
-      changeOf(
+      changeOfOrganization(
         'organization.revoke_invitations',
         organizationId,
         { sender: senderId, invitationIds: rows.map(({ id }) => id) },

@@ -1,4 +1,5 @@
 import type { Facts } from '#core/audit/audit-log'
+import { changeOfOrganization } from '#core/audit/organization-change'
 import type { ScopedClient } from '#core/audit/scope'
 import type { Queryable } from '#core/db/pool'
 import { formatRub, type NanoRub } from '#core/ledger/money'
@@ -85,7 +86,8 @@ export async function addMember(
     `insert into memberships (organization_id, user_id, role, chosen_at)
      values ($1, $2, $3, clock_timestamp())`,
     [organizationId, userId, role],
-    () => changeOf('organization.add_member', organizationId, null, { userId, role, invitationId }),
+    () =>
+      changeOfOrganization('organization.add_member', organizationId, null, { userId, role, invitationId }),
   )
 }
 
@@ -98,7 +100,13 @@ export async function setRole(
   await client.change(
     'update memberships set role = $3 where organization_id = $1 and user_id = $2',
     [organizationId, userId, after],
-    () => changeOf('organization.change_member', organizationId, { userId, role }, { userId, role: after }),
+    () =>
+      changeOfOrganization(
+        'organization.change_member',
+        organizationId,
+        { userId, role },
+        { userId, role: after },
+      ),
   )
 }
 
@@ -112,7 +120,7 @@ export async function setKeyLimit(
     `update memberships set keys_max = $3
       where organization_id = $1 and user_id = $2 and keys_max is distinct from $3 returning user_id`,
     [organizationId, userId, keysMax],
-    () => changeOf('organization.limit_member', organizationId, null, { userId, keysMax }),
+    () => changeOfOrganization('organization.limit_member', organizationId, null, { userId, keysMax }),
   )
 }
 
@@ -127,7 +135,7 @@ export async function setMonthlyBudget(
       where organization_id = $1 and user_id = $2 and monthly_budget_nano is distinct from $3 returning user_id`,
     [organizationId, userId, budgetNano],
     () =>
-      changeOf('organization.limit_member', organizationId, null, {
+      changeOfOrganization('organization.limit_member', organizationId, null, {
         userId,
         monthlyBudgetRub: budgetNano === null ? null : formatRub(budgetNano),
       }),
@@ -141,7 +149,7 @@ export async function deleteMember(
   await client.change(
     'delete from memberships where organization_id = $1 and user_id = $2',
     [organizationId, userId],
-    () => changeOf('organization.remove_member', organizationId, { userId, role }, null),
+    () => changeOfOrganization('organization.remove_member', organizationId, { userId, role }, null),
   )
 }
 
@@ -152,7 +160,7 @@ export async function noteRejection(
   organizationId: string,
   facts: Facts,
 ): Promise<void> {
-  await client.change('select', [], () => changeOf(action, organizationId, null, facts))
+  await client.change('select', [], () => changeOfOrganization(action, organizationId, null, facts))
 }
 
 /** Audits that a user tried an invitation to another address. Requires the platform's scope. */
@@ -163,18 +171,7 @@ export async function noteForeignInvitation(
 ): Promise<void> {
   const after = { ...facts, why: 'other_address' }
   await client.change('select', [], () => ({
-    ...changeOf('organization.reject_invitation', organizationId, null, after),
+    ...changeOfOrganization('organization.reject_invitation', organizationId, null, after),
     organizationId: null,
   }))
-}
-
-/** A row of the audit log of an organization. Pure. */
-export function changeOf(action: string, organizationId: string, before: Facts | null, after: Facts | null) {
-  return {
-    action,
-    subject: { kind: 'Organization', id: organizationId },
-    organizationId,
-    before,
-    after,
-  } as const
 }
